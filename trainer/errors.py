@@ -1,0 +1,47 @@
+"""Expected trouble, each kind with its code and its exit status.
+
+TrainerError
+├── SpecError      2   the spec cannot be read or is not valid
+├── DataError      3   a dataset cannot be read, or nothing usable is left of it
+├── ModelError     4   a model or tokenizer cannot be loaded or cannot do what the run needs
+├── Diverged       5   a loss or gradient is not finite
+├── OutOfMemory    6   the device's memory does not suffice
+└── Stopped       75   asked to stop; saved; run again to resume
+"""
+
+
+class TrainerError(Exception):
+    """Base: `code` goes into the event, `exit_status` to the caller."""
+
+    code = "trainer_error"
+    exit_status = 1
+
+
+class SpecError(TrainerError):
+    code = "invalid_spec"
+    exit_status = 2
+
+
+class DataError(TrainerError):
+    code = "invalid_data"
+    exit_status = 3
+
+
+class ModelError(TrainerError):
+    code = "invalid_model"
+    exit_status = 4
+
+
+class Diverged(TrainerError):
+    code = "diverged"
+    exit_status = 5
+
+
+class OutOfMemory(TrainerError):
+    code = "out_of_memory"
+    exit_status = 6
+
+
+class Stopped(TrainerError):
+    code = "stopped"
+    exit_status = 75
