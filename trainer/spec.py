@@ -49,13 +49,17 @@ class ModelSpec(Section):
     @model_validator(mode="after")
     def _one_source(self) -> "ModelSpec":
         if (self.path is None) == (self.config is None):
-            raise ValueError("give either `path` (a pretrained model) or `config` (a new one), not both and not neither")
+            raise ValueError(
+                "give either `path` (a pretrained model) or `config` (a new one), not both and not neither"
+            )
         if self.config is not None and "model_type" not in self.config:
-            raise ValueError("`config` needs a `model_type`, for example \"llama\"")
+            raise ValueError('`config` needs a `model_type`, for example "llama"')
         if self.config is not None and self.tokenizer is None:
-            raise ValueError("a model made from `config` needs `tokenizer`, for example {\"vocab_size\": 1024}")
+            raise ValueError('a model made from `config` needs `tokenizer`, for example {"vocab_size": 1024}')
         if self.path is not None and self.tokenizer is not None:
-            raise ValueError("`tokenizer` is trained only for a model made from `config`; a pretrained model brings its own")
+            raise ValueError(
+                "`tokenizer` is trained only for a model made from `config`; a pretrained model brings its own"
+            )
         return self
 
 
