@@ -1,0 +1,159 @@
+"""An embedded PostgreSQL on a data folder that stays between starts."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from core import child
+from core.embedded import binaries, folders, identity
+from core.embedded.errors import FolderInUse, StartFailed
+
+_NAME = "PostgreSQL"
+_USER = "proximal"
+_START_SECONDS = 30.0
+_PREDECESSOR_SECONDS = 10.0
+# fsync off: for tests, whose data need not survive a power cut.
+_UNSAFE_BUT_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class Postgres:
+    """`start()` gives a child process; `url` says how to reach it (unix socket only, in a private folder)."""
+
+    def __init__(self, folder: Path, log: Path, *, database: str = "proximal", durable: bool = True) -> None:
+        self._folder = folder.absolute()
+        self._data = self._folder / "data"
+        self._log = log
+        self._database = database
+        self._settings = {} if durable else _UNSAFE_BUT_QUICK
+        self._sockets = folders.for_sockets(self._folder / "run")
+
+    @property
+    def url(self) -> str:
+        return self.url_of(self._database)
+
+    def url_of(self, database: str) -> str:
+        return f"postgresql+psycopg://{_USER}@/{database}?host={self._sockets}"
+
+    def start(self) -> child.Child:
+        """Start the server and wait until it answers. Safe after any end of an earlier one."""
+        folders.private(self._folder)
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        who = identity.unprivileged()
+        if not self._data.exists():
+            self._initialise(who)
+        _wait_for_predecessor(self._data)
+        identity.give(self._data, who)
+        server = self._launch(who)
+        try:
+            self._wait_until_ready(server)
+            self._ensure_database()
+        except BaseException:
+            server.kill()
+            raise
+        return server
+
+    def stop(self, server: child.Child, grace: float = 10.0) -> int:
+        """Fast shutdown: sessions are ended, data is written."""
+        return server.stop(grace, signal.SIGINT)
+
+    def _initialise(self, who: child.Identity) -> None:
+        """`initdb` beside its place, then move: an interrupted one is never taken for a cluster."""
+        draft = self._folder / "data.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        identity.give(draft, who)
+        command = [str(binaries.postgres("initdb")), "-D", str(draft), "-U", _USER, "--auth=trust", "--encoding=UTF8"]
+        # Sorting must not depend on the machine's C library, which changes under a data folder.
+        command += [
+            "--locale=C",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            "--no-sync",
+            "--no-instructions",
+        ]
+        with self._log.open("ab") as log:
+            status = child.start(command, stdout=log, identity=who).wait()
+        if status != 0:
+            raise StartFailed(_NAME, f"initdb ended with status {status}", folders.tail(self._log))
+        draft.rename(self._data)
+
+    def _launch(self, who: child.Identity) -> child.Child:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._sockets),
+            "unix_socket_permissions": "0700",
+            "shared_buffers": "64MB",
+            "max_connections": "100",
+            "timezone": "UTC",
+            **self._settings,
+        }
+        command = [str(binaries.postgres("postgres")), "-D", str(self._data)]
+        command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with self._log.open("ab") as log:
+            return child.start(command, stdout=log, death_signal=signal.SIGINT, identity=who)
+
+    def _wait_until_ready(self, server: child.Child) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            with contextlib.suppress(psycopg.OperationalError):
+                self._connect("postgres").close()
+                return
+            if (status := server.poll()) is not None:
+                raise StartFailed(_NAME, f"it ended with status {status}", folders.tail(self._log))
+            if time.monotonic() > deadline:
+                raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", folders.tail(self._log))
+            time.sleep(0.02)
+
+    def _ensure_database(self) -> None:
+        with self._connect("postgres") as connection:
+            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self._database,)).fetchone()
+            if known is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self._database)))
+
+    def _connect(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(host=str(self._sockets), user=_USER, dbname=database, connect_timeout=5, autocommit=True)
+
+
+def _wait_for_predecessor(data: Path) -> None:
+    """A server whose parent was just killed is shutting down; give it the time. A dead one's pid file is removed.
+
+    PostgreSQL itself only asks whether *any* process has the number in the file, which after a reboot may be anybody's.
+    """
+    pid_file = data / "postmaster.pid"
+    deadline = time.monotonic() + _PREDECESSOR_SECONDS
+    while (pid := _pid_in(pid_file)) is not None:
+        if not _is_server_on(pid, data):
+            pid_file.unlink(missing_ok=True)
+        elif time.monotonic() > deadline:
+            raise FolderInUse(_NAME, data, pid)
+        else:
+            time.sleep(0.05)
+
+
+def _pid_in(pid_file: Path) -> int | None:
+    try:
+        lines = pid_file.read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    return int(lines[0]) if lines and lines[0].isdigit() else 0
+
+
+def _is_server_on(pid: int, data: Path) -> bool:
+    """Whether that process has `data` on its command line."""
+    if pid == 0:
+        return False
+    if sys.platform == "linux":
+        try:
+            return os.fsencode(data) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+    listing = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False)
+    return os.fsencode(data) in listing.stdout

@@ -1,0 +1,81 @@
+"""An embedded Redis-compatible server (Valkey) on a data folder that stays between starts."""
+
+import contextlib
+import secrets
+import socket
+import time
+from pathlib import Path
+
+from redis import Redis as Client
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from core import child
+from core.embedded import binaries, folders
+from core.embedded.errors import StartFailed
+
+_NAME = "Redis"
+_START_SECONDS = 10.0
+
+
+class Redis:
+    """`start()` gives a child process; `url` says how to reach it.
+
+    On a TCP port of the loopback device behind a password: Celery and redis-py spell socket addresses differently. The
+    port is chosen once per object, so that a server started again is found where the one before it was.
+    """
+
+    def __init__(self, folder: Path, log: Path, *, durable: bool = True) -> None:
+        self._folder = folder
+        self._log = log
+        self._durable = durable
+        self._port = _free_port()
+        self._password = secrets.token_urlsafe(24)
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self._password}@127.0.0.1:{self._port}/0"
+
+    def start(self) -> child.Child:
+        """Start the server and wait until it answers."""
+        folders.private(self._folder)
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        config = self._write_config()
+        with self._log.open("ab") as log:
+            server = child.start([str(binaries.valkey_server()), str(config)], stdout=log)
+        try:
+            self._wait_until_ready(server)
+        except BaseException:
+            server.kill()
+            raise
+        return server
+
+    def stop(self, server: child.Child, grace: float = 5.0) -> int:
+        return server.stop(grace)
+
+    def _write_config(self) -> Path:
+        """In a file, for a password on the command line is everybody's to read."""
+        config = self._folder / "valkey.conf"
+        config.touch(mode=0o600)
+        lines = ["bind 127.0.0.1", f"port {self._port}", f"requirepass {self._password}", 'save ""']
+        lines += [f'dir "{self._folder.absolute()}"', f"appendonly {'yes' if self._durable else 'no'}"]
+        config.write_text("\n".join(lines) + "\n")
+        return config
+
+    def _wait_until_ready(self, server: child.Child) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        with Client.from_url(self.url) as client:
+            while True:
+                with contextlib.suppress(RedisConnectionError):
+                    client.ping()
+                    return
+                if (status := server.poll()) is not None:
+                    raise StartFailed(_NAME, f"it ended with status {status}", folders.tail(self._log))
+                if time.monotonic() > deadline:
+                    raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", folders.tail(self._log))
+                time.sleep(0.02)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
