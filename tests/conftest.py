@@ -1,0 +1,113 @@
+"""Real servers for every test: an embedded PostgreSQL and Valkey, started once, in a temporary folder.
+
+Tests own their database and refuse any that is not theirs.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from redis import Redis as RedisClient
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session
+
+from core.db import engine_for
+from core.embedded.postgres import Postgres
+from core.embedded.redis import Redis
+from core.migrate import migrate
+from core.settings import Settings, get_settings
+
+_OURS = "proximal_test"
+_SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scrubbed_environment() -> Iterator[None]:
+    """What the developer has set must not decide what a test sees; and no test may go to a model hub."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(_SCRUBBED)]:
+            patch.delenv(name)
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server for the whole run (quick and careless: it need not survive a power cut)."""
+    folder = tmp_path_factory.mktemp("postgres")
+    server = Postgres(folder, folder / "log", database=f"{_OURS}_{os.getpid()}", durable=False)
+    running = server.start()
+    yield server.url
+    server.stop(running)
+
+
+@pytest.fixture(scope="session")
+def _redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("redis")
+    server = Redis(folder, folder / "log", durable=False)
+    running = server.start()
+    yield server.url
+    server.stop(running)
+
+
+@pytest.fixture
+def redis_url(_redis_server: str) -> str:
+    """An empty Redis."""
+    with RedisClient.from_url(_redis_server) as client:
+        client.flushall()
+    return _redis_server
+
+
+@pytest.fixture(scope="session")
+def _migrated(postgres_url: str) -> Iterator[str]:
+    """The run's own database, made by the migrations as a real one would be."""
+    migrate(postgres_url)
+    yield postgres_url
+    engine_for(postgres_url).dispose()
+
+
+@pytest.fixture
+def database_url(_migrated: str) -> str:
+    """A migrated database without a row in it."""
+    _empty(_migrated)
+    return _migrated
+
+
+@pytest.fixture
+def settings(database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """The settings that this process, and whatever it starts, will find."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path / "data"))
+    get_settings.cache_clear()
+    yield get_settings()
+    get_settings.cache_clear()
+
+
+@pytest.fixture
+def session(settings: Settings) -> Iterator[Session]:
+    """A session that nobody commits for you."""
+    with Session(engine_for(settings.database_url), expire_on_commit=False) as session:
+        yield session
+
+
+def _empty(url: str) -> None:
+    """Delete every row. Quicker than a new database; a test that left a transaction open makes it fail, not hang."""
+    _refuse_what_is_not_ours(url)
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("SET lock_timeout = '10s'")
+        rows = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
+        ).fetchall()
+        if rows:
+            tables = sql.SQL(", ").join(sql.Identifier(name) for (name,) in rows)
+            connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(tables))
+
+
+def _refuse_what_is_not_ours(url: str) -> None:
+    name = make_url(url).database or ""
+    if not name.startswith(_OURS):
+        raise RuntimeError(f"refusing to empty the database {name!r}: its name does not start with {_OURS!r}")
