@@ -1,0 +1,35 @@
+"""Installs the project: `python3 .setup` (everything that running needs) or `python3 .setup browser` (for the tests).
+
+Standard library only, since it runs before anything is installed. Each step leaves a stamp of what it was done for, so
+that doing it again costs nothing and a half-done set-up goes on where it stopped.
+"""
+
+import sys
+from pathlib import Path
+
+import browser
+import dashboard
+import packages
+from steps import SetupError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        if arguments == ["browser"]:
+            browser.ensure(ROOT)
+        else:
+            packages.ensure(ROOT)
+            dashboard.ensure(ROOT)
+    except SetupError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. The same command goes on from here.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+# Every command of the project; `make help` lists them. All of them set up first what they need.
+
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
+	&& command -v $$python && break; done)
+BIN := .venv/bin
+# Node of the machine, or the one that the set-up put into the venv.
+NPM := PATH="$(CURDIR)/.venv/node/bin:$$PATH" npm --prefix frontend
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up test test-slow check format openapi clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install everything into .venv and build the dashboard (idempotent)
+	@test -n "$(PYTHON)" || { echo "Proximal needs Python 3.11, 3.12 or 3.13, and none was found on the PATH." \
+		"Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@"$(PYTHON)" .setup
+
+demo: setup ## start the platform, run the demo job, watch it learn
+	@$(BIN)/proximal demo $(ARGS)
+
+up: setup ## start the platform without the demo
+	@$(BIN)/proximal up $(ARGS)
+
+test: setup ## run the whole default test suite, in a real browser too
+	@$(BIN)/python .setup browser
+	@$(NPM) test --silent
+	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-slow: setup ## run the tests that take minutes
+	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+check: setup ## lint, formats, types, import contracts
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(NPM) run --silent lint
+	@$(NPM) run --silent typecheck
+
+format: setup ## put the Python code into its form
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+openapi: setup ## regenerate frontend/openapi.json and the dashboard's types from the API
+	@$(BIN)/python -m api openapi > frontend/openapi.json.new
+	@mv frontend/openapi.json.new frontend/openapi.json
+	@$(NPM) run --silent generate
+
+clean: ## remove what the set-up made (not the data folder .proximal)
+	rm -rf .venv frontend/node_modules frontend/dist
