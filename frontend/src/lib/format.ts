@@ -1,0 +1,70 @@
+const MINUS = "−";
+
+/** A number with about `digits` significant digits, never wider than a table cell. */
+export function number(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const rounded = Math.abs(value) >= 10 ** (digits - 1) ? Math.round(value) : Number(value.toPrecision(digits));
+  const size = Math.abs(rounded);
+  const text =
+    size !== 0 && (size >= 1e6 || size < 1e-3)
+      ? value.toExponential(Math.max(0, digits - 2)).replace("e+", "e")
+      : rounded.toLocaleString("en-US", { maximumSignificantDigits: 6, useGrouping: "min2" });
+  return text.replaceAll("-", MINUS);
+}
+
+/** Fixed decimals, so that a column lines up. */
+export function fixed(value: number | null | undefined, decimals = 2): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  return value.toFixed(decimals).replace("-", MINUS);
+}
+
+export function percent(fraction: number | null | undefined, decimals = 0): string {
+  if (fraction === null || fraction === undefined || !Number.isFinite(fraction)) return "–";
+  return `${(fraction * 100).toFixed(decimals).replace("-", MINUS)} %`;
+}
+
+export function bytes(size: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = size;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ""}`;
+}
+
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, "0")} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${String(minutes % 60).padStart(2, "0")} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${value.toLocaleString("en-US")} ${value === 1 ? one : many}`;
+}
+
+export function ago(then: string, now: number): string {
+  const seconds = (now - Date.parse(then)) / 1000;
+  if (seconds < 5) return "just now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  const days = Math.floor(seconds / 86_400);
+  return days < 30 ? `${days} d ago` : new Date(then).toISOString().slice(0, 10);
+}
+
+export function absolute(time: string): string {
+  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+export function clock(time: string): string {
+  return new Date(time).toLocaleTimeString(undefined, { hour12: false });
+}
+
+export const secondsBetween = (from: string, to: number): number => (to - Date.parse(from)) / 1000;

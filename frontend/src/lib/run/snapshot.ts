@@ -1,0 +1,44 @@
+import { withLog, type RunState } from "@/lib/run/state";
+import type { RunEvent } from "@/lib/run/event";
+import type { Series } from "@/lib/run/series";
+
+/** A series as the server sends it: points, or buckets with their last, least and greatest value. */
+export interface SentSeries {
+  readonly stage: string;
+  readonly name: string;
+  readonly steps: readonly number[];
+  readonly values?: readonly number[] | null | undefined;
+  readonly last?: readonly number[] | null | undefined;
+  readonly min?: readonly number[] | null | undefined;
+  readonly max?: readonly number[] | null | undefined;
+}
+
+export interface Snapshot {
+  readonly series: readonly SentSeries[];
+  readonly lastSeq: number;
+  readonly log: readonly RunEvent[];
+  readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
+}
+
+/**
+ * The state to continue from. The log and the sample steps may already be newer than `lastSeq`: the stream then repeats
+ * what they hold, and both merge by key.
+ */
+export function fromSnapshot(snapshot: Snapshot): RunState {
+  const series: Record<string, Record<string, Series>> = {};
+  for (const sent of snapshot.series) {
+    (series[sent.stage] ??= {})[sent.name] = {
+      steps: sent.steps,
+      values: sent.values ?? sent.last ?? [],
+      min: sent.min ?? null,
+      max: sent.max ?? null,
+    };
+  }
+  return {
+    lastSeq: snapshot.lastSeq,
+    series,
+    sampleSteps: snapshot.sampleSteps,
+    samples: {},
+    log: withLog([], snapshot.log),
+  };
+}
