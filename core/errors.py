@@ -1,0 +1,123 @@
+"""Expected trouble. Each kind knows its HTTP status, its code and its title; the API only prints it.
+
+PlatformError
+├── SettingsError               the environment lacks something; seen at start-up only
+├── NotSignedIn            401  no key, or one that is unknown or revoked
+├── CrossOrigin            403  a cookie came with a request from another site
+├── NotFound               404  it does not exist, or it is another key's
+├── Conflict               409
+│   ├── IllegalTransition  409  a job cannot go from this state to that one
+│   ├── DatasetInUse       409  an unfinished job needs it
+│   └── LeaseLost          409  a worker writes for a job that it no longer holds
+├── TooLarge               413  the body exceeds a limit
+├── InvalidRequest         422  a parameter or field is not valid
+│   ├── InvalidSpec        422  the job spec is not valid
+│   ├── InvalidDataset     422  an upload has bad rows
+│   └── WrongDatasetKind   422  the job needs another kind of dataset
+└── Unavailable            503  the database or the broker does not answer
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+NEVER_RETRY = {"x-should-retry": "false"}
+
+
+class PlatformError(Exception):
+    """Base. `detail` helps the person at the other end; `extras` are further members of the problem document."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    title: ClassVar[str] = "Something went wrong on the server."
+    headers: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, detail: str = "", **extras: Any) -> None:
+        super().__init__(detail or self.title)
+        self.detail = detail or self.title
+        self.extras = extras
+
+
+class SettingsError(PlatformError):
+    code = "invalid_settings"
+    title = "The settings are not complete."
+
+
+class NotSignedIn(PlatformError):
+    status = 401
+    code = "not_signed_in"
+    title = "Sign in, or send an API key."
+    headers: ClassVar[Mapping[str, str]] = {"WWW-Authenticate": "Bearer"}
+
+
+class CrossOrigin(PlatformError):
+    status = 403
+    code = "cross_origin"
+    title = "Requests that change something must come from the dashboard itself."
+
+
+class NotFound(PlatformError):
+    status = 404
+    code = "not_found"
+    title = "There is no such thing, or it is not yours."
+
+
+class Conflict(PlatformError):
+    """Base. OpenAI-style clients repeat every 409 unless told not to."""
+
+    status = 409
+    code = "conflict"
+    title = "That does not fit the present state."
+    headers = NEVER_RETRY
+
+
+class IllegalTransition(Conflict):
+    code = "invalid_transition"
+    title = "The job cannot go from its present state to that one."
+
+    def __init__(self, from_: str, to: str, allowed: Sequence[str]) -> None:
+        super().__init__(f"A job that is {from_} cannot become {to}.", allowed=list(allowed), to=to)
+        self.extras["from"] = from_
+
+
+class DatasetInUse(Conflict):
+    code = "dataset_in_use"
+    title = "An unfinished job uses this dataset."
+
+
+class LeaseLost(Conflict):
+    code = "lease_lost"
+    title = "This attempt no longer holds the job."
+
+
+class TooLarge(PlatformError):
+    status = 413
+    code = "too_large"
+    title = "The request is larger than allowed."
+
+
+class InvalidRequest(PlatformError):
+    status = 422
+    code = "invalid_request"
+    title = "The request is not valid."
+
+
+class InvalidSpec(InvalidRequest):
+    code = "invalid_spec"
+    title = "The job spec is not valid."
+
+
+class InvalidDataset(InvalidRequest):
+    code = "invalid_dataset"
+    title = "The dataset has rows that cannot be used; nothing was stored."
+
+
+class WrongDatasetKind(InvalidRequest):
+    code = "wrong_dataset_kind"
+    title = "The job needs another kind of dataset here."
+
+
+class Unavailable(PlatformError):
+    status = 503
+    code = "unavailable"
+    title = "A part of the platform does not answer; try again."
+    headers: ClassVar[Mapping[str, str]] = {"Retry-After": "2"}

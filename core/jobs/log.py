@@ -1,0 +1,74 @@
+"""What a worker reports while it works: events in order, and what follows from them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import insert
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Session
+
+from core.job_state import move
+from core.jobs.holding import held
+from core.models import Job, JobEvent, JobMetrics
+from core.models.job import JobStatus
+from core.progress import follow
+from core.storable import storable
+from trainer.events import Event, Metrics, RunStarted
+
+
+def append_events(session: Session, job_id: str, attempt: int, events: Sequence[Event]) -> int:
+    """Store a batch of the trainer's events under the next sequence numbers; answer the last one.
+
+    The job's row is locked from here to the commit, so a job's events become visible in the order of their numbers,
+    and a cursor never steps over one that is still on its way.
+    """
+    job = held(session, job_id, attempt)
+    if job.status == JobStatus.STARTING and any(isinstance(event, RunStarted) for event in events):
+        move(session, job, JobStatus.RUNNING, "The trainer has started.")
+    if events:
+        _insert_events(session, job, events)
+        _upsert_metrics(session, job, [event for event in events if isinstance(event, Metrics)])
+        for event in events:
+            follow(job, event)
+        job.last_seq += len(events)
+        session.flush()
+    return job.last_seq
+
+
+def _insert_events(session: Session, job: Job, events: Sequence[Event]) -> None:
+    first = job.last_seq + 1
+    session.execute(insert(JobEvent), [_row(job, seq, event) for seq, event in enumerate(events, first)])
+
+
+def _row(job: Job, seq: int, event: Event) -> dict[str, Any]:
+    data = storable(event.model_dump(mode="json", exclude={"type", "at"}))
+    key = {"job_id": job.id, "seq": seq, "attempt": job.attempt, "type": event.type, "created_at": _when(event)}
+    return key | {"stage": data.get("stage"), "step": data.get("step"), "data": data}
+
+
+def _upsert_metrics(session: Session, job: Job, events: Sequence[Metrics]) -> None:
+    """A step that was done before, by this attempt or an earlier one, is replaced."""
+    # The later of two reports about one step counts.
+    latest = {(event.stage, event.step): event for event in events}
+    if not latest:
+        return
+    rows = [
+        {
+            "job_id": job.id,
+            "stage": event.stage,
+            "step": event.step,
+            "attempt": job.attempt,
+            "at": _when(event),
+            # A number that is not finite is a missing point.
+            "values": {name: value for name, value in storable(event.values).items() if value is not None},
+        }
+        for event in latest.values()
+    ]
+    statement = upsert(JobMetrics)
+    replaced = {name: statement.excluded[name] for name in ("attempt", "at", "values")}
+    session.execute(statement.on_conflict_do_update(constraint="pk_job_metrics", set_=replaced), rows)
+
+
+def _when(event: Event) -> datetime:
+    return datetime.fromtimestamp(event.at, UTC)

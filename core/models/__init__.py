@@ -1,0 +1,27 @@
+"""The tables, one a file."""
+
+from core.models.api_key import ApiKey
+from core.models.base import Base
+from core.models.browser_session import BrowserSession
+from core.models.checkpoint import Checkpoint
+from core.models.dataset import Dataset
+from core.models.job import Job
+from core.models.job_attempt import JobAttempt
+from core.models.job_dataset import JobDataset
+from core.models.job_event import JobEvent
+from core.models.job_metrics import JobMetrics
+from core.models.worker import Worker
+
+__all__ = [
+    "ApiKey",
+    "Base",
+    "BrowserSession",
+    "Checkpoint",
+    "Dataset",
+    "Job",
+    "JobAttempt",
+    "JobDataset",
+    "JobEvent",
+    "JobMetrics",
+    "Worker",
+]

@@ -1,0 +1,77 @@
+"""How far a job is, as its events tell it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.models import Job
+from trainer.events import Event, Metrics, RunStarted, StageFinished, StageStarted
+
+WEIGHTS = {"sft": 1.0, "reward_model": 1.0, "ppo": 6.0, "evaluation": 1.0}
+"""Rough shares of a run's time: PPO, which samples as well as trains, takes most of it."""
+SMOOTHING = 0.2
+"""Weight of the newest step in the average that the ETA is made from."""
+
+
+def follow(job: Job, event: Event) -> None:
+    """Carry an event's news into the job's row."""
+    match event:
+        case RunStarted():
+            job.plan = [stage.model_dump() for stage in event.stages]
+        case StageStarted():
+            job.stage, job.step, job.total_steps = event.stage, event.start_step, event.total_steps
+            job.step_at, job.step_seconds = _when(event), None
+        case Metrics():
+            _count_step(job, event)
+        case StageFinished() if event.stage == job.stage:
+            job.step = job.total_steps
+
+
+def _count_step(job: Job, event: Metrics) -> None:
+    at, steps = _when(event), event.step - (job.step or 0)
+    if event.stage == job.stage and job.step_at is not None and steps > 0:
+        seconds = max((at - job.step_at).total_seconds(), 0.0) / steps
+        before = seconds if job.step_seconds is None else job.step_seconds
+        job.step_seconds = SMOOTHING * seconds + (1 - SMOOTHING) * before
+    job.stage, job.step, job.total_steps, job.step_at = event.stage, event.step, event.total_steps, at
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`fraction` is of the whole job; `eta_seconds` of the present stage, None while unknown."""
+
+    stage: str
+    step: int
+    total_steps: int
+    stage_index: int
+    stage_count: int
+    fraction: float
+    eta_seconds: float | None
+
+
+def progress(job: Job) -> Progress | None:
+    """None before the trainer has said what it will do."""
+    if job.stage is None:
+        return None
+    stages = [stage["stage"] for stage in job.plan or []] or [job.stage]
+    index = stages.index(job.stage) if job.stage in stages else 0
+    step, total = job.step or 0, job.total_steps or 0
+    return Progress(job.stage, step, total, index, len(stages), _fraction(job, stages, index), _eta(job, total - step))
+
+
+def _fraction(job: Job, stages: list[str], index: int) -> float:
+    if job.status == "succeeded":
+        return 1.0
+    weights = [WEIGHTS.get(stage, 1.0) for stage in stages]
+    within = min((job.step or 0) / job.total_steps, 1.0) if job.total_steps else 0.0
+    return (sum(weights[:index]) + weights[index] * within) / sum(weights)
+
+
+def _eta(job: Job, steps_left: int) -> float | None:
+    if job.status != "running" or job.step_seconds is None or job.step_at is None:
+        return None
+    since = (datetime.now(UTC) - job.step_at).total_seconds()
+    return max(steps_left * job.step_seconds - max(since, 0.0), 0.0)
+
+
+def _when(event: Event) -> datetime:
+    return datetime.fromtimestamp(event.at, UTC)

@@ -1,0 +1,38 @@
+"""The doorbell. A message carries no authority and no job: it tells a worker to look at the table."""
+
+import logging
+from functools import lru_cache
+
+from celery import Celery  # type: ignore[import-untyped]
+from kombu.exceptions import OperationalError
+
+TASK = "run_next_job"
+log = logging.getLogger(__name__)
+
+
+@lru_cache
+def celery_app(redis_url: str) -> Celery:
+    """The client's and the worker's Celery, with the same settings."""
+    app = Celery("proximal", broker=redis_url)
+    app.conf.update(
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        # Acknowledge early: the lease, not the broker, notices a lost worker.
+        task_acks_late=False,
+        worker_prefetch_multiplier=1,
+        broker_connection_retry_on_startup=True,
+        broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 10},
+        worker_hijack_root_logger=False,
+    )
+    return app
+
+
+def knock(redis_url: str) -> bool:
+    """Wake a worker. To be called after the commit. A broker that is down costs a moment, not the job: the sweeper knocks again."""
+    try:
+        celery_app(redis_url).send_task(TASK, retry=False)
+    except OperationalError as error:
+        log.warning("could not knock, the sweeper will: %s", error)
+        return False
+    return True

@@ -1,0 +1,100 @@
+"""Every setting of the platform, and the only place that reads the environment."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from core.errors import SettingsError
+
+Seconds = Annotated[float, Field(gt=0)]
+LocalModels = Literal["any", "none"] | list[Path]
+
+
+class Settings(BaseSettings):
+    """Read from the environment once; `proximal up` fills in the addresses of the embedded servers."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PROXIMAL_", frozen=True, extra="ignore", use_attribute_docstrings=True, populate_by_name=True
+    )
+
+    database_url: Annotated[str, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))]
+    """PostgreSQL, as `postgresql://user:password@host:5432/name`."""
+    redis_url: Annotated[str, Field(validation_alias=AliasChoices("REDIS_URL", "redis_url"))]
+    """Redis or Valkey, as `redis://host:6379/0`: the queue's broker."""
+    data_dir: Path = Path(".proximal")
+    """Folder for what this machine keeps: run folders, the embedded servers' data and, by default, blobs."""
+    blob_url: str = ""
+    """Where datasets and checkpoints lie, as `file:///some/folder`. Empty: `blobs` in the data folder."""
+
+    lease_seconds: Seconds = 15
+    """How long a worker holds a job without a sign of life before the job is given to another."""
+    heartbeat_seconds: Seconds = 3
+    """How often a worker gives a sign of life. Well below the lease."""
+    sweep_seconds: Seconds = 3
+    """How often the sweeper looks for lost workers and for jobs whose message was lost."""
+    max_attempts: Annotated[int, Field(ge=1)] = 5
+    """How many workers in a row a job may lose, without a checkpoint in between, before it fails."""
+
+    max_upload_bytes: Annotated[int, Field(ge=1)] = 2 * 1024**3
+    """Largest dataset upload."""
+    max_body_bytes: Annotated[int, Field(ge=1)] = 1024**2
+    """Largest request body other than an upload."""
+    max_line_bytes: Annotated[int, Field(ge=1)] = 4 * 1024**2
+    """Longest line of a dataset."""
+    local_models: Annotated[LocalModels, NoDecode] = "any"
+    """Local folders that a job may name as its model: `any`, `none`, or a list of root folders separated by `:`."""
+
+    session_hours: Annotated[float, Field(gt=0)] = 24 * 14
+    """How long a browser stays signed in."""
+    stream_seconds: Seconds = 600
+    """Longest life of one event stream; the browser then reconnects and goes on where it was."""
+    stream_poll_seconds: Seconds = 0.5
+    """How often an event stream looks for news in the database."""
+    dashboard_dir: Path = Path(__file__).parent.parent / "frontend" / "dist"
+    """The built dashboard."""
+
+    @field_validator("database_url")
+    @classmethod
+    def _use_psycopg_3(cls, url: str) -> str:
+        scheme, separator, rest = url.partition("://")
+        if scheme not in ("postgres", "postgresql", "postgresql+psycopg") or not separator:
+            raise ValueError("must be a PostgreSQL address, as postgresql://user:password@host:5432/name")
+        return f"postgresql+psycopg://{rest}"
+
+    @field_validator("data_dir", "dashboard_dir")
+    @classmethod
+    def _absolute(cls, folder: Path) -> Path:
+        return folder.expanduser().resolve()
+
+    @field_validator("blob_url")
+    @classmethod
+    def _known_scheme(cls, url: str) -> str:
+        if url and urlsplit(url).scheme != "file":
+            raise ValueError("only file:///folder addresses are supported so far")
+        return url
+
+    @field_validator("local_models", mode="before")
+    @classmethod
+    def _split_roots(cls, value: Any) -> Any:
+        if isinstance(value, str) and value not in ("any", "none"):
+            return [Path(root).expanduser().resolve() for root in value.split(":") if root]
+        return value
+
+    @property
+    def blob_dir(self) -> Path:
+        """The folder of the blobs."""
+        return Path(unquote(urlsplit(self.blob_url).path)) if self.blob_url else self.data_dir / "blobs"
+
+
+@lru_cache(maxsize=1)
+def get_settings() -> Settings:
+    """The process's settings. Never called while a module is being imported."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = [f"  {'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
+        raise SettingsError("The settings are not complete:\n" + "\n".join(lines)) from error
