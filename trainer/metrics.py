@@ -57,7 +57,7 @@ SFT = [
     ),
     Metric(
         "sft",
-        "tokens_per_second",
+        "time/tokens_per_second",
         "Tokens per second",
         "tokens ÷ seconds",
         "Training speed in tokens, prompts included.",

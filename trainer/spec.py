@@ -222,3 +222,9 @@ class JobSpec(Section):
     """Where and how the run computes."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
+
+    @model_validator(mode="after")
+    def _a_new_model_needs_sft(self) -> "JobSpec":
+        if self.model.config is not None and self.sft is None:
+            raise ValueError("a model made from `model.config` has random weights: it needs `sft`")
+        return self

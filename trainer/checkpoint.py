@@ -1,0 +1,145 @@
+"""Checkpoints: model folders that transformers loads, plus what an exact resume needs. Safetensors and JSON, no pickle.
+
+    checkpoints/ppo-000020/          intermediate: policy and tokenizer, as transformers saves them
+    checkpoints/ppo-000020/trainer_state/   optimizer moments, critic, step
+    checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
+
+A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
+"""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from trainer.models import Model
+from trainer.spec import StageName
+from trainer.text import Tokenizer
+
+STATE = "trainer_state"
+_INTERMEDIATE = re.compile(r"(?P<stage>[a-z_]+)-(?P<step>\d{6,})")
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a finished stage left in `stage.json`."""
+
+    steps: int
+    seconds: float
+    summary: dict[str, float]
+
+
+class Checkpoints:
+    """The checkpoints of one run folder."""
+
+    def __init__(self, folder: Path, keep_last: int) -> None:
+        self.folder = folder
+        self.keep_last = keep_last
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob(".tmp-*"):
+            shutil.rmtree(leftover)
+
+    def final(self, stage: StageName) -> Path:
+        """Where the stage's result is, or will be."""
+        return self.folder / stage
+
+    def result(self, stage: StageName) -> StageResult | None:
+        """The finished stage's result; None while it is not finished."""
+        path = self.final(stage) / "stage.json"
+        return StageResult(**json.loads(path.read_text())) if path.exists() else None
+
+    def newest(self, stage: StageName) -> tuple[Path, int] | None:
+        """The newest intermediate checkpoint of a stage and its step."""
+        return max(self._intermediate(stage), key=lambda found: found[1], default=None)
+
+    def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: "TrainerState") -> Path:
+        """Save an intermediate checkpoint and drop the stage's oldest beyond `keep_last`."""
+        path = self.folder / f"{stage}-{step:06d}"
+        with _appearing(path) as folder:
+            _save_model(folder, model, tokenizer)
+            state.save(folder / STATE)
+        for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
+            shutil.rmtree(old)
+        return path
+
+    def save_final(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> Path:
+        """Save a stage's result."""
+        path = self.final(stage)
+        with _appearing(path) as folder:
+            if model is not None:
+                _save_model(folder, model, tokenizer)
+            (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
+        return path
+
+    def _intermediate(self, stage: StageName) -> list[tuple[Path, int]]:
+        matches = [(path, _INTERMEDIATE.fullmatch(path.name)) for path in self.folder.iterdir()]
+        return [(path, int(m["step"])) for path, m in matches if m and m["stage"] == stage]
+
+
+@dataclass
+class TrainerState:
+    """Optimizer moments by name, further models by name, and small numbers."""
+
+    optimizers: dict[str, dict[str, Tensor]]
+    models: dict[str, Model]
+    numbers: dict[str, Any]
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+        for name, tensors in self.optimizers.items():
+            save_file({key: value.contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
+        for name, model in self.models.items():
+            model.save_pretrained(folder / name)
+        (folder / "state.json").write_text(json.dumps(self.numbers))
+
+
+def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
+    return load_file(checkpoint / STATE / f"{name}.safetensors")
+
+
+def load_numbers(checkpoint: Path) -> dict[str, Any]:
+    numbers: dict[str, Any] = json.loads((checkpoint / STATE / "state.json").read_text())
+    return numbers
+
+
+def _save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+class _appearing:
+    """Write into a temporary folder that takes its real name only when complete and on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.temporary = path.with_name(f".tmp-{path.name}")
+
+    def __enter__(self) -> Path:
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        self.temporary.mkdir(parents=True)
+        return self.temporary
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            return
+        for file in self.temporary.rglob("*"):
+            _flush(file)
+        if self.path.exists():
+            shutil.rmtree(self.path)
+        self.temporary.rename(self.path)
+        _flush(self.path.parent)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

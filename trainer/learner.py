@@ -1,0 +1,79 @@
+"""A model with its optimizer: one gradient step at a time, refused when a number is not finite."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainer.errors import Diverged
+from trainer.spec import OptimizerSpec, Schedule
+
+
+def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
+    """Learning rate of step `step` (0-based) as a share of the peak: linear warm-up, then the shape, positive throughout."""
+    warmup = math.ceil(warmup_ratio * total_steps)
+    if step < warmup:
+        return (step + 1) / warmup
+    progress = (step - warmup) / max(1, total_steps - warmup)
+    return {"constant": 1.0, "linear": 1 - progress, "cosine": 0.5 * (1 + math.cos(math.pi * progress))}[shape]
+
+
+class Learner:
+    """AdamW over one model. The learning rate is a function of the step, so a resume has no scheduler to restore."""
+
+    def __init__(
+        self, model: nn.Module, spec: OptimizerSpec, total_steps: int, peak: float | None = None, eps: float = 1e-8
+    ):
+        self.model = model
+        self.spec = spec
+        self.total_steps = total_steps
+        self.peak = spec.learning_rate if peak is None else peak
+        self.optimizer = torch.optim.AdamW(_groups(model, spec.weight_decay), lr=self.peak, eps=eps)
+
+    def lr(self, step: int) -> float:
+        return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
+
+    def update(self, step: int) -> float:
+        """Clip the accumulated gradient, take one optimizer step at the rate of `step`, and return the norm before clipping.
+
+        Raises Diverged, leaving the weights untouched, when the gradient is not finite.
+        """
+        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.max_grad_norm))
+        if not math.isfinite(norm):
+            raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr(step)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def state(self) -> dict[str, Tensor]:
+        """Adam's moments and step counts as flat tensors, for safetensors."""
+        return {
+            f"{index}.{name}": value
+            for index, entry in self.optimizer.state_dict()["state"].items()
+            for name, value in entry.items()
+        }
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Put back what `state` returned."""
+        state: dict[int, dict[str, Any]] = {}
+        for key, value in tensors.items():
+            index, name = key.split(".", 1)
+            state.setdefault(int(index), {})[name] = value
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+
+def require_finite(loss: Tensor, name: str) -> None:
+    """Raise Diverged before a bad loss can reach the weights."""
+    if not torch.isfinite(loss).all():
+        raise Diverged(
+            f"The {name} is not finite ({float(loss.detach().sum())}). Lower the learning rate, or look at the data of this step."
+        )
+
+
+def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    matrices = [p for p in model.parameters() if p.requires_grad and p.ndim >= 2]
+    vectors = [p for p in model.parameters() if p.requires_grad and p.ndim < 2]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]

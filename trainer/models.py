@@ -1,0 +1,125 @@
+"""Loading and making models: the policy, the reward model and the critic are plain transformers models.
+
+All of them stay in eval mode, in training too: dropout is off everywhere (a policy with dropout has no ratio of 1).
+"""
+
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+
+from trainer.errors import ModelError
+from trainer.spec import ModelSpec
+from trainer.text import Tokenizer
+
+Model = Any  # transformers' models: PreTrainedModel, seen as callables with a config
+
+
+def load_tokenizer(path: str | Path) -> Tokenizer:
+    return _loading(path, lambda: AutoTokenizer.from_pretrained(str(path)))
+
+
+def load_policy(path: str | Path) -> Model:
+    """A causal language model in fp32, refused if the house cannot compute its logits."""
+    model = _loading(
+        path, lambda: AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, use_safetensors=True)
+    )
+    _check_head(model)
+    return model.eval()
+
+
+def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int) -> Model:
+    """A model with random weights from `spec.config`, its vocabulary and special ids taken from the tokenizer."""
+    sizes = {key: value for key, value in (spec.config or {}).items() if key != "model_type"}
+    sizes |= {
+        "vocab_size": len(tokenizer),
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    sizes.setdefault("bos_token_id", None)
+    torch.manual_seed(seed)
+    try:
+        config = AutoConfig.for_model(str((spec.config or {})["model_type"]), **sizes)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    except (ValueError, TypeError, KeyError, RuntimeError) as error:
+        raise ModelError(f"`model.config` does not make a causal language model: {error}") from error
+    _check_head(model)
+    return model.eval()
+
+
+def new_reward_model(policy_path: str | Path, seed: int) -> Model:
+    """The policy's body with a scalar head, initialised with standard deviation 1/√(H + 1) (Huang et al. 2024)."""
+    model = _load_scalar(policy_path, fresh_head=True)
+    torch.manual_seed(seed)
+    nn.init.normal_(model.score.weight, std=1 / math.sqrt(model.config.hidden_size + 1))
+    return model
+
+
+def load_reward_model(path: str | Path) -> Model:
+    """A model with a scalar head: a reward model, or a critic."""
+    return _load_scalar(path, fresh_head=False)
+
+
+def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
+    extra = {"num_labels": 1} if fresh_head else {}
+    model = _loading(
+        path,
+        lambda: AutoModelForSequenceClassification.from_pretrained(
+            str(path), dtype=torch.float32, use_safetensors=True, **extra
+        ),
+    )
+    head = getattr(model, "score", None)
+    if not isinstance(head, nn.Linear) or head.out_features != 1:
+        raise ModelError(
+            f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
+        )
+    if not hasattr(model.config, "score_bias"):
+        model.config.score_bias = 0.0
+    return model.eval()
+
+
+def trunk(model: Model) -> nn.Module:
+    """The transformer without its head."""
+    return cast(nn.Module, model.base_model)
+
+
+def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
+    """Logits (N, V) from last hidden states, as the model's own forward pass would compute them."""
+    logits: Tensor = model.get_output_embeddings()(hidden_NH)
+    cap = getattr(model.config, "final_logit_softcapping", None)
+    return logits if cap is None else torch.tanh(logits / cap) * cap
+
+
+def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
+    """Scores (N,) in fp32 from last hidden states: the head's output less the stored bias.
+
+    `config.score_bias` is the mean raw score of the SFT reference answers, so that those have mean score 0
+    (Stiennon et al. 2020; Huang et al. 2024).
+    """
+    scores: Tensor = model.score(hidden_NH).squeeze(-1).float()
+    return scores - float(model.config.score_bias)
+
+
+@torch.no_grad()
+def _check_head(model: Model) -> None:
+    """Some architectures scale or cap their logits in ways of their own; those are refused, not trained wrongly."""
+    model.eval()
+    ids = torch.arange(1, 5)[None] % model.config.get_text_config().vocab_size
+    expected = model(input_ids=ids, use_cache=False).logits
+    hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
+    if not torch.allclose(head_logits(model, hidden[0]), expected[0], rtol=1e-3, atol=1e-3):
+        raise ModelError(
+            f"{model.config.model_type}: this architecture transforms its logits in a way that is not supported."
+        )
+
+
+def _loading(path: str | Path, load: Any) -> Any:
+    try:
+        return load()
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"{path} cannot be loaded: {first_line}") from error

@@ -1,0 +1,50 @@
+"""One process's turn at a run: set up the device and the event log, run, and turn trouble into a last event."""
+
+from pathlib import Path
+
+import torch
+
+from trainer import run
+from trainer.errors import ModelError, OutOfMemory, Stopped, TrainerError
+from trainer.events import EventLog, RunFailed
+from trainer.session import Session
+from trainer.spec import JobSpec, RuntimeSpec
+
+
+def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> dict[str, float]:
+    """Run `spec` in `run_dir`, going on from the checkpoints found there; return the summary.
+
+    Raises TrainerError. Every failure but a stop leaves a `run_failed` event; checkpoints stay as they are.
+    """
+    run_dir.mkdir(parents=True, exist_ok=True)
+    log = EventLog(run_dir / "events.jsonl")
+    try:
+        session = Session(spec, run_dir, log, _device(spec.runtime), lease)
+        with session.listening():
+            return _run(session)
+    finally:
+        log.close()
+
+
+def _run(session: Session) -> dict[str, float]:
+    try:
+        return run.run(session)
+    except Stopped:
+        raise
+    except TrainerError as error:
+        _fail(session, error)
+        raise
+    except torch.OutOfMemoryError as error:
+        problem = OutOfMemory(f"The device ran out of memory. Lower `micro_batch_size` of the stage {session.stage}.")
+        _fail(session, problem)
+        raise problem from error
+
+
+def _fail(session: Session, error: TrainerError) -> None:
+    session.emit(RunFailed(code=error.code, message=str(error), stage=session.stage, step=session.step or None))
+
+
+def _device(spec: RuntimeSpec) -> torch.device:
+    if spec.device == "cuda" and not torch.cuda.is_available():
+        raise ModelError('`runtime.device` is "cuda", but no CUDA device is available here. Use "auto" or "cpu".')
+    return torch.device("cuda" if spec.device != "cpu" and torch.cuda.is_available() else "cpu")

@@ -1,0 +1,116 @@
+"""Batches of token sequences, and the forward passes over them.
+
+Shapes: B sequences, T positions, N counted tokens of the whole batch laid end to end, H hidden size, V vocabulary.
+
+Sequences stand at the left and padding at the right. Under causal attention a real token then never sees a pad, so no
+attention mask is needed and what the pads contain cannot matter; which positions count is always said by lengths, never
+guessed from token ids, so a model whose PAD is its EOS is as good as any other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from trainer.logprobs import entropies, selected_logprobs
+from trainer.models import head_logits, scalar_head, trunk
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Prompts followed by completions, right-padded."""
+
+    input_ids_BT: Tensor
+    prompt_lengths_B: Tensor
+    completion_lengths_B: Tensor
+
+    @classmethod
+    def of(cls, prompts: Sequence[list[int]], completions: Sequence[list[int]], pad_id: int) -> "Batch":
+        rows = [p + c for p, c in zip(prompts, completions, strict=True)]
+        width = max(len(row) for row in rows)
+        return cls(
+            torch.tensor([row + [pad_id] * (width - len(row)) for row in rows]),
+            torch.tensor([len(p) for p in prompts]),
+            torch.tensor([len(c) for c in completions]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.input_ids_BT)
+
+    def to(self, device: torch.device) -> "Batch":
+        return Batch(
+            self.input_ids_BT.to(device), self.prompt_lengths_B.to(device), self.completion_lengths_B.to(device)
+        )
+
+    def select(self, rows: Tensor) -> "Batch":
+        """Those rows, cut to the longest of them."""
+        lengths = self.prompt_lengths_B[rows] + self.completion_lengths_B[rows]
+        return Batch(
+            self.input_ids_BT[rows, : int(lengths.max())], self.prompt_lengths_B[rows], self.completion_lengths_B[rows]
+        )
+
+    @property
+    def mask_BR(self) -> Tensor:
+        """(B, R) True where a completion token exists; R is the longest completion."""
+        return (
+            torch.arange(int(self.completion_lengths_B.max()), device=self._device) < self.completion_lengths_B[:, None]
+        )
+
+    @property
+    def positions_BR(self) -> Tensor:
+        """(B, R) position of each completion token in its row; meaningless outside the mask, but always valid."""
+        offsets = torch.arange(int(self.completion_lengths_B.max()), device=self._device)
+        return (self.prompt_lengths_B[:, None] + offsets).clamp(max=self.input_ids_BT.shape[1] - 1)
+
+    @property
+    def last_positions_B(self) -> Tensor:
+        """(B,) position of the last token: the EOS of a whole completion."""
+        return self.prompt_lengths_B + self.completion_lengths_B - 1
+
+    def tokens_BR(self) -> Tensor:
+        return self.input_ids_BT.gather(1, self.positions_BR)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.input_ids_BT.device
+
+
+def completion_logprobs(
+    model: nn.Module, batch: Batch, temperature: float = 1.0, with_entropy: bool = False
+) -> tuple[Tensor, Tensor | None]:
+    """Log-probability of every completion token, (B, R) fp32 with 0 outside the mask; and, if asked, the entropies.
+
+    The output layer sees only the positions that predict a completion token.
+    """
+    mask_BR = batch.mask_BR
+    hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, mask_BR)
+    logits_NV = head_logits(model, hidden_NH)
+    logprobs_N = selected_logprobs(logits_NV, batch.tokens_BR()[mask_BR], temperature)
+    entropy_BR = _spread(entropies(logits_NV, temperature), mask_BR) if with_entropy else None
+    return _spread(logprobs_N, mask_BR), entropy_BR
+
+
+def completion_values(critic: nn.Module, batch: Batch) -> Tensor:
+    """Value of the state before each completion token, (B, R) fp32 with 0 outside the mask."""
+    hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.mask_BR)
+    return _spread(scalar_head(critic, hidden_NH), batch.mask_BR)
+
+
+def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
+    """Score of each sequence at its last token (the EOS of a whole completion), (B,) fp32."""
+    everyone = torch.ones(len(batch), 1, dtype=torch.bool, device=batch.input_ids_BT.device)
+    return scalar_head(reward_model, _hidden_at(reward_model, batch, batch.last_positions_B[:, None], everyone))
+
+
+def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, mask_BX: Tensor) -> Tensor:
+    """Last hidden states at the masked positions, (N, H), in row order."""
+    hidden_BTH: Tensor = trunk(model)(input_ids=batch.input_ids_BT, use_cache=False).last_hidden_state
+    rows_B1 = torch.arange(len(batch), device=positions_BX.device)[:, None] * hidden_BTH.shape[1]
+    flat_N = (rows_B1 + positions_BX)[mask_BX]
+    return hidden_BTH.flatten(0, 1).index_select(0, flat_N)
+
+
+def _spread(values_N: Tensor, mask_BR: Tensor) -> Tensor:
+    """Lay N values back onto the True positions of the mask; 0 elsewhere."""
+    return torch.zeros(mask_BR.shape, dtype=values_N.dtype, device=values_N.device).masked_scatter(mask_BR, values_N)

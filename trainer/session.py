@@ -1,0 +1,116 @@
+"""What every stage of a run needs at hand: the spec, the event log, the checkpoints, and whether to go on."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from trainer.checkpoint import Checkpoints, StageResult, TrainerState
+from trainer.errors import Stopped
+from trainer.events import (
+    CheckpointSaved,
+    Event,
+    EventLog,
+    Message,
+    Metrics,
+    RunStopped,
+    Sample,
+    Samples,
+    StageFinished,
+    StageStarted,
+    finite,
+)
+from trainer.models import Model
+from trainer.randomness import derive_seed
+from trainer.spec import JobSpec, StageName
+from trainer.text import Tokenizer
+
+
+class Session:
+    """One process's turn at a run."""
+
+    def __init__(
+        self, spec: JobSpec, run_dir: Path, log: EventLog, device: torch.device, lease: Path | None = None
+    ) -> None:
+        self.spec = spec
+        self.run_dir = run_dir
+        self.device = device
+        self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last)
+        self.stage: StageName | None = None
+        self.step = 0
+        self._log = log
+        self._lease = lease
+        self._stop_asked = False
+
+    def emit(self, event: Event) -> None:
+        self._log.emit(event)
+
+    def say(self, text: str, warning: bool = False) -> None:
+        self.emit(Message(text=text, level="warning" if warning else "info"))
+
+    def seed(self, *purpose: str | int) -> int:
+        return derive_seed(self.spec.seed, *purpose)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """While inside, SIGTERM and SIGINT ask the run to stop at the end of its step."""
+        previous = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:
+        self._stop_asked = True
+
+    def begin(self, stage: StageName, total_steps: int, start_step: int) -> None:
+        self.stage, self.step = stage, start_step
+        self.emit(StageStarted(stage=stage, total_steps=total_steps, start_step=start_step))
+
+    def report(self, stage: StageName, step: int, total_steps: int, values: dict[str, float]) -> None:
+        self.stage, self.step = stage, step
+        self.emit(Metrics(stage=stage, step=step, total_steps=total_steps, values=finite(values)))
+
+    def show(self, stage: StageName, step: int, rows: list[Sample]) -> None:
+        self.emit(Samples(stage=stage, step=step, rows=rows))
+
+    def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: TrainerState) -> None:
+        path = self.checkpoints.save(stage, step, model, tokenizer, state)
+        self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
+
+    def finish(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> None:
+        """Save the stage's result and say so."""
+        self.check_lease()
+        path = self.checkpoints.save_final(stage, model, tokenizer, result)
+        relative = str(path.relative_to(self.run_dir))
+        self.emit(CheckpointSaved(stage=stage, step=result.steps, path=relative, final=True, metrics=result.summary))
+        self.emit(StageFinished(stage=stage, seconds=result.seconds, summary=result.summary))
+
+    @property
+    def stop_asked(self) -> bool:
+        return self._stop_asked
+
+    def stop_if_asked(self) -> None:
+        """Raise Stopped when a signal came; whatever had to be saved has been."""
+        if self._stop_asked:
+            self._stopped("signal")
+
+    def check_lease(self) -> None:
+        """Raise Stopped when the worker's lease on this job has run out: another attempt may be at work.
+
+        Checked at every step and before every save, so that a worker that was suspended and woken cannot have two
+        trainers writing.
+        """
+        if self._lease is not None and time.time() > float(self._lease.read_text()):
+            self._stopped("lease_lost")
+
+    def _stopped(self, reason: str) -> None:
+        self.emit(RunStopped.model_validate({"reason": reason, "stage": self.stage or "sft", "step": self.step}))
+        raise Stopped(
+            f"Stopped ({reason}) in stage {self.stage} after step {self.step}. Run the same command to resume."
+        )

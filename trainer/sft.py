@@ -1,0 +1,102 @@
+"""Supervised fine-tuning: cross-entropy on completions, the prompt masked out (Ouyang et al. 2022, step 1)."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+
+from trainer.checkpoint import StageResult, TrainerState, load_optimizer
+from trainer.data import Demonstration
+from trainer.learner import Learner, require_finite
+from trainer.masking import masked_sum
+from trainer.models import Model
+from trainer.randomness import batch_indices
+from trainer.sequences import Batch, completion_logprobs
+from trainer.session import Session
+from trainer.spec import SFTSpec
+from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.text import Codec
+
+
+@dataclass(frozen=True)
+class Example:
+    """A demonstration as token ids."""
+
+    prompt: list[int]
+    completion: list[int]
+
+
+def encode(demonstrations: list[Demonstration], codec: Codec) -> tuple[list[Example], int, int]:
+    """Examples, how many had too long a prompt (left out), and how many completions were cut."""
+    examples, cut = [], 0
+    for item in demonstrations:
+        prompt = codec.prompt(item.prompt)
+        completion, whole = codec.completion(item.completion)
+        cut += not whole
+        if prompt is not None:
+            examples.append(Example(prompt, completion))
+    return examples, len(demonstrations) - len(examples), cut
+
+
+def total_steps(examples: int, spec: SFTSpec) -> int:
+    return max(1, examples * spec.epochs // spec.batch_size)
+
+
+def train(
+    session: Session, spec: SFTSpec, model: Model, codec: Codec, examples: list[Example], held_out: list[Example]
+) -> StageResult:
+    """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
+    point = ResumePoint.of(session, "sft")
+    steps = total_steps(len(examples), spec)
+    learner = Learner(model, spec, steps)
+    if point.checkpoint:
+        learner.restore(load_optimizer(point.checkpoint, "optimizer"))
+
+    def step(index: int) -> dict[str, float]:
+        began = time.perf_counter()
+        rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order")
+        batch = [examples[row] for row in rows]
+        loss = _accumulate(model, batch, codec, spec.micro_batch_size or spec.batch_size, session.device)
+        norm = learner.update(index)
+        tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
+        speed = tokens / (time.perf_counter() - began)
+        values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
+        if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
+            values["eval/loss"] = evaluate(model, held_out, codec, spec.batch_size, session.device)
+        return values
+
+    session.begin("sft", steps, point.step)
+    state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
+    run = StageRun("sft", steps, spec.save_every, model, codec.tokenizer, step, state)
+    seconds = run_steps(session, run, point)
+    summary = {"eval/loss": evaluate(model, held_out, codec, spec.batch_size, session.device)} if held_out else {}
+    result = StageResult(steps, seconds, summary)
+    session.finish("sft", model, codec.tokenizer, result)
+    return result
+
+
+def _accumulate(model: Model, batch: list[Example], codec: Codec, micro_batch: int, device: torch.device) -> float:
+    """Add the gradient of the batch's mean loss per completion token, whatever the split; return that loss."""
+    tokens = sum(len(example.completion) for example in batch)
+    total = 0.0
+    for first in range(0, len(batch), micro_batch):
+        loss = _negative_logprob(model, batch[first : first + micro_batch], codec, device) / tokens
+        require_finite(loss, "SFT loss")
+        loss.backward()
+        total += float(loss.detach())
+    return total
+
+
+@torch.no_grad()
+def evaluate(model: Model, examples: list[Example], codec: Codec, batch_size: int, device: torch.device) -> float:
+    """Mean loss per completion token, in nats."""
+    starts = range(0, len(examples), batch_size)
+    losses = [float(_negative_logprob(model, examples[i : i + batch_size], codec, device)) for i in starts]
+    return math.fsum(losses) / sum(len(example.completion) for example in examples)
+
+
+def _negative_logprob(model: Model, examples: list[Example], codec: Codec, device: torch.device) -> torch.Tensor:
+    batch = Batch.of([e.prompt for e in examples], [e.completion for e in examples], codec.pad_id).to(device)
+    logprobs, _ = completion_logprobs(model, batch)
+    return -masked_sum(logprobs, batch.mask_BR)

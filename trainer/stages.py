@@ -1,0 +1,60 @@
+"""The shape that the gradient stages share: resume, step, report, save, stop."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer.checkpoint import TrainerState, load_numbers
+from trainer.models import Model
+from trainer.session import Session
+from trainer.spec import StageName
+from trainer.text import Tokenizer
+
+
+@dataclass
+class StageRun:
+    """A stage in progress: how to take one step, and what to save."""
+
+    stage: StageName
+    total_steps: int
+    save_every: int
+    model: Model
+    tokenizer: Tokenizer
+    step: Callable[[int], dict[str, float]]
+    """Take step `step` (0-based) and return its metrics."""
+    state: Callable[[], TrainerState]
+    """What a resume needs beside the model."""
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """Where a stage goes on: a checkpoint (None: from the start), the steps behind it, and the seconds they took."""
+
+    checkpoint: Path | None
+    step: int
+    seconds: float
+
+    @classmethod
+    def of(cls, session: Session, stage: StageName) -> "ResumePoint":
+        found = session.checkpoints.newest(stage)
+        return cls(None, 0, 0.0) if found is None else cls(*found, float(load_numbers(found[0])["seconds"]))
+
+
+def run_steps(session: Session, run: StageRun, point: ResumePoint) -> float:
+    """Take the stage's steps from `point` on, saving every `save_every` and when asked to stop; return the seconds taken."""
+    began = time.perf_counter() - point.seconds
+    for step in range(point.step, run.total_steps):
+        session.check_lease()
+        step_began = time.perf_counter()
+        values = run.step(step)
+        done = step + 1
+        session.report(run.stage, done, run.total_steps, values | {"time/step": time.perf_counter() - step_began})
+        last = done == run.total_steps
+        if not last and (done % run.save_every == 0 or session.stop_asked):
+            session.check_lease()
+            state = run.state()
+            state.numbers |= {"step": done, "seconds": time.perf_counter() - began}
+            session.save(run.stage, done, run.model, run.tokenizer, state)
+            session.stop_if_asked()
+    return time.perf_counter() - began

@@ -1,0 +1,81 @@
+"""Between text and token ids: training a tokenizer, rendering prompts, and the one place that appends the EOS."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from trainer.data import Prompt
+from trainer.errors import ModelError
+from trainer.spec import DataSpec
+
+Tokenizer = Any  # transformers' tokenizers share an interface, not a typed base class
+
+
+def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+    """A byte-level BPE tokenizer (every text is encodable) with its own EOS and PAD."""
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=["<|pad|>", "<|eos|>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|eos|>", pad_token="<|pad|>")
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Encodes prompts and completions for one tokenizer, within one length budget."""
+
+    tokenizer: Tokenizer
+    max_prompt_tokens: int
+    max_completion_tokens: int
+    use_chat_template: bool
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, spec: DataSpec) -> "Codec":
+        """Raises ModelError when the tokenizer names no EOS: without one no response could ever end."""
+        if tokenizer.eos_token_id is None:
+            raise ModelError("The tokenizer has no EOS token. Set `eos_token` in its tokenizer_config.json.")
+        templated = spec.chat_template == "auto" and getattr(tokenizer, "chat_template", None) is not None
+        return cls(tokenizer, spec.max_prompt_tokens, spec.max_completion_tokens, templated)
+
+    @property
+    def eos_id(self) -> int:
+        return int(self.tokenizer.eos_token_id)
+
+    @property
+    def pad_id(self) -> int:
+        """What fills the unused positions. Any id will do: masks are explicit, and nothing reads it."""
+        pad = self.tokenizer.pad_token_id
+        return self.eos_id if pad is None else int(pad)
+
+    def prompt(self, prompt: Prompt) -> list[int] | None:
+        """Token ids of a prompt as generation starts from it; None when it is too long."""
+        if self.use_chat_template:
+            messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        else:
+            text = prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
+            ids = self.tokenizer(text)["input_ids"]
+            # Tokenizers that append an EOS of their own would end the text before it begins.
+            ids = ids[:-1] if ids and ids[-1] == self.eos_id else ids
+        return list(ids) if 0 < len(ids) <= self.max_prompt_tokens else None
+
+    def completion(self, text: str) -> tuple[list[int], bool]:
+        """Token ids of a completion and whether it is whole. A whole one ends with the EOS; a cut one does not."""
+        ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        if len(ids) + 1 > self.max_completion_tokens:
+            return ids[: self.max_completion_tokens], False
+        return [*ids, self.eos_id], True
+
+    def decode(self, ids: list[int]) -> str:
+        """Text of a response, special tokens left out."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True))

@@ -1,0 +1,47 @@
+"""How many CPU threads to compute with.
+
+For small models a second thread can cost more than it brings, above all on a busy machine; and the count decides the
+last bits of every sum, so a run keeps the count it began with.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+
+def available_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def choose(setting: int | Literal["auto"] | None, memory: Path, workload: Callable[[], None]) -> int:
+    """The thread count for this run: the setting, all cores for None, or for "auto" the faster of one and all.
+
+    What "auto" found is written to `memory`, so that a resumed run finds the same.
+    """
+    if isinstance(setting, int):
+        return setting
+    cores = available_cores()
+    if setting is None or cores == 1:
+        return cores
+    if not memory.exists():
+        memory.write_text(str(_faster_of(1, cores, workload)))
+    return int(memory.read_text())
+
+
+def _faster_of(one: int, all_cores: int, workload: Callable[[], None]) -> int:
+    """Time the workload with both counts in turn, A B A B; more threads must win by a tenth to be taken."""
+    seconds: dict[int, list[float]] = {one: [], all_cores: []}
+    workload()
+    for _ in range(3):
+        for count, times in seconds.items():
+            torch.set_num_threads(count)
+            began = time.perf_counter()
+            workload()
+            times.append(time.perf_counter() - began)
+    return all_cores if min(seconds[all_cores]) < 0.9 * min(seconds[one]) else one
