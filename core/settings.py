@@ -38,6 +38,8 @@ class Settings(BaseSettings):
     """How often the sweeper looks for lost workers and for jobs whose message was lost."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
     """How many workers in a row a job may lose, without a checkpoint in between, before it fails."""
+    stop_seconds: Seconds = 60
+    """How long a trainer that was asked to stop may take to finish its step and save, before it is killed."""
 
     max_upload_bytes: Annotated[int, Field(ge=1)] = 2 * 1024**3
     """Largest dataset upload."""

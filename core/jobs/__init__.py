@@ -5,7 +5,7 @@ from core.jobs.create import create
 from core.jobs.holding import Claim, LeaseState, claim, finish, release, renew_lease
 from core.jobs.log import append_events
 from core.jobs.queue_reason import queue_reason
-from core.jobs.sweep import SweepResult, sweep
+from core.jobs.sweep import SweepResult, lose, sweep
 from core.jobs.wishes import request_cancel
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "claim",
     "create",
     "finish",
+    "lose",
     "prune_checkpoints",
     "queue_reason",
     "record_checkpoint",

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from core import workers
 from core.job_state import move
-from core.jobs.holding import after_letting_go, end_attempt
+from core.jobs.holding import after_letting_go, end_attempt, held
 from core.models import Checkpoint, Job, JobAttempt
 from core.models.job import ACTIVE, JobStatus
 from core.models.job_attempt import Outcome
@@ -30,9 +30,15 @@ def sweep(session: Session, max_attempts: int | None = None) -> SweepResult:
     limit = get_settings().max_attempts if max_attempts is None else max_attempts
     result = SweepResult(workers_gone=workers.forget_silent(session))
     for job in session.scalars(_expired()):
-        _take_away(session, job, limit, result)
+        to = _take_away(session, job, limit, f"Worker {job.worker_id} was lost: its lease expired.")
+        {JobStatus.FAILED: result.failed, JobStatus.CANCELLED: result.cancelled}.get(to, result.requeued).append(job.id)
     result.queued.extend(session.scalars(select(Job.id).where(Job.status == JobStatus.QUEUED)))
     return result
+
+
+def lose(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
+    """The worker is there, but its trainer was killed: another try, within the same limits as for a lost worker."""
+    return _take_away(session, held(session, job_id, attempt), get_settings().max_attempts, reason)
 
 
 def _expired() -> Select[Job]:
@@ -41,19 +47,17 @@ def _expired() -> Select[Job]:
     return query.with_for_update(skip_locked=True)
 
 
-def _take_away(session: Session, job: Job, limit: int, result: SweepResult) -> None:
+def _take_away(session: Session, job: Job, limit: int, reason: str) -> JobStatus:
+    """End the attempt as lost; answer where the job went."""
     end_attempt(session, job, Outcome.LOST)
     lost = _lost_since_checkpoint(session, job)
     to = after_letting_go(job)
     if to is JobStatus.QUEUED and lost >= limit:
-        message = (
-            f"The worker was lost {lost} times in a row without a new checkpoint in between. Is memory sufficient?"
-        )
+        message = f"{reason} This was try {lost} in a row without a new checkpoint. Is memory sufficient?"
         move(session, job, JobStatus.FAILED, message, error={"code": "too_many_attempts", "message": message})
-        result.failed.append(job.id)
-    else:
-        move(session, job, to, f"Worker {job.worker_id} was lost: its lease expired.")
-        (result.cancelled if to is JobStatus.CANCELLED else result.requeued).append(job.id)
+        return JobStatus.FAILED
+    move(session, job, to, reason)
+    return to
 
 
 def _lost_since_checkpoint(session: Session, job: Job) -> int:

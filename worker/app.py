@@ -1,0 +1,50 @@
+"""The Celery worker: one process, one job at a time, in the main thread."""
+
+import logging
+
+from celery import signals  # type: ignore[import-untyped]
+from celery.worker import WorkController, state  # type: ignore[import-untyped]
+
+from core.blobs import blob_store
+from core.queue import TASK, celery_app, knock
+from core.settings import Settings
+from worker.launcher import Launcher
+from worker.presence import Presence
+from worker.runner import Station
+from worker.stopping import StopRequest
+from worker.tasks import drain
+
+log = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, launcher: Launcher) -> int:
+    """Answer knocks until asked to stop; answer the exit status.
+
+    Celery's bare controller is used, without the signal handlers of its command line: those would leave a solo worker
+    deaf until the present job ends, which may be days.
+    """
+    app = celery_app(settings.redis_url)
+    # A broker that is away must not end the worker, however long it takes.
+    app.conf.update(broker_connection_max_retries=None, worker_enable_remote_control=False)
+    stop = StopRequest()
+    stop.on_signals(also=_stop_celery)
+    station = Station(settings, blob_store(settings), launcher, stop)
+    with Presence(settings) as presence:
+        app.task(name=TASK)(lambda: drain(station, presence))
+        # Jobs may have been waiting for a worker to come.
+        signals.worker_ready.connect(lambda **_: knock(settings.redis_url), weak=False)
+        log.info("worker %s is ready for jobs", presence.worker_id)
+        controller = WorkController(
+            app=app,
+            pool="solo",
+            concurrency=1,
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+        controller.start()
+    return int(controller.exitcode or 0)
+
+
+def _stop_celery() -> None:
+    state.should_stop = 0

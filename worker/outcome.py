@@ -1,0 +1,69 @@
+"""What a trainer's end means for its job."""
+
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from core import jobs
+from core.jobs import Claim
+from core.models.job import JobStatus
+from trainer.errors import DataError, Diverged, ModelError, OutOfMemory, SpecError, Stopped
+from trainer.events import RunFailed, RunFinished
+
+_CODES = {kind.exit_status: kind.code for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory)}
+
+
+@dataclass(frozen=True)
+class End:
+    """How a trainer ended, and what we had asked of it."""
+
+    status: int
+    """Exit status; negative: the signal that ended it."""
+    finished: RunFinished | None
+    failed: RunFailed | None
+    last_words: str
+    cancel_requested: bool
+    stop_requested: bool
+    killed_by_us: bool
+
+
+def settle(session: Session, claim: Claim, end: End) -> JobStatus:
+    """Write the end of the attempt into the job; answer the job's new status."""
+    job = (claim.job_id, claim.attempt)
+    if end.status == 0 and end.finished:
+        jobs.finish(session, *job, JobStatus.SUCCEEDED, "The run has finished.", summary=end.finished.summary)
+        return JobStatus.SUCCEEDED
+    if end.cancel_requested:
+        jobs.finish(session, *job, JobStatus.CANCELLED, "Cancelled; the trainer has stopped.")
+        return JobStatus.CANCELLED
+    if end.failed:
+        return _fail(session, claim, end.failed.code, end.failed.message)
+    if end.status == Stopped.exit_status or (end.stop_requested and end.killed_by_us):
+        jobs.release(session, *job, _why_released(end))
+        return JobStatus.QUEUED
+    if end.status == -signal.SIGKILL:
+        reason = "The trainer was killed from outside (SIGKILL): the machine has probably run out of memory."
+        return jobs.lose(session, *job, reason)
+    return _fail(session, claim, _CODES.get(end.status, "trainer_crashed"), _crash(end))
+
+
+def _fail(session: Session, claim: Claim, code: str, message: str) -> JobStatus:
+    error: dict[str, Any] = {"code": code, "message": message}
+    jobs.finish(session, claim.job_id, claim.attempt, JobStatus.FAILED, message, error=error)
+    return JobStatus.FAILED
+
+
+def _why_released(end: End) -> str:
+    if end.killed_by_us:
+        return "The worker is shutting down and the trainer had not stopped in time; it will go on from its last checkpoint."
+    if end.stop_requested:
+        return "The worker is shutting down; the run was saved and will go on."
+    return "The trainer was stopped; the run will go on from its last checkpoint."
+
+
+def _crash(end: End) -> str:
+    how = f"by signal {signal.Signals(-end.status).name}" if end.status < 0 else f"with status {end.status}"
+    said = f" Its last words:\n{end.last_words}" if end.last_words else " It said nothing."
+    return f"The trainer ended unexpectedly, {how}.{said}"

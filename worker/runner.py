@@ -1,0 +1,135 @@
+"""The story of one attempt: take hold, prepare, launch, follow, settle."""
+
+import logging
+import time
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from sqlalchemy.exc import NoResultFound
+
+from core import jobs
+from core.blobs import BlobStore
+from core.child import Child
+from core.errors import LeaseLost, NotFound
+from core.jobs import Claim
+from core.models.job import TERMINAL, JobStatus
+from core.settings import Settings
+from worker import workspace as workspaces
+from worker.database import AWAY, patiently
+from worker.follower import Follower
+from worker.launcher import Launcher, last_words
+from worker.lease import Lease
+from worker.outcome import End, settle
+from worker.stopping import StopRequest
+from worker.workspace import Workspace
+
+_POLL_SECONDS = 0.1
+_DATABASE_PAUSE = 1.0
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Station:
+    """What a worker has at hand for every job."""
+
+    settings: Settings
+    blobs: BlobStore
+    launcher: Launcher
+    stop: StopRequest
+
+
+def run(claim: Claim, station: Station) -> None:
+    """One attempt, from claim to end. Once the job is no longer ours we drop everything and say nothing more about it."""
+    workspace = workspaces.open_for(claim, station.settings.data_dir)
+    try:
+        with Lease(claim, workspace.lease, station.settings) as lease:
+            status = _Attempt(claim, station, workspace, lease).go()
+    except LeaseLost as lost:
+        log.warning("%s walking away", lost)
+        return
+    log.info("%s is %s", claim.job_id, status)
+    if status in TERMINAL and status is not JobStatus.FAILED:
+        workspaces.close(workspace)
+
+
+class _Attempt:
+    def __init__(self, claim: Claim, station: Station, workspace: Workspace, lease: Lease) -> None:
+        self._claim = claim
+        self._station = station
+        self._workspace = workspace
+        self._lease = lease
+        self._follower = Follower(claim, workspace, station.blobs)
+        self._killed = False
+
+    def go(self) -> JobStatus:
+        try:
+            self._prepare()
+        except (NotFound, NoResultFound, OSError) as error:
+            return self._fail("cannot_prepare", f"The worker could not prepare the run: {error}")
+        trainer = self._station.launcher.start(self._workspace)
+        log.info("%s attempt %d: trainer is process %d", self._claim.job_id, self._claim.attempt, trainer.pid)
+        try:
+            return self._see_through(trainer)
+        except ValidationError as error:
+            return self._fail("invalid_events", f"The trainer wrote an event that is not valid: {error}")
+        finally:
+            trainer.kill()
+
+    def _prepare(self) -> None:
+        inputs = patiently(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
+        workspaces.fill(self._workspace, self._claim, inputs, self._station.blobs)
+
+    def _see_through(self, trainer: Child) -> JobStatus:
+        self._follow(trainer)
+        status = trainer.wait()
+        while patiently(lambda _: self._follower.advance(), self._give_up):
+            self._lease.check()
+        end = End(
+            status=status,
+            finished=self._follower.finished,
+            failed=self._follower.failed,
+            last_words=last_words(self._workspace.log),
+            cancel_requested=self._lease.cancel_requested,
+            stop_requested=self._station.stop.requested,
+            killed_by_us=self._killed,
+        )
+        return patiently(lambda session: settle(session, self._claim, end), self._give_up)
+
+    def _follow(self, trainer: Child) -> None:
+        """Until the trainer has ended: by itself, or because it was asked to, or because it did not listen."""
+        deadline: float | None = None
+        next_look = 0.0
+        while trainer.poll() is None:
+            self._lease.check()
+            now = time.monotonic()
+            if now >= next_look and not self._look():
+                next_look = now + _DATABASE_PAUSE
+            if deadline is None and self._wanted_to_end():
+                trainer.send(15)
+                deadline = now + self._station.settings.stop_seconds
+            if self._station.stop.urgent or (deadline is not None and now > deadline):
+                self._killed = True
+                trainer.kill()
+            time.sleep(_POLL_SECONDS)
+
+    def _look(self) -> bool:
+        """Whether the database could be told what is new."""
+        try:
+            self._follower.advance()
+        except AWAY as error:
+            log.warning("%s: the database does not answer; the trainer goes on: %s", self._claim.job_id, error)
+            return False
+        return True
+
+    def _wanted_to_end(self) -> bool:
+        return self._station.stop.requested or self._lease.cancel_requested or self._lease.expired
+
+    def _give_up(self) -> bool:
+        """Nobody waits for us any more: another attempt has begun, or we are to be gone."""
+        self._lease.check()
+        return self._station.stop.urgent
+
+    def _fail(self, code: str, message: str) -> JobStatus:
+        job, error = (self._claim.job_id, self._claim.attempt), {"code": code, "message": message}
+        patiently(lambda session: jobs.finish(session, *job, JobStatus.FAILED, message, error=error), self._give_up)
+        return JobStatus.FAILED

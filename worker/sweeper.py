@@ -1,0 +1,47 @@
+"""The loop that puts right what lost workers and lost messages leave behind."""
+
+import logging
+import time
+
+from core import jobs, workers
+from core.db import session_scope
+from core.queue import knock
+from core.settings import Settings
+from worker.database import AWAY
+from worker.stopping import StopRequest
+
+_POLL_SECONDS = 0.1
+log = logging.getLogger(__name__)
+
+
+def sweep_for_ever(settings: Settings) -> int:
+    """Sweep every few seconds until asked to stop."""
+    stop = StopRequest()
+    stop.on_signals()
+    log.info("sweeping every %g s", settings.sweep_seconds)
+    while not stop.requested:
+        try:
+            sweep_once(settings)
+        except AWAY as error:
+            log.warning("the database does not answer: %s", error)
+        _pause(settings.sweep_seconds, stop)
+    return 0
+
+
+def sweep_once(settings: Settings) -> jobs.SweepResult:
+    """Sweep, and knock for what waits: once for each idle worker, so that messages do not pile up for busy ones."""
+    with session_scope() as session:
+        result = jobs.sweep(session)
+        idle = sum(worker.job_id is None for worker in workers.online(session))
+    for kind in ("requeued", "failed", "cancelled", "workers_gone"):
+        if found := getattr(result, kind):
+            log.warning("%s: %s", kind, ", ".join(found))
+    for _ in range(min(idle, len(result.queued))):
+        knock(settings.redis_url)
+    return result
+
+
+def _pause(seconds: float, stop: StopRequest) -> None:
+    deadline = time.monotonic() + seconds
+    while not stop.requested and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
