@@ -84,11 +84,12 @@ class Session:
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
     def finish(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> None:
-        """Save the stage's result and say so."""
+        """Save the stage's result and say so. A stage without a model leaves its figures only."""
         self.check_lease()
         path = self.checkpoints.save_final(stage, model, tokenizer, result)
         relative = str(path.relative_to(self.run_dir))
-        self.emit(CheckpointSaved(stage=stage, step=result.steps, path=relative, final=True, metrics=result.summary))
+        if model is not None:
+            self.emit(CheckpointSaved(stage=stage, step=result.steps, path=relative, final=True, metrics=result.summary))
         self.emit(StageFinished(stage=stage, seconds=result.seconds, summary=result.summary))
 
     @property

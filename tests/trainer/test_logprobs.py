@@ -1,0 +1,48 @@
+import math
+
+import pytest
+import torch
+
+from trainer import logprobs
+from trainer.logprobs import entropies, selected_logprobs
+
+
+def test_by_hand() -> None:
+    logits = torch.tensor([[0.0, math.log(3.0)]])  # probabilities ¼ and ¾
+    assert float(selected_logprobs(logits, torch.tensor([1]))) == pytest.approx(math.log(0.75))
+    assert float(entropies(logits)) == pytest.approx(-(0.25 * math.log(0.25) + 0.75 * math.log(0.75)))
+
+
+def test_temperature_by_hand() -> None:
+    logits = torch.tensor([[0.0, math.log(9.0)]])  # at T = 2 again ¼ and ¾
+    assert float(selected_logprobs(logits, torch.tensor([0]), temperature=2.0)) == pytest.approx(math.log(0.25))
+
+
+def test_the_gradient_is_right() -> None:
+    logits = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    targets = torch.tensor([0, 6, 3, 3, 1])
+    weights = torch.arange(1.0, 6.0)
+    loss = (selected_logprobs(logits, targets, 0.7) * weights).sum()
+    (ours,) = torch.autograd.grad(loss, logits)
+    reference = (torch.log_softmax(logits / 0.7, -1)[torch.arange(5), targets] * weights).sum()
+    (exact,) = torch.autograd.grad(reference, logits)
+    torch.testing.assert_close(ours, exact, rtol=1e-5, atol=1e-6)
+
+
+def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits = torch.randn(9, 11, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    targets = torch.arange(9)
+    whole = selected_logprobs(logits, targets)
+    (gradient,) = torch.autograd.grad(whole.sum(), logits)
+    monkeypatch.setattr(logprobs, "_CHUNK_ELEMENTS", 25)  # two rows at a time
+    parts = selected_logprobs(logits, targets)
+    assert torch.equal(whole, parts)
+    assert torch.equal(gradient, torch.autograd.grad(parts.sum(), logits)[0])
+
+
+def test_nothing_fp32_of_the_vocabulary_is_kept_for_the_backward_pass() -> None:
+    kept: list[torch.Tensor] = []
+    logits = torch.randn(64, 512, dtype=torch.bfloat16, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        selected_logprobs(logits, torch.zeros(64, dtype=torch.long))
+    assert not [t for t in kept if t.dtype == torch.float32 and t.numel() >= logits.numel()]

@@ -1,0 +1,57 @@
+import torch
+
+from tests.trainer.models import gpt2, llama
+from trainer.models import Model
+from trainer.ppo.sampling import Response, draw, sample
+
+
+def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:
+    return sample(
+        model, prompts, eos_id=1, pad_id=1, max_new_tokens=tokens, temperature=temperature,
+        generator=torch.Generator().manual_seed(3), device=torch.device("cpu"),
+    )  # fmt: skip
+
+
+def test_draw_inverts_the_cumulative_distribution() -> None:
+    logits = torch.tensor([0.2, 0.5, 0.3]).log().expand(4, 3)
+    assert draw(logits, torch.tensor([0.0, 0.19, 0.21, 0.71]), 1.0).tolist() == [0, 0, 1, 2]
+
+
+def test_draw_never_takes_an_impossible_token() -> None:
+    logits = torch.tensor([[-torch.inf, 0.0, -torch.inf]])
+    assert (
+        draw(logits, torch.tensor([0.0]), 1.0).tolist() == draw(logits, torch.tensor([0.99999994]), 1.0).tolist() == [1]
+    )
+
+
+def test_draws_follow_the_probabilities() -> None:
+    uniforms = torch.rand(20_000, generator=torch.Generator().manual_seed(0))
+    counts = draw(torch.tensor([0.1, 0.6, 0.3]).log().expand(20_000, 3), uniforms, 1.0).bincount(minlength=3)
+    torch.testing.assert_close(counts / 20_000, torch.tensor([0.1, 0.6, 0.3]), atol=0.02, rtol=0)
+
+
+def test_nearly_greedy_sampling_equals_transformers_greedy_generation() -> None:
+    for model in (llama(), gpt2()):
+        prompts = [[5, 6, 7], [8], [9, 10]]
+        for prompt, response in zip(prompts, respond(model, prompts, temperature=1e-4), strict=True):
+            generated = model.generate(
+                torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)), do_sample=False, max_new_tokens=12,
+                eos_token_id=1, pad_token_id=1,
+            )  # fmt: skip
+            assert response.ids == generated[0, len(prompt) :].tolist()
+
+
+def test_a_row_draws_the_same_whatever_its_neighbours() -> None:
+    model = llama()
+    together = respond(model, [[5, 6], [7, 8, 9, 10, 11], [12]], tokens=30)
+    beside_others = respond(model, [[5, 6], [3], [4, 4, 4]], tokens=30)
+    assert together[0] == beside_others[0]
+
+
+def test_finished_means_ended_by_an_eos() -> None:
+    responses = respond(llama(), [[n] for n in range(2, 22)], tokens=8)
+    assert {r.finished for r in responses} == {True, False}
+    for response in responses:
+        assert response.finished == (response.ids[-1] == 1)
+        assert 1 not in response.ids[:-1] and len(response.ids) <= 8
+        assert response.finished or len(response.ids) == 8
