@@ -1,0 +1,81 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from trainer import data
+from trainer.errors import DataError
+from trainer.spec import DataSpec
+
+
+def file_of(folder: Path, rows: list[object], name: str = "data.jsonl") -> str:
+    path = folder / name
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return str(path)
+
+
+def pairs(count: int) -> list[object]:
+    return [{"prompt": f"question {n}", "chosen": f"good {n}", "rejected": f"bad {n}"} for n in range(count)]
+
+
+def test_no_prompt_is_both_trained_on_and_held_out(tmp_path: Path) -> None:
+    sft = [{"prompt": f"question {n}", "completion": "text"} for n in range(0, 300, 3)]
+    spec = DataSpec(
+        preferences=file_of(tmp_path, pairs(200)), sft=file_of(tmp_path, sft, "sft.jsonl"), eval_fraction=0.2
+    )
+    loaded = data.load(spec)
+    train = {d.prompt for d in loaded.demonstrations.train} | {c.prompt for c in loaded.comparisons.train}
+    held_out = {d.prompt for d in loaded.demonstrations.held_out} | {c.prompt for c in loaded.comparisons.held_out}
+    assert not (train | set(loaded.prompts.train)) & (held_out | set(loaded.prompts.held_out))
+    assert 0.1 < len(loaded.prompts.held_out) / 200 < 0.3
+
+
+def test_without_sft_and_prompts_the_preferences_serve_for_both(tmp_path: Path) -> None:
+    rows = [*pairs(30), {"prompt": "question 1", "a": "x", "b": "y", "label": "tie"}]
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, rows)))
+    demonstrations = loaded.demonstrations.train + loaded.demonstrations.held_out
+    assert sorted(d.completion for d in demonstrations) == sorted(f"good {n}" for n in range(30))
+    assert len(loaded.prompts.train) + len(loaded.prompts.held_out) == 30
+
+
+def test_a_tiny_file_still_holds_one_prompt_out(tmp_path: Path) -> None:
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, pairs(2)), eval_fraction=0.01))
+    assert len(loaded.comparisons.train) == len(loaded.comparisons.held_out) == 1
+
+
+def test_label_b_prefers_b(tmp_path: Path) -> None:
+    row = {"prompt": "q", "a": "x", "b": "y", "label": "b"}
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, [*pairs(20), row])))
+    found = [c for c in loaded.comparisons.train + loaded.comparisons.held_out if c.prompt == "q"]
+    assert found[0].preferred == "y"
+
+
+def test_conversations_are_prompts_too(tmp_path: Path) -> None:
+    prompt = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}]
+    answer = [{"role": "assistant", "content": "hi"}]
+    rows = [*pairs(3), {"prompt": prompt, "chosen": answer, "rejected": "go away"}]
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, rows)))
+    everything = loaded.comparisons.train + loaded.comparisons.held_out
+    assert data.Comparison(prompt, "hi", "go away", "a") in everything  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ('{"prompt": "q", "chosen": }', "line 3, column 27: not JSON"),
+        ("[1]", "line 3: each line must be a JSON object"),
+        ({"prompt": "q", "chosen": "x"}, "line 3: `rejected` must be a text"),
+        ({"prompt": "", "chosen": "x", "rejected": "y"}, "line 3: `prompt` must be a text"),
+        ({"prompt": "q", "a": "x", "b": "y", "label": "A"}, 'line 3: `label` must be "a", "b" or "tie"'),
+    ],
+)
+def test_bad_rows_are_named_by_line(tmp_path: Path, row: object, complaint: str) -> None:
+    with pytest.raises(DataError, match=complaint):
+        data.load(DataSpec(preferences=file_of(tmp_path, [*pairs(2), row])))
+
+
+def test_a_missing_file_and_a_single_prompt_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nowhere.jsonl: No such file"):
+        data.load(DataSpec(preferences=str(tmp_path / "nowhere.jsonl")))
+    with pytest.raises(DataError, match="at least two different prompts"):
+        data.load(DataSpec(preferences=file_of(tmp_path, pairs(1) * 5)))

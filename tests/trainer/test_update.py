@@ -1,0 +1,111 @@
+"""One PPO update on a real small policy: what must be 1, 0 and unchanged."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
+from trainer.learner import Learner
+from trainer.models import Model
+from trainer.ppo.rollout import Experience, Models, collect
+from trainer.ppo.update import update
+from trainer.spec import DataSpec, PPOSpec
+from trainer.text import Codec
+
+PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14]]
+CPU = torch.device("cpu")
+
+
+class _Tokenizer:
+    """Only the ids that a rollout reads; EOS and PAD are the same token."""
+
+    eos_token_id = pad_token_id = 1
+    chat_template = None
+
+
+def models_of(policy: Callable[[], Model], critic: Callable[[], Model]) -> Models:
+    reference, reward_model = policy().requires_grad_(False), critic().requires_grad_(False)
+    return Models(policy(), reference, reward_model, critic())
+
+
+def experience_of(models: Models, spec: PPOSpec) -> Experience:
+    codec = Codec.of(_Tokenizer(), DataSpec(preferences="unused"))
+    return collect(models, PROMPTS, codec, spec, torch.Generator().manual_seed(0), CPU)
+
+
+def spec_of(**changes: object) -> PPOSpec:
+    defaults = {"steps": 1, "batch_size": 4, "epochs": 1, "minibatches": 1, "max_new_tokens": 9, "temperature": 0.7}
+    return PPOSpec.model_validate({**defaults, "warmup_ratio": 0, **changes})
+
+
+def step(models: Models, spec: PPOSpec, experience: Experience) -> dict[str, float]:
+    policy, critic = Learner(models.policy, spec, 1), Learner(models.critic, spec, 1, peak=spec.critic_learning_rate)
+    return update(experience, policy, critic, spec, iteration=0, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "critic"), [(llama, scorer), (gpt2, gpt2_scorer)], ids=["llama", "gpt2 with dropout"]
+)
+def test_on_the_first_minibatch_the_ratio_is_1(policy: Callable[[], Model], critic: Callable[[], Model]) -> None:
+    models, spec = models_of(policy, critic), spec_of()
+    metrics = step(models, spec, experience_of(models, spec))
+    assert metrics["val/ratio"] == pytest.approx(1, abs=1e-6)
+    assert metrics["policy/approxkl_avg"] == pytest.approx(0, abs=1e-10)
+    assert metrics["policy/clipfrac_avg"] == 0
+
+
+def test_the_kl_to_an_equal_reference_is_0() -> None:
+    experience = experience_of(models_of(llama, scorer), spec_of())
+    assert not experience.scored.kl_BR.any()
+
+
+def test_the_micro_batch_split_changes_nothing_but_rounding() -> None:
+    results = []
+    for micro_batch_size in (None, 1, 3):
+        models = models_of(llama, scorer)
+        spec = spec_of(micro_batch_size=micro_batch_size, learning_rate=1e-2, critic_learning_rate=1e-2)
+        metrics = step(models, spec, experience_of(models, spec))
+        results.append((metrics, torch.cat([p.detach().flatten() for p in models.policy.parameters()])))
+    (first, weights), *others = results
+    for metrics, other_weights in others:
+        assert metrics == pytest.approx(first, rel=1e-4, abs=1e-6)
+        torch.testing.assert_close(other_weights, weights, rtol=1e-3, atol=1e-5)
+
+
+def test_what_the_pads_contain_changes_no_metric_and_no_weight() -> None:
+    outcomes = []
+    for pad in (1, 17):
+        models, spec = models_of(llama, scorer), spec_of(epochs=2, minibatches=2)
+        experience = experience_of(models, spec)
+        batch = experience.scored.batch
+        lengths = batch.prompt_lengths_B + batch.completion_lengths_B
+        padding = torch.arange(batch.input_ids_BT.shape[1]) >= lengths[:, None]
+        assert padding.any()
+        batch.input_ids_BT[padding] = pad
+        outcomes.append((step(models, spec, experience), list(models.policy.parameters())))
+    assert outcomes[0][0] == outcomes[1][0]
+    assert all(torch.equal(a, b) for a, b in zip(outcomes[0][1], outcomes[1][1], strict=True))
+
+
+def test_an_update_makes_good_tokens_likelier_and_bad_ones_rarer() -> None:
+    models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-3, whiten_advantages=True)
+    experience = experience_of(models, spec)
+    step(models, spec, experience)
+    from trainer.sequences import completion_logprobs
+
+    with torch.no_grad():
+        moved = completion_logprobs(models.policy, experience.scored.batch, 0.7)[0] - experience.scored.logprobs_BR
+    assert float((moved * experience.advantages_BR).sum()) > 0
+
+
+def test_only_policy_and_critic_move() -> None:
+    models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-2, critic_learning_rate=1e-2)
+    before = copy.deepcopy([list(m.parameters()) for m in vars(models).values()])
+    step(models, spec, experience_of(models, spec))
+    moved = [
+        any(not torch.equal(a, b) for a, b in zip(old, new.parameters(), strict=True))
+        for old, new in zip(before, vars(models).values(), strict=True)
+    ]
+    assert moved == [True, False, False, True]  # policy, reference, reward model, critic
