@@ -22,6 +22,11 @@ def storable(value: Any) -> Any:
     return value
 
 
+def numbers(values: dict[str, float]) -> dict[str, float]:
+    """Only the finite ones: an undefined number is a missing one."""
+    return {storable(name): value for name, value in values.items() if math.isfinite(value)}
+
+
 def bad_text(value: Any, pointer: str = "#") -> str | None:
     """The JSON pointer of the first text that Postgres would refuse, or None."""
     if isinstance(value, str):

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.ids import new_id
 from core.jobs.holding import held
 from core.models import Checkpoint
-from core.storable import storable
+from core.storable import numbers
 from trainer.events import CheckpointSaved
 
 
@@ -39,7 +39,7 @@ def record_checkpoint(
     if checkpoint is None:
         checkpoint = Checkpoint(id=new_id("ckpt"), **where)
     checkpoint.attempt, checkpoint.blob_prefix = attempt, blob_prefix
-    checkpoint.metrics, checkpoint.files = storable(saved.metrics), [_plain(file) for file in files]
+    checkpoint.metrics, checkpoint.files = numbers(saved.metrics), [_plain(file) for file in files]
     checkpoint.bytes = sum(file["bytes"] for file in files)
     session.add(checkpoint)
     session.flush()

@@ -16,6 +16,7 @@ from core.models import Job, JobAttempt
 from core.models.job import ACTIVE, JobStatus
 from core.models.job_attempt import Outcome
 from core.settings import get_settings
+from core.storable import numbers, storable
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,12 @@ def finish(
     status: JobStatus,
     reason: str,
     error: dict[str, Any] | None = None,
-    summary: dict[str, Any] | None = None,
+    summary: dict[str, float] | None = None,
 ) -> None:
     """End the job: succeeded, failed (`error` is `{code, message}`) or cancelled."""
     job = held(session, job_id, attempt)
-    move(session, job, status, reason, error=error, summary=summary)
+    figures = numbers(summary) if summary is not None else None
+    move(session, job, status, storable(reason), error=storable(error), summary=figures)
     end_attempt(session, job, Outcome.FINISHED)
 
 

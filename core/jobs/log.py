@@ -13,7 +13,7 @@ from core.jobs.holding import held
 from core.models import Job, JobEvent, JobMetrics
 from core.models.job import JobStatus
 from core.progress import follow
-from core.storable import storable
+from core.storable import numbers, storable
 from trainer.events import Event, Metrics, RunStarted
 
 
@@ -60,8 +60,7 @@ def _upsert_metrics(session: Session, job: Job, events: Sequence[Metrics]) -> No
             "step": event.step,
             "attempt": job.attempt,
             "at": _when(event),
-            # A number that is not finite is a missing point.
-            "values": {name: value for name, value in storable(event.values).items() if value is not None},
+            "values": numbers(event.values),
         }
         for event in latest.values()
     ]

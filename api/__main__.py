@@ -1,0 +1,65 @@
+"""`python -m api`: serve, or print the OpenAPI schema."""
+
+import argparse
+import logging
+import sys
+from types import FrameType
+
+import uvicorn
+
+from api import openapi
+from api.app import create_app
+from core.errors import SettingsError
+from core.settings import get_settings
+
+GRACE_SECONDS = 5
+
+
+class Server(uvicorn.Server):
+    """Tells open event streams to end when the server is to stop; they would keep it waiting otherwise."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.config.loaded_app.state.closing = True
+        super().handle_exit(sig, frame)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; its exit status."""
+    options = _parser().parse_args(arguments)
+    if options.command == "openapi":
+        sys.stdout.write(openapi.text(create_app()))
+        return 0
+    try:
+        _serve(options.host, options.port)
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _serve(host: str, port: int) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    app = create_app(get_settings())
+    # Our own line per request: uvicorn's would hold the query, and with it the sign-in token.
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    Server(config).run()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m api", description=__doc__)
+    parser.add_argument("command", nargs="?", choices=["serve", "openapi"], default="serve")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen at (%(default)s)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""Puts the API together."""
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
+
+from api import problems
+from api.dashboard import Dashboard
+from api.middleware import RequestFrame
+from api.openapi import describe
+from api.problems import documented
+from api.routes import checkpoints, datasets, docs, health, job_events, job_metrics, jobs, platform, session
+from core.errors import PlatformError, Unavailable
+from core.settings import Settings
+
+ROUTERS = (session.router, datasets.router, jobs.router, job_events.router, job_metrics.router, checkpoints.router)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application. Without `settings`, it reads the environment when the first request comes."""
+    app = FastAPI(
+        title="Proximal",
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=_operation_id,
+        middleware=[Middleware(RequestFrame, settings=settings)],
+    )
+    app.state.settings = settings
+    app.state.closing = False
+    problems.install(app)
+    for router in (*ROUTERS, platform.router):
+        app.include_router(_under_v1(router))
+    app.include_router(health.router)
+    app.include_router(docs.router)
+    if settings is not None:
+        app.router.default = Dashboard(settings.dashboard_dir)
+    describe(app)
+    return app
+
+
+def _under_v1(router: APIRouter) -> APIRouter:
+    versioned = APIRouter(prefix="/v1")
+    versioned.include_router(router, responses=documented(PlatformError, Unavailable))
+    return versioned
+
+
+def _operation_id(route: APIRoute) -> str:
+    """The function's name: clients generated from the schema then read like the code."""
+    return route.name

@@ -1,0 +1,46 @@
+"""Serves the built dashboard at `/`."""
+
+import html
+from pathlib import Path, PurePosixPath
+
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+
+OURS = ("/v1", "/docs", "/openapi.json", "/healthz", "/readyz")
+NOT_BUILT = """<!doctype html>
+<title>Proximal</title>
+<h1>The dashboard is not built</h1>
+<p>The API is up: see its <a href="/docs">reference</a>.
+<p>To build the dashboard, run <code>make setup</code> in the repository; it goes to <code>{folder}</code>.
+"""
+
+
+class Dashboard:
+    """What answers where no route does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = StaticFiles(directory=folder, check_dir=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or _is_ours(scope["path"]):
+            raise HTTPException(404, f"There is nothing at {scope['path']}.")
+        response = await self._answer(scope)
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope) -> Response:
+        if not (self._folder / "index.html").is_file():
+            return HTMLResponse(NOT_BUILT.format(folder=html.escape(str(self._folder))), 503)
+        path = scope["path"].lstrip("/")
+        is_page = not PurePosixPath(path).suffix
+        # The page itself decides what an address such as /jobs/job_… shows.
+        response = await self._files.get_response("index.html" if is_page else path, scope)
+        # Vite names assets by their content; the page that names them must be asked for each time.
+        response.headers["Cache-Control"] = "no-cache" if is_page else "public, max-age=31536000, immutable"
+        return response
+
+
+def _is_ours(path: str) -> bool:
+    return any(path == ours or path.startswith(ours + "/") for ours in OURS)

@@ -1,0 +1,117 @@
+"""What routes ask for: settings, the request's transaction, who is calling, and things that are the caller's."""
+
+from collections.abc import Iterator
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Query, Request
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core import datasets, keys
+from core.blobs import BlobStore, blob_store
+from core.db import session_scope
+from core.errors import CrossOrigin, NotFound, NotSignedIn
+from core.keys import Principal
+from core.models import Checkpoint, Dataset, Job
+from core.pages import Order
+from core.settings import Settings, get_settings
+
+COOKIE = "proximal_session"
+_bearer = HTTPBearer(auto_error=False, scheme_name="API key", description="An API key: `Authorization: Bearer prx_…`")
+_cookie = APIKeyCookie(
+    name=COOKIE, auto_error=False, scheme_name="Browser session", description="Set by `POST /v1/session`."
+)
+
+
+def _settings(request: Request) -> Settings:
+    return request.app.state.settings or get_settings()
+
+
+SettingsDep = Annotated[Settings, Depends(_settings)]
+
+
+def _session(settings: SettingsDep) -> Iterator[Session]:
+    """The request's transaction. `scope="function"` below: it is committed before the answer is sent, so that a commit
+    that fails is not a 200."""
+    with session_scope(settings.database_url) as session:
+        yield session
+
+
+SessionDep = Annotated[Session, Depends(_session, scope="function")]
+
+
+def _blobs(settings: SettingsDep) -> BlobStore:
+    return blob_store(settings)
+
+
+BlobsDep = Annotated[BlobStore, Depends(_blobs)]
+
+
+def _principal(
+    request: Request,
+    settings: SettingsDep,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    cookie: Annotated[str | None, Depends(_cookie)],
+) -> Principal:
+    """Who is calling. In a short transaction of its own, so that no connection is held while an upload trickles in."""
+    if bearer is None and cookie is None:
+        raise NotSignedIn()
+    with session_scope(settings.database_url) as session:
+        if bearer is not None:
+            return keys.authenticate(session, bearer.credentials)
+        assert cookie is not None
+        refuse_other_sites(request)
+        return keys.authenticate_session(session, cookie)
+
+
+PrincipalDep = Annotated[Principal, Depends(_principal)]
+
+
+def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> None:
+    """A cookie comes along whoever makes the browser send the request; only our own pages may change something by it.
+
+    Every browser says where such a request comes from. Programs do not, and need no cookie.
+    """
+    if request.method in ("GET", "HEAD", "OPTIONS"):
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    same_site = site is None or site == "same-origin"
+    same_origin = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    if not (same_site and same_origin and (site or origin or silence_is_fine)):
+        raise CrossOrigin()
+
+
+def _job(job_id: str, principal: PrincipalDep, session: SessionDep) -> Job:
+    """The caller's job. Another's is as absent as one that never was."""
+    job = session.scalars(select(Job).filter_by(id=job_id, owner_id=principal.key_id)).one_or_none()
+    if job is None:
+        raise NotFound(f"There is no job {job_id!r}.")
+    return job
+
+
+JobDep = Annotated[Job, Depends(_job)]
+
+
+def _dataset(dataset_id: str, principal: PrincipalDep, session: SessionDep) -> Dataset:
+    return datasets.get(session, principal.key_id, dataset_id)
+
+
+DatasetDep = Annotated[Dataset, Depends(_dataset)]
+
+
+def _checkpoint(checkpoint_id: str, principal: PrincipalDep, session: SessionDep) -> Checkpoint:
+    query = select(Checkpoint).join(Job, Job.id == Checkpoint.job_id)
+    query = query.where(Checkpoint.id == checkpoint_id, Job.owner_id == principal.key_id)
+    checkpoint = session.scalars(query).one_or_none()
+    if checkpoint is None:
+        raise NotFound(f"There is no checkpoint {checkpoint_id!r}.")
+    return checkpoint
+
+
+CheckpointDep = Annotated[Checkpoint, Depends(_checkpoint)]
+
+Limit = Annotated[int, Query(ge=1, le=100, description="Most items to answer.")]
+After = Annotated[str | None, Query(description="Only items behind this one: the `last_id` of the page before.")]
+OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]

@@ -1,0 +1,106 @@
+"""What every request passes: an id, a size limit, security headers, a line in the log, and a last net for errors."""
+
+import logging
+import secrets
+import time
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.problems import problem
+from core.errors import PlatformError
+from core.settings import Settings, get_settings
+
+log = logging.getLogger("api")
+
+UPLOAD = ("POST", "/v1/datasets")
+MULTIPART_OVERHEAD = 64 * 1024
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # The sign-in token may be in the address of the page until the page has removed it.
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    # Everything from ourselves; uPlot sets its sizes by inline styles.
+    "Content-Security-Policy": (
+        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+}
+
+
+class RequestFrame:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings | None = None) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = _Request(scope, receive, send, self._limit(scope))
+        try:
+            await self._app(scope, request.receive, request.send)
+        except Exception as error:  # noqa: BLE001  the edge of the process: logged, and answered without a stack trace
+            await request.crash(error)
+        finally:
+            request.note()
+
+    def _limit(self, scope: Scope) -> int:
+        settings = self._settings or get_settings()
+        if (scope["method"], scope["path"]) == UPLOAD:
+            return settings.max_upload_bytes + MULTIPART_OVERHEAD
+        return settings.max_body_bytes
+
+
+class _Request:
+    """One request on its way through."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        self.id = f"req_{secrets.token_hex(12)}"
+        self._scope, self._receive, self._send = scope, receive, send
+        self._limit, self._received, self._status = limit, 0, 0
+        self._began = time.perf_counter()
+        scope.setdefault("state", {})["request_id"] = self.id
+
+    async def receive(self) -> Message:
+        """Body parts, until they are too many. Counted, since a length may be promised and not kept."""
+        promised = Headers(scope=self._scope).get("content-length", "")
+        if promised.isdigit() and int(promised) > self._limit:
+            raise self._too_large()
+        message = await self._receive()
+        self._received += len(message.get("body", b""))
+        if self._received > self._limit:
+            raise self._too_large()
+        return message
+
+    def _too_large(self) -> HTTPException:
+        # The framework lets its own kind of exception through while it reads a body, and no other.
+        return HTTPException(413, f"The body may have at most {self._limit} bytes.", headers={"Connection": "close"})
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self.id
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            if self._scope["path"].startswith("/v1/"):
+                headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+    async def crash(self, error: Exception) -> None:
+        log.error("request %s failed", self.id, exc_info=error)
+        if self._status:
+            raise error  # too late for an answer: the connection breaks, so that nobody takes half of one for a whole
+        response = problem(self.id, self._scope["path"], PlatformError(f"Look for {self.id} in the server's log."))
+        await response(self._scope, self._receive, self.send)
+
+    def note(self) -> None:
+        """One line, without the query: it may hold a token."""
+        milliseconds = (time.perf_counter() - self._began) * 1000
+        fields: tuple[Any, ...] = (self._scope["method"], self._scope["path"], self._status, milliseconds, self.id)
+        log.info("%s %s %s %.0f ms %s", *fields)

@@ -1,0 +1,126 @@
+"""Every error in one shape: RFC 9457, `application/problem+json`."""
+
+import logging
+import typing
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ValidationError
+from sqlalchemy.exc import DataError, OperationalError
+from starlette.exceptions import HTTPException
+
+from core.errors import InvalidRequest, InvalidSpec, PlatformError, Unavailable
+from trainer.spec import JobSpec
+from trainer.spec_errors import explain
+
+MEDIA_TYPE = "application/problem+json"
+log = logging.getLogger(__name__)
+
+
+def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that answers these errors."""
+    by_status: dict[int, list[type[PlatformError]]] = {}
+    for kind in kinds:
+        by_status.setdefault(kind.status, []).append(kind)
+    schema = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    return {
+        status: {"description": "\n\n".join(f"`{kind.code}`: {kind.title}" for kind in group), **schema}
+        for status, group in by_status.items()
+    }
+
+
+def problem(
+    request_id: str, instance: str, error: PlatformError, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """The answer to `error`."""
+    members = {"type": f"urn:proximal:{error.code}", "title": error.title, "status": error.status}
+    members |= {"detail": error.detail, "instance": instance, "code": error.code, "request_id": request_id}
+    return JSONResponse(
+        members | error.extras,
+        status_code=error.status,
+        headers={**error.headers, **(headers or {})},
+        media_type=MEDIA_TYPE,
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Answer with problems, whoever raises. What nobody expected is the middleware's, which also logs it."""
+    app.add_exception_handler(PlatformError, _platform_error)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(OperationalError, _database_down)
+    app.add_exception_handler(DataError, _not_storable)
+
+
+def _answer(request: Request, error: PlatformError, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return problem(request.state.request_id, request.url.path, error, headers)
+
+
+async def _platform_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, PlatformError)
+    return _answer(request, error)
+
+
+async def _http_exception(request: Request, error: Exception) -> JSONResponse:
+    """What the framework itself refuses: no such route, wrong method, unreadable body."""
+    assert isinstance(error, HTTPException)
+    phrase = HTTPStatus(error.status_code).phrase
+    kind = type("HttpError", (PlatformError,), {"status": error.status_code, "title": phrase, "code": _code(phrase)})
+    return _answer(request, kind(str(error.detail)), error.headers)
+
+
+async def _database_down(request: Request, error: Exception) -> JSONResponse:
+    log.error("request %s: the database does not answer: %s", request.state.request_id, error)
+    return _answer(request, Unavailable("The database does not answer; try again."))
+
+
+async def _not_storable(request: Request, error: Exception) -> JSONResponse:
+    """A NUL character in an address, a number beyond 64 bits: nothing that could be found by it exists."""
+    return _answer(request, InvalidRequest("A value in the request is not one that the platform can hold."))
+
+
+async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    if any(item["type"] == "json_invalid" for item in error.errors()):
+        return _answer(request, _bad_json(error))
+    model = typing.get_type_hints(request.scope["endpoint"]).get("body")
+    if model is not None and all(item["loc"][0] == "body" for item in error.errors()):
+        return _answer(request, invalid_body(model, error.body))
+    errors = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in error.errors()]
+    return _answer(request, InvalidRequest(_summary(errors), param=errors[0]["pointer"].lstrip("?#/"), errors=errors))
+
+
+def invalid_body(model: type[BaseModel], body: Any) -> InvalidRequest:
+    """What is wrong with a body, told with the names that are known where it went wrong."""
+    kind = InvalidSpec if model is JobSpec else InvalidRequest
+    try:
+        model.model_validate(body)
+    except ValidationError as error:
+        errors = [{"pointer": found.pointer, "detail": found.detail} for found in explain(error, model)]
+        return kind(_summary(errors), param=errors[0]["pointer"].removeprefix("#/").replace("/", "."), errors=errors)
+    return kind()
+
+
+def _bad_json(error: RequestValidationError) -> PlatformError:
+    item = error.errors()[0]
+    detail = f"The body is not valid JSON: {item['ctx']['error']} (character {item['loc'][-1]})."
+    return InvalidRequest(detail, errors=[{"pointer": "#", "detail": str(item["ctx"]["error"])}])
+
+
+def _pointer(loc: tuple[int | str, ...]) -> str:
+    where, *path = loc
+    start = {"query": "?", "body": "#/", "path": "/", "header": "header ", "cookie": "cookie "}.get(str(where), "")
+    return start + "/".join(str(part) for part in path)
+
+
+def _summary(errors: list[dict[str, str]]) -> str:
+    first = f"{errors[0]['pointer']}: {errors[0]['detail']}"
+    return first if len(errors) == 1 else f"{first} ({len(errors) - 1} more)"
+
+
+def _code(phrase: str) -> str:
+    return phrase.lower().replace(" ", "_").replace("-", "_")

@@ -1,0 +1,95 @@
+"""Jobs: submit, list, look at, cancel."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.problems import documented
+from api.schemas.job import Job, JobList, JobSummary
+from core import jobs, metrics, models
+from core.db import after_commit
+from core.errors import (
+    CrossOrigin,
+    IllegalTransition,
+    InvalidRequest,
+    InvalidSpec,
+    NotFound,
+    NotSignedIn,
+    TooLarge,
+    WrongDatasetKind,
+)
+from core.models.job import JobStatus
+from core.pages import page
+from core.progress import progress
+from core.queue import knock
+from trainer.spec import JobSpec
+
+router = APIRouter(prefix="/jobs", tags=["Jobs"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, TooLarge, InvalidRequest, InvalidSpec, WrongDatasetKind),
+)
+def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
+    """Submit a run. Only `model`, `data.preferences` and `ppo` (which may be `{}`) are needed; datasets go by their ids."""
+    job = jobs.create(session, principal.key_id, body, settings.local_models)
+    after_commit(session, lambda: knock(settings.redis_url))
+    return _job(session, job)
+
+
+@router.get("", responses=documented(NotSignedIn, InvalidRequest))
+def list_jobs(
+    principal: PrincipalDep,
+    session: SessionDep,
+    status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
+    limit: Limit = 20,
+    after: After = None,
+    order: OrderBy = "desc",
+) -> JobList:
+    """Your jobs, without their specs."""
+    query = select(models.Job).filter_by(owner_id=principal.key_id)
+    if status:
+        query = query.where(models.Job.status.in_([one.value for one in status]))
+    found = page(session, query, models.Job, after, limit, order)
+    return JobList.of(_summaries(session, found.items), found.has_more)
+
+
+@router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_job(job: JobDep, session: SessionDep) -> Job:
+    """One job, with its spec."""
+    return _job(session, job)
+
+
+@router.post(
+    "/{job_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, IllegalTransition, InvalidRequest)
+)
+def cancel_job(job: JobDep, session: SessionDep) -> Job:
+    """Cancel it: at once while it waits, else as soon as its worker has stopped the run (`cancelling` until then)."""
+    jobs.request_cancel(session, job)
+    return _job(session, job)
+
+
+def _job(session: Session, job: models.Job) -> Job:
+    (summary,) = _summaries(session, [job])
+    return Job(**summary.model_dump(), spec=JobSpec.model_validate(job.spec))
+
+
+def _summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
+    lines = metrics.sparklines(session, [row.id for row in rows])
+    return [_summary(session, row, lines[row.id]) for row in rows]
+
+
+def _summary(session: Session, row: models.Job, line: list[float]) -> JobSummary:
+    derived = {
+        "progress": progress(row),
+        "queue_reason": jobs.queue_reason(session, row) if row.status == JobStatus.QUEUED else None,
+        "reward_sparkline": line,
+    }
+    stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
+    return JobSummary.model_validate(stored | derived)

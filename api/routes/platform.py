@@ -1,0 +1,41 @@
+"""What the platform says about itself: workers, metrics' meanings, the job's schema."""
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+from sqlalchemy import select
+
+from api.deps import PrincipalDep, SessionDep
+from api.problems import documented
+from api.schemas.platform import JsonSchema, MetricInfo, MetricInfoList, Worker, WorkerList
+from core import workers
+from core.errors import NotSignedIn
+from core.models import Job
+from trainer.metrics import METRICS
+from trainer.spec import JobSpec
+
+router = APIRouter(tags=["Platform"])
+
+
+@router.get("/workers", responses=documented(NotSignedIn))
+def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
+    """The workers that are online."""
+    present = workers.online(session)
+    at_work = [worker.job_id for worker in present]
+    yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.key_id)))
+    shown = [Worker.model_validate(worker) for worker in present]
+    return WorkerList.of([one if one.job_id in yours else one.model_copy(update={"job_id": None}) for one in shown])
+
+
+@router.get("/reference/metrics", responses=documented(NotSignedIn))
+def list_metric_meanings(_: PrincipalDep) -> MetricInfoList:
+    """What each metric is, how it is computed, and when it looks healthy."""
+    return MetricInfoList.of([MetricInfo.model_validate(asdict(metric)) for metric in METRICS], key="name")
+
+
+@router.get("/schema/job", responses=documented(NotSignedIn))
+def get_job_schema(_: PrincipalDep) -> JsonSchema:
+    """The JSON schema of a job spec: every field with its default and its meaning."""
+    schema: dict[str, Any] = JobSpec.model_json_schema()
+    return schema

@@ -1,0 +1,45 @@
+"""What everything that crosses HTTP shares."""
+
+from datetime import datetime
+from typing import Any, Generic, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Schema(BaseModel):
+    """Read from rows; each field's docstring is its description in the API's reference."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,
+        ser_json_inf_nan="null",
+    )
+
+
+T = TypeVar("T")
+
+
+class ListOf(Schema, Generic[T]):
+    """One page of a list. The next one: the same request with `after` set to `last_id`."""
+
+    object: Literal["list"] = "list"
+    """Always `list`."""
+    data: list[T]
+    """The items of this page."""
+    has_more: bool = False
+    """Whether more follow."""
+    first_id: str | None = None
+    """Cursor of the first item."""
+    last_id: str | None = None
+    """Cursor of the last item: the next page's `after`."""
+
+    @classmethod
+    def of(cls, items: list[T], has_more: bool = False, key: str = "id") -> Self:
+        """A page of `items`, whose cursor is the attribute `key`."""
+        ids: list[Any] = [str(getattr(item, key)) for item in items]
+        return cls(data=items, has_more=has_more, first_id=ids[0] if ids else None, last_id=ids[-1] if ids else None)
+
+
+Timestamp = datetime
+"""RFC 3339, in UTC."""

@@ -1,0 +1,155 @@
+"""What a run says: events, numbers, completions, checkpoints."""
+
+from typing import Any, Literal
+
+from api.schemas.base import ListOf, Schema, Timestamp
+from trainer.spec import StageName
+
+
+class JobEvent(Schema):
+    """One thing that a job said. The stream sends exactly this."""
+
+    object: Literal["job.event"] = "job.event"
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that said it."""
+    type: str
+    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
+    created_at: Timestamp
+    """When it happened."""
+    stage: str | None
+    """The stage it is about, if any."""
+    step: int | None
+    """The step it is about, if any."""
+    data: dict[str, Any]
+    """The event's own fields."""
+
+
+class JobEventList(ListOf[JobEvent]):
+    """Events in order. The cursor is the sequence number."""
+
+
+class Series(Schema):
+    """One metric of one stage: `values` where the points are few, else `last`, `min`, `max` and `n` per bucket."""
+
+    stage: StageName
+    """The stage it belongs to."""
+    name: str
+    """The metric; `GET /v1/reference/metrics` explains it."""
+    steps: list[int]
+    """The step of each point; of a bucket, its last step."""
+    values: list[float] | None = None
+    """The value at each step; null if in buckets."""
+    last: list[float] | None = None
+    """The value at the bucket's last step; null if not in buckets."""
+    min: list[float] | None = None
+    """The smallest value in the bucket; null if not in buckets."""
+    max: list[float] | None = None
+    """The largest value in the bucket; null if not in buckets."""
+    n: list[int] | None = None
+    """How many points the bucket holds; null if not in buckets."""
+
+
+class Metrics(Schema):
+    """The numbers of a job."""
+
+    object: Literal["metrics"] = "metrics"
+    """Always `metrics`."""
+    series: list[Series]
+    """By stage in the run's order, then by name."""
+    last_seq: int
+    """The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing."""
+
+
+class Sample(Schema):
+    """A completion that the run logged."""
+
+    object: Literal["job.sample"] = "job.sample"
+    """Always `job.sample`."""
+    stage: str
+    """The stage it comes from."""
+    step: int
+    """The step it comes from."""
+    index: int
+    """Its place among the completions of that step, from 0."""
+    prompt: str
+    """What the policy was given."""
+    response: str
+    """What it wrote."""
+    score: float | None = None
+    """The reward model's score."""
+    kl: float | None = None
+    """Sum over the response of log π − log π_ref."""
+    tokens: int | None = None
+    """Length of the response."""
+    finished: bool | None = None
+    """Whether it ended by itself, with an EOS token."""
+    judge: float | None = None
+    """The judge's score, where one is installed."""
+    reference: str | None = None
+    """The SFT policy's answer to the same prompt (evaluation only)."""
+    reference_score: float | None = None
+    """The reward model's score of that answer."""
+    reference_judge: float | None = None
+    """The judge's score of that answer."""
+
+
+class SampleList(ListOf[Sample]):
+    """The completions of one step."""
+
+
+class SampleStep(Schema):
+    """A step that has completions."""
+
+    stage: str
+    """Its stage."""
+    step: int
+    """Its number."""
+
+
+class SampleStepList(ListOf[SampleStep]):
+    """Steps that have completions, in the order in which they were reached."""
+
+
+class CheckpointFile(Schema):
+    """A file of a checkpoint."""
+
+    path: str
+    """Relative to the checkpoint's folder."""
+    bytes: int
+    """Its size."""
+    sha256: str
+    """Its sum."""
+
+
+class Checkpoint(Schema):
+    """A saved model folder that transformers' `from_pretrained` loads."""
+
+    object: Literal["job.checkpoint"] = "job.checkpoint"
+    """Always `job.checkpoint`."""
+    id: str
+    """Begins with `ckpt_`."""
+    job_id: str
+    """The job it comes from."""
+    attempt: int
+    """The attempt that saved it."""
+    stage: StageName
+    """The stage it was saved in."""
+    step: int
+    """The step it was saved after."""
+    final: bool
+    """Whether it is the stage's result (else it is one to resume from)."""
+    created_at: Timestamp
+    """When it was stored."""
+    bytes: int
+    """Size of all files."""
+    metrics: dict[str, float]
+    """How good it was."""
+    files: list[CheckpointFile]
+    """What it holds."""
+
+
+class CheckpointList(ListOf[Checkpoint]):
+    """Checkpoints, oldest first unless asked otherwise."""

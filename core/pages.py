@@ -1,0 +1,37 @@
+"""One page of a list, by cursor: the id of the last item that the caller has seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from sqlalchemy import Select, tuple_
+from sqlalchemy.orm import Session
+
+from core.errors import InvalidRequest
+from core.models import Checkpoint, Dataset, Job
+
+Order = Literal["asc", "desc"]
+T = TypeVar("T", bound=Job | Dataset | Checkpoint)
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """Items, and whether there are more behind them."""
+
+    items: Sequence[T]
+    has_more: bool
+
+
+def page(session: Session, query: Select[T], model: Any, after: str | None, limit: int, order: Order) -> Page[T]:
+    """The `limit` rows of `query` behind the row `after`, by age. New rows never shift a page, as they would by offset."""
+    key = tuple_(model.created_at, model.id)
+    if after is not None:
+        seen = session.execute(query.where(model.id == after)).scalar_one_or_none()
+        if seen is None:
+            detail = "there is no such item in this list"
+            raise InvalidRequest(f"`after`: {detail}.", param="after", errors=[{"pointer": "?after", "detail": detail}])
+        last = tuple_(seen.created_at, seen.id)
+        query = query.where(key > last if order == "asc" else key < last)
+    columns = (model.created_at, model.id) if order == "asc" else (model.created_at.desc(), model.id.desc())
+    rows = session.scalars(query.order_by(*columns).limit(limit + 1)).all()
+    return Page(rows[:limit], len(rows) > limit)
