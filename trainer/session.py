@@ -89,7 +89,9 @@ class Session:
         path = self.checkpoints.save_final(stage, model, tokenizer, result)
         relative = str(path.relative_to(self.run_dir))
         if model is not None:
-            self.emit(CheckpointSaved(stage=stage, step=result.steps, path=relative, final=True, metrics=result.summary))
+            self.emit(
+                CheckpointSaved(stage=stage, step=result.steps, path=relative, final=True, metrics=result.summary)
+            )
         self.emit(StageFinished(stage=stage, seconds=result.seconds, summary=result.summary))
 
     @property

@@ -1,0 +1,100 @@
+"""`python -m trainer`: what it says and how it exits when things are wrong."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+
+from tests.trainer.running import ROOT, events_of, run, write_spec
+from trainer.cli import main
+from trainer.events import Metrics, RunFailed
+from trainer.metrics import METRICS
+
+
+def complaint_of(capsys: pytest.CaptureFixture[str], spec: Path, run_dir: Path) -> tuple[int, str]:
+    status = main(["run", str(spec), "--run-dir", str(run_dir)])
+    return status, capsys.readouterr().err
+
+
+def test_an_unknown_field_is_named_with_the_nearest_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = complaint_of(capsys, write_spec(tmp_path, ppo={"clip_rnge": 0.1}), tmp_path / "run")
+    assert status == 2
+    assert "#/ppo/clip_rnge: unknown field 'clip_rnge'; did you mean 'clip_range'?" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.toml").write_text("name = \n")
+    status, said = complaint_of(capsys, tmp_path / "spec.toml", tmp_path / "run")
+    assert status == 2 and "line 1" in said
+
+
+def test_a_missing_dataset_fails_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = complaint_of(capsys, write_spec(tmp_path, data={"sft": "gone.jsonl"}), tmp_path / "run")
+    assert status == 3 and "gone.jsonl: No such file" in said
+    assert [e.code for e in events_of(tmp_path / "run") if isinstance(e, RunFailed)] == ["invalid_data"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": {"config": {"model_type": "no-such"}}}, "does not make a causal language model"),
+        ({"data": {"max_prompt_tokens": 120}, "ppo": {"max_new_tokens": 120}}, "the model's context is 128"),
+        ({"model": {"config": None, "tokenizer": None, "path": "/no/such/folder"}}, "/no/such/folder cannot be loaded"),
+    ],
+)
+def test_a_model_that_cannot_serve_is_refused_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object], said: str
+) -> None:
+    status, complaint = complaint_of(capsys, write_spec(tmp_path, **changes), tmp_path / "run")
+    assert status == 4 and said in complaint
+    assert not [e for e in events_of(tmp_path / "run") if isinstance(e, Metrics)]
+
+
+def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = complaint_of(capsys, write_spec(tmp_path, evaluation={"judge": "nobody"}), tmp_path / "run")
+    assert status == 2 and "no judge named 'nobody' is installed here (installed: reviews)" in said
+
+
+def test_a_loss_that_is_not_finite_fails_the_run_and_keeps_the_checkpoints(tmp_path: Path) -> None:
+    status, said = run(write_spec(tmp_path, ppo={"kl_coef": 1e38}), tmp_path)
+    assert status == 5 and "is not finite" in said
+    failed = events_of(tmp_path)[-1]
+    assert isinstance(failed, RunFailed)
+    assert (failed.code, failed.stage) == ("diverged", "ppo")
+    for stage in ("sft", "reward_model"):
+        assert (tmp_path / "checkpoints" / stage / "model.safetensors").exists()
+
+
+def test_an_expired_lease_stops_the_run_without_saving(tmp_path: Path) -> None:
+    lease = tmp_path / "lease"
+    lease.write_text(str(time.time() - 1))
+    status, _ = run(write_spec(tmp_path), tmp_path, "--lease", str(lease))
+    assert status == 75
+    assert events_of(tmp_path)[-1].reason == "lease_lost"  # type: ignore[union-attr]
+    assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_a_whole_run_explains_its_metrics_and_leaves_loadable_models(tmp_path: Path) -> None:
+    assert run(write_spec(tmp_path, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
+    explained = {(metric.stage, metric.name) for metric in METRICS}
+    reported = {(e.stage, name) for e in events_of(tmp_path) if isinstance(e, Metrics) for name in e.values}
+    assert reported == explained
+    for name in ("sft", "ppo", "ppo-000004"):
+        AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoints" / name)
+    scorer = AutoModelForSequenceClassification.from_pretrained(tmp_path / "checkpoints" / "reward_model")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "checkpoints" / "reward_model")
+    batch = tokenizer(["was it good ? yes .<|eos|>", "no .<|eos|>"], return_tensors="pt", padding=True)
+    assert scorer(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits.shape == (2, 1)
+    assert torch.isfinite(torch.tensor(scorer.config.score_bias)) and scorer.config.score_bias != 0
+
+
+def test_the_schema_and_the_help_come_without_torch() -> None:
+    probe = "import sys; from trainer.cli import main; main(['schema']); assert 'torch' not in sys.modules"
+    printed = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert json.loads(printed)["title"] == "JobSpec"
