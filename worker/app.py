@@ -2,7 +2,6 @@
 
 import logging
 
-from celery import signals  # type: ignore[import-untyped]
 from celery.worker import WorkController, state  # type: ignore[import-untyped]
 
 from core.blobs import blob_store
@@ -30,9 +29,11 @@ def serve(settings: Settings, launcher: Launcher) -> int:
     stop.on_signals(also=_stop_celery)
     station = Station(settings, blob_store(settings), launcher, stop)
     with Presence(settings) as presence:
-        app.task(name=TASK)(lambda: drain(station, presence))
-        # Jobs may have been waiting for a worker to come.
-        signals.worker_ready.connect(lambda **_: knock(settings.redis_url), weak=False)
+
+        @app.task(name=TASK)  # type: ignore[untyped-decorator]
+        def run_next_job() -> int:
+            return drain(station, presence)
+
         log.info("worker %s is ready for jobs", presence.worker_id)
         controller = WorkController(
             app=app,
@@ -41,6 +42,8 @@ def serve(settings: Settings, launcher: Launcher) -> int:
             without_gossip=True,
             without_mingle=True,
             without_heartbeat=True,
+            # Jobs may have been waiting for a worker to come, or for the broker to come back.
+            ready_callback=lambda _: knock(settings.redis_url),
         )
         controller.start()
     return int(controller.exitcode or 0)

@@ -1,6 +1,7 @@
 """The story of one attempt: take hold, prepare, launch, follow, settle."""
 
 import logging
+import signal
 import time
 from dataclasses import dataclass
 
@@ -105,7 +106,8 @@ class _Attempt:
             if now >= next_look and not self._look():
                 next_look = now + _DATABASE_PAUSE
             if deadline is None and self._wanted_to_end():
-                trainer.send(15)
+                log.info("%s: asking the trainer to save and end", self._claim.job_id)
+                trainer.send(signal.SIGTERM)
                 deadline = now + self._station.settings.stop_seconds
             if self._station.stop.urgent or (deadline is not None and now > deadline):
                 self._killed = True

@@ -1,0 +1,111 @@
+"""A queue, a station to work at, and short leases, so that losing one takes a second or two."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from sqlalchemy import select
+
+from core import child, datasets, jobs, keys
+from core.blobs import blob_store
+from core.datasets.reading import Limits
+from core.datasets.store import Upload
+from core.db import session_scope
+from core.models import Job, JobEvent
+from core.models.dataset import DatasetKind
+from core.settings import Settings, get_settings
+from trainer.spec import JobSpec
+from worker.launcher import Launcher
+from worker.presence import Presence
+from worker.runner import Station
+from worker.stopping import StopRequest
+
+FOLDER = Path(__file__).parent
+PAIRS = b'{"prompt": "a", "chosen": "b", "rejected": "c"}\n'
+
+
+@pytest.fixture
+def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    quick = {"LEASE": "3", "HEARTBEAT": "0.2", "SWEEP": "0.2", "STOP": "5"}
+    for name, seconds in quick.items():
+        monkeypatch.setenv(f"PROXIMAL_{name}_SECONDS", seconds)
+    get_settings.cache_clear()
+    return get_settings()
+
+
+@pytest.fixture
+def queue(settings: Settings) -> Callable[[str], str]:
+    """Queue a job whose fake trainer does this; answer its id."""
+
+    def queue(actions: str) -> str:
+        with session_scope() as session:
+            owner, _ = keys.create_key(session, "tester")
+            upload = Upload(io.BytesIO(PAIRS), DatasetKind.PREFERENCES, "pairs")
+            limits = Limits(settings.max_line_bytes)
+            dataset = datasets.create(session, blob_store(settings), owner.id, upload, limits, settings.data_dir)
+            spec = {"name": actions, "model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}}
+            return jobs.create(session, owner.id, JobSpec.model_validate(spec)).id
+
+    return queue
+
+
+@pytest.fixture
+def station(settings: Settings) -> Station:
+    fake = Launcher([sys.executable, str(FOLDER / "fake_trainer.py")])
+    return Station(settings, blob_store(settings), fake, StopRequest())
+
+
+@pytest.fixture
+def presence(settings: Settings) -> Iterator[Presence]:
+    with Presence(settings) as presence:
+        yield presence
+
+
+StartWorker = Callable[[], AbstractContextManager[child.Child]]
+
+
+@pytest.fixture
+def start_worker(settings: Settings, tmp_path: Path) -> StartWorker:
+    """A worker as a process of its own, with the fake trainer."""
+
+    @contextmanager
+    def start() -> Iterator[child.Child]:
+        with (tmp_path / "worker.log").open("ab") as log:
+            worker = child.start([sys.executable, str(FOLDER / "worker_process.py")], stdout=log)
+        try:
+            yield worker
+        finally:
+            worker.kill()
+
+    return start
+
+
+def job(job_id: str) -> Job:
+    """As the database has it now."""
+    with session_scope() as session:
+        return session.get_one(Job, job_id)
+
+
+def status(job_id: str) -> str:
+    return job(job_id).status
+
+
+def events(job_id: str, type_: str | None = None) -> list[JobEvent]:
+    query = select(JobEvent).where(JobEvent.job_id == job_id).order_by(JobEvent.seq)
+    with session_scope() as session:
+        return list(session.scalars(query if type_ is None else query.where(JobEvent.type == type_)))
+
+
+@contextmanager
+def meanwhile(action: Callable[[], object]) -> Iterator[None]:
+    """Do something in another thread while this one works."""
+    thread = Thread(target=action)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()

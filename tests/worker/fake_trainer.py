@@ -1,0 +1,149 @@
+"""A trainer that does not train: a real process with a real event log, and behaviours that the real one avoids.
+
+The spec's `name` is the list of things to do, in order, separated by spaces.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from trainer.events import (
+    CheckpointSaved,
+    Event,
+    EventLog,
+    Message,
+    Metrics,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    StagePlan,
+    StageStarted,
+)
+
+STEPS = 5
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run")
+    parser.add_argument("spec", type=Path)
+    parser.add_argument("--run-dir", type=Path)
+    parser.add_argument("--lease", type=Path)
+    arguments = parser.parse_args()
+    spec = json.loads(arguments.spec.read_text())
+    fake = Fake(arguments.run_dir, arguments.lease, spec)
+    for action in spec["name"].split():
+        if (status := getattr(fake, action)()) is not None:
+            return int(status)
+    return 0
+
+
+class Fake:
+    def __init__(self, folder: Path, lease: Path, spec: dict[str, object]) -> None:
+        self.folder, self.lease, self.spec = folder, lease, spec
+        self.log = EventLog(folder / "events.jsonl")
+        self.asked = False
+        signal.signal(signal.SIGTERM, self._ask)
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+
+    def emit(self, event: Event) -> None:
+        self.log.emit(event)
+
+    def begin(self) -> None:
+        step = self._resume_step()
+        plan = [StagePlan(stage="ppo", total_steps=STEPS)]
+        resumed = {"resumed_stage": "ppo", "resumed_step": step} if step else {}
+        threads = self.spec["runtime"]["threads"] or 7  # type: ignore[index]
+        self.emit(RunStarted(stages=plan, device="cpu", threads=threads, versions={}, **resumed))
+        self.emit(StageStarted(stage="ppo", total_steps=STEPS, start_step=step))
+
+    def steps(self) -> int | None:
+        """Quick steps, a checkpoint at each."""
+        for step in range(self._resume_step() + 1, STEPS + 1):
+            self.emit(Metrics(stage="ppo", step=step, total_steps=STEPS, values={"loss": 1.0 / step}))
+            self._save(step)
+        return None
+
+    def wait(self) -> int | None:
+        """For a signal or the end of the lease, as the trainer does between two steps."""
+        while not self.asked:
+            if time.time() > float(self.lease.read_text()):
+                self.emit(RunStopped(reason="lease_lost", stage="ppo", step=1))
+                return 75
+            time.sleep(0.02)
+        self._save(2)
+        self.emit(RunStopped(reason="signal", stage="ppo", step=2))
+        return 75
+
+    def wait_the_first_time(self) -> int | None:
+        return None if self._resume_step() else self.wait()
+
+    def die_the_first_time(self) -> None:
+        if not self._resume_step():
+            self._save(1)
+            self.die()
+
+    def finish(self) -> None:
+        self.emit(RunFinished(seconds=1.0, summary={"win_rate": 0.9}))
+
+    def deaf(self) -> None:
+        """Listen to nothing."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.emit(Message(text="deaf"))
+        time.sleep(60)
+
+    def diverge(self) -> int:
+        self.emit(RunFailed(code="diverged", message="The loss is not finite at step 3.", stage="ppo", step=3))
+        return 5
+
+    def crash(self) -> None:
+        raise RuntimeError("an unforeseen bug")
+
+    def die(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def segfault(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def half_a_line(self) -> None:
+        with (self.folder / "events.jsonl").open("a") as file:
+            file.write('{"type": "mess')
+
+    def nonsense(self) -> None:
+        with (self.folder / "events.jsonl").open("a") as file:
+            file.write('{"type": "no such event"}\n')
+        time.sleep(60)
+
+    def show_environment(self) -> None:
+        sys.stdout.write(f"{dict(os.environ)}\n")
+
+    def bad_spec(self) -> int:
+        sys.stderr.write("error: nothing is right\n")
+        return 2
+
+    def leave_a_child(self) -> None:
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+        self.emit(Message(text=f"child {child}"))
+
+    def _resume_step(self) -> int:
+        found = sorted((self.folder / "checkpoints").glob("ppo-*"))
+        return int(found[-1].name[4:]) if found else 0
+
+    def _save(self, step: int) -> None:
+        path = f"checkpoints/ppo-{step:06d}"
+        (self.folder / path).mkdir(parents=True, exist_ok=True)
+        (self.folder / path / "weights").write_text(f"weights of step {step}")
+        self.emit(CheckpointSaved(stage="ppo", step=step, path=path, final=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""One attempt from claim to end, with a trainer that is a real process."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from core import jobs
+from core.db import session_scope
+from core.models import Job, Worker
+from core.settings import Settings
+from tests.core.test_child import alive
+from tests.waiting import eventually
+from tests.worker.conftest import events, job, meanwhile, status
+from worker.presence import Presence
+from worker.runner import Station
+from worker.tasks import drain
+
+Queue = Callable[[str], str]
+
+
+def cancel(job_id: str) -> None:
+    with session_scope() as session:
+        jobs.request_cancel(session, session.get_one(Job, job_id))
+
+
+def test_a_run_from_claim_to_success(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin steps finish")
+    assert drain(station, presence) == 1
+    done = job(job_id)
+    assert (done.status, done.summary, done.attempt) == ("succeeded", {"win_rate": 0.9}, 1)
+    moves = [event.data["to"] for event in events(job_id, "status_changed")]
+    assert moves == ["queued", "starting", "running", "succeeded"]
+    assert [event.seq for event in events(job_id)] == list(range(1, done.last_seq + 1))
+    assert [event.step for event in events(job_id, "metrics")] == [1, 2, 3, 4, 5]
+
+
+def test_checkpoints_are_uploaded_and_pruned(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin steps finish")
+    drain(station, presence)
+    keys = list(station.blobs.list(f"jobs/{job_id}"))
+    assert keys == [f"jobs/{job_id}/checkpoints/1/ppo-00000{step}/weights" for step in (4, 5)]
+    with station.blobs.open(keys[-1]) as file:
+        assert file.read() == b"weights of step 5"
+
+
+def test_the_folder_is_kept_on_failure_and_removed_on_success(
+    queue: Queue, station: Station, presence: Presence, settings: Settings
+) -> None:
+    good, bad = queue("begin finish"), queue("begin crash")
+    drain(station, presence)
+    assert not (settings.data_dir / "runs" / good).exists()
+    assert "an unforeseen bug" in (settings.data_dir / "runs" / bad / "attempt-1" / "trainer.log").read_text()
+
+
+def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
+    queue: Queue, station: Station, presence: Presence, settings: Settings
+) -> None:
+    job_id = queue("show_environment crash")
+    drain(station, presence)
+    folder = settings.data_dir / "runs" / job_id / "attempt-1"
+    spec = json.loads((folder / "spec.json").read_text())
+    assert spec["data"]["preferences"] == "data/preferences.jsonl"
+    assert json.loads((folder / "data" / "preferences.jsonl").read_text())["label"] == "a"
+    environment = (folder / "trainer.log").read_text()
+    assert "PATH" in environment
+    assert not any(name in environment for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_"))
+
+
+@pytest.mark.parametrize(
+    ("actions", "code", "message"),
+    [
+        ("begin diverge", "diverged", "The loss is not finite at step 3."),
+        ("begin crash", "trainer_crashed", "with status 1. Its last words:\n"),
+        ("begin segfault", "trainer_crashed", "by signal SIGSEGV"),
+        ("bad_spec", "invalid_spec", "error: nothing is right"),
+        ("begin", "trainer_crashed", "with status 0"),
+        ("nonsense", "invalid_events", "not valid"),
+    ],
+)
+def test_trouble_ends_the_job_and_says_why(
+    actions: str, code: str, message: str, queue: Queue, station: Station, presence: Presence
+) -> None:
+    job_id = queue(actions)
+    drain(station, presence)
+    failed = job(job_id)
+    assert failed.status == "failed"
+    assert failed.error is not None
+    assert failed.error["code"] == code
+    assert message in failed.error["message"]
+
+
+def test_a_half_written_last_line_is_left_alone(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin finish half_a_line")
+    drain(station, presence)
+    assert status(job_id) == "succeeded"
+
+
+def test_cancel_stops_the_trainer(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin wait")
+
+    def ask() -> None:
+        eventually(lambda: status(job_id) == "running")
+        cancel(job_id)
+
+    with meanwhile(ask):
+        drain(station, presence)
+    assert status(job_id) == "cancelled"
+
+
+def test_a_trainer_that_does_not_listen_is_killed(queue: Queue, station: Station, presence: Presence) -> None:
+    station = Station(
+        station.settings.model_copy(update={"stop_seconds": 0.3}), station.blobs, station.launcher, station.stop
+    )
+    job_id = queue("begin deaf")
+
+    def ask() -> None:
+        eventually(lambda: events(job_id, "message"))
+        cancel(job_id)
+
+    with meanwhile(ask):
+        drain(station, presence)
+    assert status(job_id) == "cancelled"
+
+
+def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
+    queue: Queue, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin die_the_first_time steps finish")
+    drain(station, presence)
+    assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
+    second = events(job_id, "run_started")[1].data
+    assert (second["resumed_step"], second["threads"]) == (1, 7)
+    assert [event.step for event in events(job_id, "metrics")] == [2, 3, 4, 5]
+
+
+def test_a_trainer_that_is_always_killed_is_given_up(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin die")
+    drain(station, presence)
+    failed = job(job_id)
+    assert (failed.status, failed.attempt) == ("failed", station.settings.max_attempts)
+    assert failed.error is not None
+    assert failed.error["code"] == "too_many_attempts"
+    assert "run out of memory" in failed.error["message"]
+
+
+def test_what_the_trainer_started_does_not_survive_it(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("leave_a_child begin finish")
+    drain(station, presence)
+    pid = int(events(job_id, "message")[0].data["text"].split()[1])
+    eventually(lambda: not alive(pid))
+
+
+def test_a_dataset_that_has_vanished_fails_the_job(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin finish")
+    for key in station.blobs.list("datasets"):
+        station.blobs.delete(key)
+    drain(station, presence)
+    error = job(job_id).error
+    assert error is not None
+    assert error["code"] == "cannot_prepare"
+
+
+def test_the_worker_is_seen_while_it_is_there(settings: Settings) -> None:
+    with Presence(settings) as presence, session_scope() as session:
+        assert session.get_one(Worker, presence.worker_id).job_id is None
+    with session_scope() as session:
+        assert session.get(Worker, presence.worker_id) is None
