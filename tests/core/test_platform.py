@@ -1,0 +1,160 @@
+"""Settings, workers, the queue's doorbell, transactions, migrations and the operator's command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from core import jobs, keys, workers
+from core.__main__ import main
+from core.db import after_commit, engine_for, session_scope
+from core.errors import SettingsError
+from core.migrate import at_head, migrate
+from core.models import ApiKey, Base
+from core.queue import celery_app, knock
+from core.settings import Settings, get_settings
+from tests.core.factories import make_job, running
+from tests.waiting import eventually
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_missing_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    get_settings.cache_clear()
+    monkeypatch.setenv("REDIS_URL", "redis://x")
+    with pytest.raises(SettingsError, match="DATABASE_URL"):
+        get_settings()
+
+
+@pytest.mark.parametrize("given", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
+def test_any_spelling_of_a_postgres_address_is_understood(given: str) -> None:
+    assert Settings(database_url=given, redis_url="redis://x").database_url == "postgresql+psycopg://u@h/d"
+
+
+@pytest.mark.parametrize("wrong", [{"database_url": "sqlite:///x"}, {"blob_url": "s3://bucket"}, {"lease_seconds": 0}])
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None:
+    fine = {"database_url": "postgresql://u@h/d", "redis_url": "redis://x"}
+    with pytest.raises(ValueError, match="validation error"):
+        Settings.model_validate(fine | wrong)
+
+
+def test_lists_of_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "/models:/more")
+    monkeypatch.setenv("PROXIMAL_BLOB_URL", "file:///some%20where")
+    get_settings.cache_clear()
+    assert get_settings().local_models == [Path("/models"), Path("/more")]
+    assert get_settings().blob_dir == Path("/some where")
+
+
+def test_queue_reasons(session: Session) -> None:
+    first, second = make_job(session), make_job(session)
+    assert "No worker is online" in jobs.queue_reason(session, first)
+    workers.heartbeat(session, "wrk_1", "host", None)
+    assert jobs.queue_reason(session, first) == "Waiting to be picked up."
+    workers.heartbeat(session, "wrk_1", "host", "job_x")
+    assert jobs.queue_reason(session, first) == "The only worker is busy; this job is next."
+    workers.heartbeat(session, "wrk_2", "host", "job_y")
+    assert jobs.queue_reason(session, second) == "All 2 workers are busy; 1 job is ahead."
+
+
+def test_workers_come_stay_and_go(session: Session) -> None:
+    workers.heartbeat(session, "wrk_1", "host", None)
+    workers.heartbeat(session, "wrk_2", "host", None)
+    workers.heartbeat(session, "wrk_1", "host", "job_1")
+    session.commit()
+    assert [(worker.id, worker.job_id) for worker in workers.online(session)] == [("wrk_1", "job_1"), ("wrk_2", None)]
+    workers.leave(session, "wrk_1")
+    session.execute(text("UPDATE workers SET last_seen_at = now() - interval '1 hour'"))
+    assert workers.online(session) == []
+    assert jobs.sweep(session).workers_gone == ["wrk_2"]
+
+
+def test_a_transaction_that_fails_leaves_nothing_and_calls_nobody(settings: Settings) -> None:
+    called: list[int] = []
+    with pytest.raises(ZeroDivisionError), session_scope() as session:
+        keys.create_key(session, "x")
+        after_commit(session, lambda: called.append(1))
+        1 / 0  # noqa: B018
+    with session_scope() as session:
+        assert session.query(ApiKey).count() == 0
+        after_commit(session, lambda: called.append(2))
+    assert called == [2]
+
+
+def test_a_knock_reaches_the_queue_and_a_dead_broker_only_costs_a_warning(
+    redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert knock(redis_url)
+    with celery_app(redis_url).connection_for_read() as connection:
+        queue = connection.SimpleQueue("celery")
+        message = queue.get(timeout=2)
+        assert message.headers["task"] == "run_next_job"
+        queue.close()
+    celery_app(redis_url).close()
+    assert not knock("redis://127.0.0.1:1/0")
+    assert "the sweeper will" in caplog.text
+
+
+def test_the_migrations_make_the_tables_that_the_models_describe(database_url: str) -> None:
+    assert at_head(database_url)
+    with engine_for(database_url).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def test_migrating_again_changes_nothing(database_url: str) -> None:
+    migrate(database_url)
+    assert at_head(database_url)
+
+
+def test_the_operator_s_command_works_from_anywhere(settings: Settings, tmp_path: Path) -> None:
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "core", *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, env=os.environ).stdout
+
+    run("migrate")
+    plaintext = run("keys", "create", "me").strip()
+    with session_scope() as session:
+        assert keys.authenticate(session, plaintext).key_name == "me"
+
+
+def test_keys_are_listed_and_revoked_by_command(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with session_scope() as session:
+        key, plaintext = keys.create_key(session, "me")
+    assert main(["keys", "list"]) == 0
+    assert plaintext not in capsys.readouterr().out
+    assert main(["keys", "revoke", key.id]) == 0
+    assert main(["keys", "revoke", "key_nope"]) == 1
+
+
+def test_importing_core_brings_no_web_framework_and_no_torch() -> None:
+    code = "import core.jobs, core.queue, sys; assert not {'torch', 'fastapi', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)
+
+
+def test_a_pool_survives_a_lost_connection(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    with session_scope() as other:
+        other.execute(text("SELECT 1"))
+    session.execute(
+        text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+    )
+    session.commit()
+
+    def readable() -> bool:
+        with session_scope() as again:
+            return again.execute(text("SELECT 1")).scalar_one() == 1
+
+    eventually(readable)
