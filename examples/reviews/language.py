@@ -58,12 +58,12 @@ def review(question: Question, rng: random.Random) -> str:
 
 def _clause(question: Question, mood: float, rng: random.Random) -> str:
     kind = rng.random()
-    if kind < 0.35:
+    if kind < 0.45:
         topic = question.topic if rng.random() < 0.8 else rng.choice(TOPICS)
         return f"the {topic} were {_adjective(mood, rng)} ."
-    if kind < 0.7:
+    if kind < 0.75:
         return f"the {rng.choice(PARTS)} was {_adjective(mood, rng)} ."
-    if kind < 0.85:
+    if kind < 0.87:
         return f"it felt {_adjective(mood, rng)} and {_adjective(mood, rng)} ."
     return f"i saw it on {rng.choice(DAYS)} with {rng.choice(COMPANIONS)} ."
 

@@ -1,0 +1,64 @@
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from trainer import spec
+from trainer.spec import JobSpec
+from trainer.spec_errors import explain
+
+SMALLEST = {"model": "some/model", "data": {"preferences": "ds_1"}, "ppo": {}}
+
+
+def problems_of(**changes: Any) -> list[str]:
+    with pytest.raises(ValidationError) as caught:
+        JobSpec.model_validate(SMALLEST | changes)
+    return [str(problem) for problem in explain(caught.value)]
+
+
+def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
+    job = JobSpec.model_validate(SMALLEST)
+    assert job.model.path == "some/model"
+    assert job.sft is not None and job.ppo.kl_coef == 0.05
+    assert JobSpec.model_validate(job.model_dump(mode="json")) == job
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"modle": "x"}, "#/modle: unknown field 'modle'; did you mean 'model'?"),
+        ({"ppo": {"kl_coeff": 0.1}}, "#/ppo/kl_coeff: unknown field 'kl_coeff'; did you mean 'kl_coef'?"),
+        ({"sft": {"epoch": 2}}, "#/sft/epoch: unknown field 'epoch'; did you mean 'epochs'?"),
+        ({"ppo": {"batch_size": 10, "minibatches": 4}}, "#/ppo: `minibatches` (4) must divide `batch_size` (10)"),
+        ({"ppo": {"clip_range": 1.5}}, "#/ppo/clip_range: Input should be less than 1"),
+        ({"ppo": {"kl_coef": float("nan")}}, "#/ppo/kl_coef: Input should be a finite number"),
+        ({"runtime": {"threads": 0}}, "#/runtime/threads: Input should be greater than or equal to 1"),
+    ],
+)
+def test_problems_name_the_place_and_the_remedy(changes: dict[str, Any], problem: str) -> None:
+    assert problem in problems_of(**changes)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({}, "give either `path`"),
+        ({"path": "x", "config": {"model_type": "llama"}}, "give either `path`"),
+        ({"config": {"hidden_size": 8}}, "`config` needs a `model_type`"),
+        ({"config": {"model_type": "llama"}}, "needs `tokenizer`"),
+        ({"path": "x", "tokenizer": {}}, "a pretrained model brings its own"),
+    ],
+)
+def test_a_model_comes_from_one_place(model: dict[str, Any], said: str) -> None:
+    assert said in " ".join(problems_of(model=model))
+
+
+def test_a_random_model_cannot_skip_sft() -> None:
+    model = {"config": {"model_type": "llama"}, "tokenizer": {}}
+    assert "it needs `sft`" in " ".join(problems_of(model=model, sft=None))
+
+
+def test_every_field_has_a_description() -> None:
+    sections = [m for m in vars(spec).values() if isinstance(m, type) and issubclass(m, BaseModel)]
+    bare = [f"{m.__name__}.{n}" for m in sections for n, f in m.model_fields.items() if not f.description]
+    assert len(sections) > 8 and bare == []
