@@ -1,6 +1,7 @@
 """Expected trouble, each kind with its code and its exit status.
 
 TrainerError
+├── InternalError  1   a mistake of ours; the trace is on stderr
 ├── SpecError      2   the spec cannot be read or is not valid
 ├── DataError      3   a dataset cannot be read, or nothing usable is left of it
 ├── ModelError     4   a model or tokenizer cannot be loaded or cannot do what the run needs
@@ -15,6 +16,10 @@ class TrainerError(Exception):
 
     code = "trainer_error"
     exit_status = 1
+
+
+class InternalError(TrainerError):
+    code = "internal_error"
 
 
 class SpecError(TrainerError):

@@ -203,6 +203,15 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "val/first_minibatch_ratio",
+        "First-minibatch ratio",
+        "mean π_new(a) ÷ π_old(a) before any update",
+        "One but for rounding.",
+        (0.999, 1.001),
+        "Anything else is a bug, or dropout that is on.",
+    ),
+    Metric(
+        "ppo",
         "val/first_minibatch_approxkl",
         "First-minibatch KL",
         "½ mean (log π_new − log π_old)² before any update",

@@ -109,7 +109,13 @@ def _check_head(model: Model) -> None:
     """Some architectures scale or cap their logits in ways of their own; those are refused, not trained wrongly."""
     model.eval()
     ids = torch.arange(1, 5)[None] % model.config.get_text_config().vocab_size
-    expected = model(input_ids=ids, use_cache=False).logits
+    sampling = {"attention_mask": torch.ones_like(ids), "position_ids": torch.arange(4)[None], "logits_to_keep": 4}
+    try:
+        expected = model(input_ids=ids, use_cache=False, **sampling).logits
+    except TypeError as error:
+        raise ModelError(
+            f"{model.config.model_type}: this architecture cannot be sampled from here: {error}"
+        ) from error
     hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
     if not torch.allclose(head_logits(model, hidden[0]), expected[0], rtol=1e-3, atol=1e-3):
         raise ModelError(

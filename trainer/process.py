@@ -1,11 +1,12 @@
 """One process's turn at a run: set up the device and the event log, run, and turn trouble into a last event."""
 
+import traceback
 from pathlib import Path
 
 import torch
 
 from trainer import run
-from trainer.errors import ModelError, OutOfMemory, Stopped, TrainerError
+from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, TrainerError
 from trainer.events import EventLog, RunFailed
 from trainer.session import Session
 from trainer.spec import JobSpec, RuntimeSpec
@@ -35,7 +36,14 @@ def _run(session: Session) -> dict[str, float]:
         _fail(session, error)
         raise
     except torch.OutOfMemoryError as error:
-        problem = OutOfMemory(f"The device ran out of memory. Lower `micro_batch_size` of the stage {session.stage}.")
+        problem: TrainerError = OutOfMemory(
+            f"The device ran out of memory. Lower `micro_batch_size` of the stage {session.stage}."
+        )
+        _fail(session, problem)
+        raise problem from error
+    except Exception as error:  # noqa: BLE001 the process edge: a mistake of ours; people get a sentence, the log the trace
+        traceback.print_exc()
+        problem = InternalError(f"The trainer failed unexpectedly: {type(error).__name__}: {error}")
         _fail(session, problem)
         raise problem from error
 

@@ -98,3 +98,14 @@ def test_the_schema_and_the_help_come_without_torch() -> None:
     probe = "import sys; from trainer.cli import main; main(['schema']); assert 'torch' not in sys.modules"
     printed = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert json.loads(printed)["title"] == "JobSpec"
+
+
+def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainer.run.data.load", lambda spec: 1 / 0)
+    status, said = complaint_of(capsys, write_spec(tmp_path), tmp_path / "run")
+    failed = events_of(tmp_path / "run")[-1]
+    assert isinstance(failed, RunFailed) and failed.code == "internal_error"
+    assert failed.message == "The trainer failed unexpectedly: ZeroDivisionError: division by zero"
+    assert status == 1 and "Traceback" in said

@@ -85,6 +85,7 @@ def _summarise(history: list[dict[str, float]]) -> dict[str, float]:
         "val/clipfrac_avg": mean("value_clipfrac"),
         "val/ratio": ratio,
         "val/ratio_var": sum((entry["ratio"] - ratio) ** 2 for entry in history) / len(history),
+        "val/first_minibatch_ratio": history[0]["ratio"],
         "val/first_minibatch_approxkl": history[0]["approxkl"],
         "grad_norm": mean("grad_norm"),
         "critic_grad_norm": mean("critic_grad_norm"),
