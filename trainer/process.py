@@ -41,7 +41,7 @@ def _run(session: Session) -> dict[str, float]:
         )
         _fail(session, problem)
         raise problem from error
-    except Exception as error:  # noqa: BLE001 the process edge: a mistake of ours; people get a sentence, the log the trace
+    except Exception as error:  # the process edge: a mistake of ours; people get a sentence, the log the trace
         traceback.print_exc()
         problem = InternalError(f"The trainer failed unexpectedly: {type(error).__name__}: {error}")
         _fail(session, problem)
