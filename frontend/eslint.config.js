@@ -43,4 +43,5 @@ export default ts.config(
     },
   },
   { files: ["*.config.js"], languageOptions: { globals: { URL: "readonly" } } },
+  { files: ["public/*.js"], languageOptions: { globals: { document: "readonly", localStorage: "readonly" } } },
 );

@@ -1,0 +1,22 @@
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { ApiError } from "@/api/problem";
+import { sessionKey } from "@/api/session";
+
+/** A session that ended shows the sign-in page, wherever it was noticed. */
+function onError(error: Error): void {
+  if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionKey, null);
+}
+
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: {
+      retry: (failures, error) => failures < 2 && (!(error instanceof ApiError) || error.isPassing),
+      retryDelay: (failures) => 500 * 2 ** failures,
+      staleTime: 1000,
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});

@@ -1,0 +1,27 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { RouterProvider } from "react-router/dom";
+import { queryClient } from "@/api/query-client";
+import { createRouter } from "@/app/router";
+import { SessionGate } from "@/features/auth/session-gate";
+import { takeToken } from "@/features/auth/token-in-url";
+import "@/styles/tokens.css";
+import "@/styles/base.css";
+
+function start(element: HTMLElement): void {
+  const token = takeToken(window);
+  const router = createRouter();
+  createRoot(element).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <SessionGate linkToken={token}>
+          <RouterProvider router={router} />
+        </SessionGate>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}
+
+const root = document.getElementById("root");
+if (root) start(root);

@@ -1,0 +1,69 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, NavLink, Outlet } from "react-router";
+import { sessionKey, signOut } from "@/api/session";
+import { workersQuery } from "@/api/platform";
+import styles from "@/app/shell.module.css";
+import { ThemeButton } from "@/app/theme-button";
+import { Button } from "@/components/button";
+import { LeaveIcon, MarkIcon } from "@/components/icons";
+import { count } from "@/lib/format";
+import { paths } from "@/lib/paths";
+
+export function Shell() {
+  return (
+    <>
+      <a className={styles.skip} href="#main">
+        Skip to the content
+      </a>
+      <header className={styles.header}>
+        <div className={styles.bar}>
+          <Link to={paths.jobs} className={styles.brand} aria-label="Proximal, all jobs">
+            <MarkIcon />
+            <span>Proximal</span>
+          </Link>
+          <nav className={styles.nav} aria-label="Main">
+            <NavLink to={paths.jobs} end>
+              Jobs
+            </NavLink>
+            <NavLink to={paths.datasets}>Datasets</NavLink>
+            <a href={paths.docs}>API</a>
+          </nav>
+          <Workers />
+          <ThemeButton />
+          <SignOut />
+        </div>
+      </header>
+      <main id="main" className={styles.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </>
+  );
+}
+
+function Workers() {
+  const workers = useQuery({ ...workersQuery, refetchInterval: 10_000 });
+  if (workers.isError) return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
+  if (!workers.data) return <span className={styles.workers} />;
+  const online = workers.data.length;
+  return (
+    <span className={`${styles.workers} ${online ? styles.on : styles.off}`} title="Workers that can run jobs">
+      {online ? count(online, "worker") : "no worker"} <span className={styles.wide}>online</span>
+    </span>
+  );
+}
+
+function SignOut() {
+  const client = useQueryClient();
+  const leave = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
+      client.clear();
+      client.setQueryData(sessionKey, null);
+    },
+  });
+  return (
+    <Button look="quiet" onClick={() => leave.mutate()} disabled={leave.isPending} aria-label="Sign out" title="Sign out">
+      <LeaveIcon />
+    </Button>
+  );
+}

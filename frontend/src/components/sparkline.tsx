@@ -1,0 +1,33 @@
+import { number } from "@/lib/format";
+import styles from "./sparkline.module.css";
+
+const WIDTH = 132;
+const HEIGHT = 30;
+const PAD = 3;
+
+/** The shape of a series, its last value beside it. */
+export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+  const last = values.at(-1);
+  if (last === undefined) return <span className={styles.none}>–</span>;
+  const points = place(values);
+  const end = points.at(-1);
+  return (
+    <span className={styles.sparkline}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={`${label}, last ${number(last)}`}>
+        <polyline points={points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} />
+        {end && <circle cx={end[0]} cy={end[1]} r={2.4} />}
+      </svg>
+      <span className={styles.value}>{number(last)}</span>
+    </span>
+  );
+}
+
+function place(values: readonly number[]): [number, number][] {
+  const low = Math.min(...values);
+  const range = Math.max(...values) - low || 1;
+  const stride = (WIDTH - 2 * PAD) / Math.max(1, values.length - 1);
+  return values.map((value, index) => [
+    PAD + index * stride,
+    HEIGHT - PAD - ((value - low) / range) * (HEIGHT - 2 * PAD),
+  ]);
+}

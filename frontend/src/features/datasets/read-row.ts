@@ -1,0 +1,52 @@
+/** Part of a prompt: a message, or, without a role, plain text. */
+export interface Turn {
+  readonly role: string | null;
+  readonly text: string;
+}
+
+export interface Answer {
+  readonly name: string;
+  readonly text: string;
+  readonly preferred: boolean;
+}
+
+export interface ReadRow {
+  readonly prompt: readonly Turn[];
+  readonly answers: readonly Answer[];
+  readonly tie: boolean;
+  /** What else the row carries: annotator, source and the like. */
+  readonly extra: readonly (readonly [string, string])[];
+}
+
+const KNOWN = new Set(["prompt", "a", "b", "label", "completion"]);
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** A stored row, in canonical form, as the preview shows it. */
+export function readRow(row: Readonly<Record<string, unknown>>): ReadRow {
+  return {
+    prompt: turns(row.prompt),
+    answers: answers(row),
+    tie: row.label === "tie",
+    extra: Object.entries(row)
+      .filter(([name, value]) => !KNOWN.has(name) && value !== null)
+      .map(([name, value]) => [name, asText(value)] as const),
+  };
+}
+
+function turns(prompt: unknown): Turn[] {
+  if (!Array.isArray(prompt)) return [{ role: null, text: asText(prompt) }];
+  return prompt.map((message: unknown) => {
+    if (typeof message !== "object" || message === null) return { role: null, text: asText(message) };
+    const role = "role" in message ? asText(message.role) : null;
+    return { role, text: "content" in message ? asText(message.content) : "" };
+  });
+}
+
+function answers(row: Readonly<Record<string, unknown>>): Answer[] {
+  if ("completion" in row) return [{ name: "Completion", text: asText(row.completion), preferred: false }];
+  if (!("a" in row)) return [];
+  return [
+    { name: "A", text: asText(row.a), preferred: row.label === "a" },
+    { name: "B", text: asText(row.b), preferred: row.label === "b" },
+  ];
+}

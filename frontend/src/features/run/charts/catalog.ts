@@ -1,0 +1,64 @@
+export interface Line {
+  readonly name: string;
+  /** Shorter than the metric's own label, for a chart that has a title. */
+  readonly short: string;
+  /** Measured on another scale than its neighbours: gets the axis on the right. */
+  readonly right?: boolean;
+}
+
+export interface ChartSpec {
+  readonly title: string;
+  readonly lines: readonly Line[];
+}
+
+const one = (title: string, name: string, short = ""): ChartSpec => ({ title, lines: [{ name, short }] });
+
+const optimiser = [one("Learning rate", "lr"), one("Gradient norm", "grad_norm")];
+
+/** What to look at first in each stage, in this order. Every other metric is under "All metrics". */
+export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
+  sft: [
+    { title: "Loss", lines: [{ name: "loss", short: "training" }, { name: "eval/loss", short: "held out" }] },
+    one("Tokens per second", "tokens_per_second"),
+    ...optimiser,
+  ],
+  reward_model: [
+    { title: "Loss", lines: [{ name: "loss", short: "training" }, { name: "eval/loss", short: "held out" }] },
+    { title: "Accuracy", lines: [{ name: "accuracy", short: "training" }, { name: "eval/accuracy", short: "held out" }] },
+    one("Margin", "margin"),
+    ...optimiser,
+  ],
+  ppo: [
+    {
+      title: "Reward",
+      lines: [{ name: "objective/scores", short: "score" }, { name: "objective/rlhf_reward", short: "score − KL penalty" }],
+    },
+    {
+      title: "Held-out: reward model and judge",
+      lines: [{ name: "eval/score", short: "reward model" }, { name: "eval/judge", short: "judge", right: true }],
+    },
+    {
+      title: "KL to the reference",
+      lines: [{ name: "objective/kl", short: "training" }, { name: "eval/kl", short: "held out" }],
+    },
+    one("Clip fraction", "policy/clipfrac_avg"),
+    one("Entropy", "policy/entropy_avg"),
+    {
+      title: "Response length",
+      lines: [{ name: "val/response_length", short: "training" }, { name: "eval/response_length", short: "held out" }],
+    },
+    one("Policy loss", "loss/policy_avg"),
+    one("Value loss", "loss/value_avg"),
+    one("Explained variance", "val/explained_var"),
+    one("KL to the previous policy", "policy/approxkl_avg"),
+    one("Finished share", "val/eos_rate"),
+    {
+      title: "Seconds per step",
+      lines: [
+        { name: "time/train", short: "train" },
+        { name: "time/score", short: "score" },
+        { name: "time/rollout", short: "rollout" },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,73 @@
+import { useMemo, useRef } from "react";
+import { InfoTip } from "@/components/info-tip";
+import type { ChartSpec } from "@/features/run/charts/catalog";
+import styles from "@/features/run/charts/charts.module.css";
+import { useChartGroup } from "@/features/run/charts/group";
+import { MetricNotes } from "@/features/run/charts/metric-notes";
+import { Plot, PLOT_HEIGHT } from "@/features/run/charts/plot";
+import { Readouts } from "@/features/run/charts/readouts";
+import type { Meaning } from "@/features/run/charts/use-meanings";
+import { useVisible } from "@/features/run/charts/use-visible";
+import { toColumns } from "@/lib/chart/columns";
+import type { Series } from "@/lib/run/series";
+
+interface Props {
+  spec: ChartSpec;
+  series: Readonly<Record<string, Series>>;
+  meanings: ReadonlyMap<string, Meaning>;
+}
+
+/** One chart of up to three lines. What is off the screen is not drawn at all. */
+export function ChartCard({ spec, series, meanings }: Props) {
+  const card = useRef<HTMLElement>(null);
+  const visible = useVisible(card);
+  const lines = useMemo(() => spec.lines.filter((line) => series[line.name]), [spec, series]);
+  const right = useMemo(() => {
+    const names = spec.lines.map((line) => line.name);
+    const shown = new Set(spec.lines.filter((line) => line.right).map((line) => line.name));
+    return new Set(names.length > 1 ? shown : []);
+  }, [spec]);
+  const notes = lines.flatMap((line) => meanings.get(line.name) ?? []);
+  return (
+    <article className={styles.card} ref={card} aria-label={spec.title}>
+      <header>
+        <h3>{spec.title}</h3>
+        {notes.length > 0 && (
+          <InfoTip label={`What is ${spec.title}?`}>
+            <MetricNotes notes={notes} />
+          </InfoTip>
+        )}
+      </header>
+      <Readouts lines={lines} series={series} meanings={meanings} />
+      {visible ? (
+        <Lines names={spec.lines.map((line) => line.name)} {...{ series, right }} healthy={notes[0]?.healthy ?? null} title={spec.title} />
+      ) : (
+        <div style={{ height: PLOT_HEIGHT }} />
+      )}
+    </article>
+  );
+}
+
+interface LinesProps {
+  names: readonly string[];
+  series: Readonly<Record<string, Series>>;
+  right: ReadonlySet<string>;
+  healthy: Meaning["healthy"];
+  title: string;
+}
+
+function Lines({ names, series, right, healthy, title }: LinesProps) {
+  const { smoothing } = useChartGroup();
+  // By identity of each series: an event that touches others does not redraw this chart.
+  const [name1 = "", name2 = "", name3 = ""] = names;
+  const [first, second, third] = [series[name1], series[name2], series[name3]];
+  const chart = useMemo(() => {
+    const entries = [
+      [name1, first],
+      [name2, second],
+      [name3, third],
+    ] as const;
+    return toColumns(Object.fromEntries(entries.flatMap(([name, one]) => (one ? [[name, one]] : []))), smoothing);
+  }, [name1, name2, name3, first, second, third, smoothing]);
+  return <Plot chart={chart} right={right} healthy={healthy} label={`${title} over steps. Arrow keys move the crosshair.`} />;
+}

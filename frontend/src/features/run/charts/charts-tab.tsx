@@ -1,0 +1,76 @@
+import { useId, useMemo, useState } from "react";
+import { Button } from "@/components/button";
+import { Notice } from "@/components/notice";
+import { AllMetrics } from "@/features/run/charts/all-metrics";
+import { CHARTS } from "@/features/run/charts/catalog";
+import { ChartCard } from "@/features/run/charts/chart-card";
+import styles from "@/features/run/charts/charts.module.css";
+import { Cursor } from "@/features/run/charts/cursor";
+import { ChartGroupContext, type StepRange } from "@/features/run/charts/group";
+import { useMeanings } from "@/features/run/charts/use-meanings";
+import type { Series } from "@/lib/run/series";
+import { stageShort } from "@/lib/stages";
+
+interface Props {
+  stage: string;
+  series: Readonly<Record<string, Series>>;
+  waiting: boolean;
+}
+
+/** The charts of one stage: one crosshair, one zoom, one smoothing for all of them. */
+export function ChartsTab({ stage, series, waiting }: Props) {
+  const syncKey = useId();
+  const [cursor] = useState(() => new Cursor());
+  const [zoom, setZoom] = useState<StepRange | null>(null);
+  const [smoothing, setSmoothing] = useState(0);
+  const meanings = useMeanings(stage);
+  const group = useMemo(
+    () => ({ syncKey, cursor, zoom, setZoom, smoothing }),
+    [syncKey, cursor, zoom, smoothing],
+  );
+  const charts = (CHARTS[stage] ?? []).filter((chart) => chart.lines.some((line) => series[line.name]));
+  if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
+  return (
+    <ChartGroupContext value={group}>
+      <div className={styles.toolbar}>
+        <label>
+          Smoothing
+          <input
+            type="range"
+            min={0}
+            max={0.98}
+            step={0.02}
+            value={smoothing}
+            onChange={(event) => setSmoothing(event.target.valueAsNumber)}
+          />
+          <output>{smoothing === 0 ? "off" : smoothing.toFixed(2)}</output>
+        </label>
+        {zoom ? (
+          <Button onClick={() => setZoom(null)}>
+            Steps {Math.round(zoom.from)}–{Math.round(zoom.to)}: show all
+          </Button>
+        ) : (
+          <span className={styles.hint}>Drag over a chart to zoom all of them; double-click to reset.</span>
+        )}
+      </div>
+      <div className={styles.grid}>
+        {charts.map((chart) => (
+          <ChartCard key={chart.title} spec={chart} series={series} meanings={meanings} />
+        ))}
+      </div>
+      <AllMetrics series={series} meanings={meanings} />
+    </ChartGroupContext>
+  );
+}
+
+function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
+  return (
+    <Notice title={waiting ? `Nothing measured in ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}>
+      <p>
+        {waiting
+          ? "The charts appear with the first step; this page updates by itself."
+          : "The job ended before this stage reported its first step."}
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,41 @@
+import { useSyncExternalStore } from "react";
+import type { Line } from "@/features/run/charts/catalog";
+import styles from "@/features/run/charts/charts.module.css";
+import { useChartGroup } from "@/features/run/charts/group";
+import { isHealthy } from "@/features/run/charts/healthy-marks";
+import type { Meaning } from "@/features/run/charts/use-meanings";
+import { number } from "@/lib/format";
+import { indexAtOrBefore, type Series } from "@/lib/run/series";
+
+interface Props {
+  lines: readonly Line[];
+  series: Readonly<Record<string, Series>>;
+  meanings: ReadonlyMap<string, Meaning>;
+}
+
+/** The values under the crosshair, or the newest ones: the chart's legend. */
+export function Readouts({ lines, series, meanings }: Props) {
+  const { cursor } = useChartGroup();
+  const step = useSyncExternalStore(cursor.subscribe, cursor.get);
+  return (
+    <p className={styles.readouts}>
+      {lines.map((line, index) => {
+        const one = series[line.name];
+        const at = one ? (step === null ? one.steps.length - 1 : indexAtOrBefore(one.steps, step)) : -1;
+        const value = one?.values[at];
+        const healthy = meanings.get(line.name)?.healthy;
+        const isOff = value !== undefined && healthy != null && !isHealthy(value, healthy);
+        return (
+          <span key={line.name} className={styles.readout}>
+            <i data-line={index + 1} />
+            {line.short && <span>{line.short}</span>}
+            <b className={isOff ? styles.off : ""} title={isOff ? "Outside the healthy range" : undefined}>
+              {number(value)}
+            </b>
+            {one && at >= 0 && <small>step {one.steps[at]}</small>}
+          </span>
+        );
+      })}
+    </p>
+  );
+}

@@ -1,0 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { samplesQuery } from "@/api/run";
+import type { Job } from "@/api/types";
+import { ErrorNotice } from "@/components/error-notice";
+import { Notice } from "@/components/notice";
+import { Skeleton } from "@/components/skeleton";
+import { CompletionTable } from "@/features/run/completions/completion-table";
+import { SideBySide } from "@/features/run/completions/side-by-side";
+import { StepPicker } from "@/features/run/completions/step-picker";
+import type { SampleRow } from "@/lib/run/event";
+import { sampleKey, type RunState } from "@/lib/run/state";
+import { stageShort, type Stage } from "@/lib/stages";
+
+interface Props {
+  job: Job;
+  run: RunState;
+  stage: Stage;
+  waiting: boolean;
+}
+
+export function CompletionsTab({ job, run, stage, waiting }: Props) {
+  const steps = run.sampleSteps[stage] ?? [];
+  const [chosen, setChosen] = useState<number | null>(null);
+  const step = chosen ?? steps.at(-1);
+  if (step === undefined) return <NoCompletions stage={stage} waiting={waiting} />;
+  return (
+    <>
+      {stage !== "evaluation" && <StepPicker steps={steps} chosen={chosen} onChoose={setChosen} />}
+      <Step id={job.id} stage={stage} step={step} live={run.samples[sampleKey(stage, step)]} />
+    </>
+  );
+}
+
+interface StepProps {
+  id: string;
+  stage: Stage;
+  step: number;
+  live: readonly SampleRow[] | undefined;
+}
+
+/** What arrived live is at hand; older steps are fetched. */
+function Step({ id, stage, step, live }: StepProps) {
+  const query = useQuery({ ...samplesQuery(id, stage, step), enabled: live === undefined });
+  const rows = live ?? query.data;
+  if (!rows) {
+    if (query.isError) return <ErrorNotice error={query.error} doing="load these completions" />;
+    return <Skeleton rows={5} height="3.5rem" label="Loading completions" />;
+  }
+  return stage === "evaluation" ? <SideBySide rows={rows} /> : <CompletionTable rows={rows} />;
+}
+
+function NoCompletions({ stage, waiting }: { stage: Stage; waiting: boolean }) {
+  const samples = stage === "ppo" || stage === "evaluation";
+  return (
+    <Notice title={samples && waiting ? "No completions yet" : `${stageShort(stage)} has no completions`}>
+      <p>
+        {samples
+          ? waiting
+            ? "They appear with the first step that logs some."
+            : "The job ended before any were logged."
+          : "This stage learns from given texts and writes none. PPO and the evaluation do."}
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,52 @@
+import styles from "@/features/run/results/results.module.css";
+import { number, percent } from "@/lib/format";
+
+type Summary = Readonly<Record<string, number>>;
+
+const PAIRS = [
+  { label: "Judge", before: "judge_before", after: "judge_after" },
+  { label: "Reward model", before: "score_before", after: "score_after" },
+  { label: "Length in tokens", before: "length_before", after: "length_after" },
+];
+
+/** Before and after, figure by figure. */
+export function Comparison({ summary }: { summary: Summary }) {
+  const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
+  return (
+    <section className={styles.card} aria-label="Before and after">
+      <h2>Mean over the held-out prompts</h2>
+      <table className={styles.pairs}>
+        <thead>
+          <tr>
+            <th scope="col" />
+            <th scope="col">SFT</th>
+            <th scope="col">PPO</th>
+            <th scope="col">Change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pairs.map(({ label, before, after }) => (
+            <Pair key={label} label={label} before={summary[before] ?? NaN} after={summary[after] ?? NaN} />
+          ))}
+        </tbody>
+      </table>
+      <p className={styles.note}>
+        KL to the reference {number(summary.kl)} nats per response.
+        {summary.reward_model_accuracy !== undefined &&
+          ` The reward model orders ${percent(summary.reward_model_accuracy, 1)} of the held-out pairs as people did.`}
+      </p>
+    </section>
+  );
+}
+
+function Pair({ label, before, after }: { label: string; before: number; after: number }) {
+  const change = after - before;
+  return (
+    <tr>
+      <th scope="row">{label}</th>
+      <td>{number(before)}</td>
+      <td>{number(after)}</td>
+      <td>{`${change > 0 ? "+" : ""}${number(change)}`}</td>
+    </tr>
+  );
+}

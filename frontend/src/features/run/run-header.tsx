@@ -1,0 +1,75 @@
+import { Link } from "react-router";
+import type { Job } from "@/api/types";
+import { StatusBadge } from "@/components/status-badge";
+import { TimeAgo } from "@/components/time-ago";
+import { useNow } from "@/components/use-now";
+import { CancelButton } from "@/features/run/cancel-button";
+import { ConnectionState } from "@/features/run/connection-state";
+import styles from "@/features/run/run-header.module.css";
+import { duration, secondsBetween } from "@/lib/format";
+import { paths } from "@/lib/paths";
+import type { RunEvent } from "@/lib/run/event";
+import type { Connection } from "@/lib/run/feed";
+import { canCancel } from "@/lib/status";
+
+interface Props {
+  job: Job;
+  connection: Connection;
+  log: readonly RunEvent[];
+}
+
+export function RunHeader({ job, connection, log }: Props) {
+  return (
+    <header className={styles.header}>
+      <nav aria-label="Breadcrumb">
+        <Link to={paths.jobs}>Jobs</Link>
+      </nav>
+      <div className={styles.title}>
+        <h1>{job.name || "Unnamed job"}</h1>
+        <StatusBadge status={job.status} />
+        <ConnectionState connection={connection} />
+        {canCancel(job.status) && <CancelButton job={job} />}
+      </div>
+      <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>
+      <Facts job={job} log={log} />
+    </header>
+  );
+}
+
+function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
+  const now = useNow();
+  const started = log.findLast((event) => event.type === "run_started")?.data;
+  const end = job.finished_at ? Date.parse(job.finished_at) : now;
+  return (
+    <dl className={styles.facts}>
+      <Fact name="Created">
+        <TimeAgo time={job.created_at} />
+      </Fact>
+      {job.started_at && <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>}
+      {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
+      <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
+      <Fact name="Seed">{job.spec.seed}</Fact>
+      {typeof started?.device === "string" && <Fact name="Device">{device(started.device, started.threads)}</Fact>}
+      <Fact name="Id">
+        <code>{job.id}</code>
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function modelType(job: Job): string {
+  const type = job.spec.model.config?.model_type;
+  return typeof type === "string" ? type : "model";
+}
+
+const device = (name: string, threads: unknown): string =>
+  name === "cpu" && typeof threads === "number" ? `CPU, ${threads} ${threads === 1 ? "thread" : "threads"}` : name;

@@ -1,0 +1,37 @@
+import { useSearchParams } from "react-router";
+import type { Job } from "@/api/types";
+import { STAGES, type Stage } from "@/lib/stages";
+
+export const TABS = ["metrics", "completions", "events", "checkpoints", "spec"] as const;
+export type TabId = (typeof TABS)[number];
+
+interface Chosen {
+  stage: Stage;
+  tab: TabId;
+  chooseStage: (stage: Stage) => void;
+  chooseTab: (tab: TabId) => void;
+}
+
+/** The stage and the tab, kept in the address so that a link shows the same. Without a choice the page follows the job. */
+export function useChosen(job: Job | undefined): Chosen {
+  const [params, setParams] = useSearchParams();
+  const present = asStage(job?.stage) ?? "sft";
+  const set = (name: string, value: string | null) =>
+    setParams(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (value === null) after.delete(name);
+        else after.set(name, value);
+        return after;
+      },
+      { replace: true, preventScrollReset: true },
+    );
+  return {
+    stage: asStage(params.get("stage")) ?? present,
+    tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",
+    chooseStage: (stage) => set("stage", stage === present ? null : stage),
+    chooseTab: (tab) => set("tab", tab === "metrics" ? null : tab),
+  };
+}
+
+const asStage = (name: string | null | undefined): Stage | undefined => STAGES.find((stage) => stage === name);

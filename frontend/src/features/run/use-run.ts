@@ -1,0 +1,20 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { runServer } from "@/features/run/run-server";
+import { onWake } from "@/lib/wake";
+import { RunStore, type RunView } from "@/lib/run/store";
+
+/** The run's state, live while the page is open. */
+export function useRun(id: string): RunView {
+  const client = useQueryClient();
+  const store = useMemo(() => new RunStore(runServer(id, client)), [id, client]);
+  useEffect(() => {
+    store.start();
+    const stopListening = onWake(store.reopen);
+    return () => {
+      stopListening();
+      store.stop();
+    };
+  }, [store]);
+  return useSyncExternalStore(store.subscribe, store.getView);
+}

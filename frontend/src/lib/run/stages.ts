@@ -1,0 +1,40 @@
+import { stageOf, type RunEvent } from "@/lib/run/event";
+import { STAGES, type Stage } from "@/lib/stages";
+
+export type StageState = "waiting" | "active" | "done" | "stopped";
+
+export interface StageView {
+  readonly stage: Stage;
+  readonly state: StageState;
+  /** How long it took, once it is done. */
+  readonly seconds: number | null;
+  /** Its headline figures, once it is done. */
+  readonly summary: Readonly<Record<string, number>>;
+}
+
+/** The stages of a run in order, as its log tells them. `present` is the stage the job is in, `ended` whether for good. */
+export function stageViews(
+  log: readonly RunEvent[],
+  skipsSft: boolean,
+  present: string | null,
+  ended: boolean,
+): StageView[] {
+  const finished = new Map(
+    log.filter((event) => event.type === "stage_finished").map((event) => [stageOf(event), event.data]),
+  );
+  return STAGES.filter((stage) => !(stage === "sft" && skipsSft)).map((stage) => {
+    const data = finished.get(stage);
+    const under = stage === present ? (ended ? "stopped" : "active") : "waiting";
+    return {
+      stage,
+      state: data ? "done" : under,
+      seconds: typeof data?.seconds === "number" ? data.seconds : null,
+      summary: numbers(data?.summary),
+    };
+  });
+}
+
+function numbers(value: unknown): Record<string, number> {
+  const entries = Object.entries(value ?? {}).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+  return Object.fromEntries(entries);
+}
