@@ -3,7 +3,6 @@
 import logging
 import typing
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,12 +12,28 @@ from pydantic import BaseModel, ValidationError
 from sqlalchemy.exc import DataError, OperationalError
 from starlette.exceptions import HTTPException
 
-from core.errors import InvalidRequest, InvalidSpec, PlatformError, Unavailable
+from core.errors import InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable
 from trainer.spec import JobSpec
 from trainer.spec_errors import explain
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger(__name__)
+
+
+class BadRequest(PlatformError):
+    status = 400
+    code = "bad_request"
+    title = "The request cannot be read."
+
+
+class MethodNotAllowed(PlatformError):
+    status = 405
+    code = "method_not_allowed"
+    title = "This address does not know that method."
+
+
+REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge)}
+"""What the framework refuses by itself, by status."""
 
 
 def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:
@@ -68,8 +83,9 @@ async def _platform_error(request: Request, error: Exception) -> JSONResponse:
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:
     """What the framework itself refuses: no such route, wrong method, unreadable body."""
     assert isinstance(error, HTTPException)
-    phrase = HTTPStatus(error.status_code).phrase
-    kind = type("HttpError", (PlatformError,), {"status": error.status_code, "title": phrase, "code": _code(phrase)})
+    kind = REFUSALS.get(error.status_code)
+    if kind is None:
+        raise error
     return _answer(request, kind(str(error.detail)), error.headers)
 
 
@@ -120,7 +136,3 @@ def _pointer(loc: tuple[int | str, ...]) -> str:
 def _summary(errors: list[dict[str, str]]) -> str:
     first = f"{errors[0]['pointer']}: {errors[0]['detail']}"
     return first if len(errors) == 1 else f"{first} ({len(errors) - 1} more)"
-
-
-def _code(phrase: str) -> str:
-    return phrase.lower().replace(" ", "_").replace("-", "_")

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.exceptions import HTTPException
 
 from api.deps import PrincipalDep
 from core.datasets.store import Upload
@@ -41,8 +41,10 @@ async def read_upload(_: PrincipalDep, request: Request) -> AsyncIterator[Upload
         raise _invalid("#", "send multipart/form-data with the parts file, kind and, if you like, name")
     try:
         form = await request.form(max_files=1, max_fields=4)
-    except MultiPartException as error:
-        raise _invalid("#", error.message) from error
+    except HTTPException as error:
+        if error.status_code != 400:
+            raise
+        raise _invalid("#", str(error.detail)) from error
     try:
         yield _upload(form)
     finally:

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
-from api.problems import documented
+from api.problems import BadRequest, documented
 from api.schemas.job import Job, JobList, JobSummary
 from core import jobs, metrics, models
 from core.db import after_commit
@@ -34,7 +34,7 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"])
 @router.post(
     "",
     status_code=201,
-    responses=documented(NotSignedIn, CrossOrigin, NotFound, TooLarge, InvalidRequest, InvalidSpec, WrongDatasetKind),
+    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, InvalidRequest, InvalidSpec, WrongDatasetKind),
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a run. Only `model`, `data.preferences` and `ppo` (which may be `{}`) are needed; datasets go by their ids."""

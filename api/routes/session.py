@@ -5,7 +5,7 @@ from datetime import timedelta
 from fastapi import APIRouter, Request, Response
 
 from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, refuse_other_sites
-from api.problems import documented
+from api.problems import BadRequest, documented
 from api.schemas.session import KeyRef, Session, SignIn
 from core import keys
 from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge
@@ -13,7 +13,7 @@ from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge
 router = APIRouter(prefix="/session", tags=["Session"])
 
 
-@router.post("", responses=documented(NotSignedIn, CrossOrigin, TooLarge, InvalidRequest))
+@router.post("", responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, InvalidRequest))
 def sign_in(body: SignIn, request: Request, response: Response, session: SessionDep, settings: SettingsDep) -> Session:
     """Exchange an API key for a cookie, as the dashboard does with the token in its first address."""
     refuse_other_sites(request, silence_is_fine=True)

@@ -1,0 +1,162 @@
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from api.app import create_app
+from api.deps import SessionDep
+from core.models import ApiKey
+from core.settings import Settings
+from tests.api.problem_checks import problem
+
+
+@pytest.mark.parametrize("path", ["/v1/nope", "/v1", "/v1/jobs/x/y/z", "/docs/x", "/openapi.json/x"])
+def test_an_address_that_does_not_exist(client: TestClient, path: str) -> None:
+    problem(client.get(path), 404, "not_found")
+
+
+def test_a_method_that_does_not_exist(client: TestClient) -> None:
+    assert problem(client.put("/v1/jobs"), 405, "method_not_allowed")
+    assert problem(client.post("/"), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("path", "pointer"),
+    [
+        ("/v1/jobs?limit=0", "?limit"),
+        ("/v1/jobs?limit=many", "?limit"),
+        ("/v1/jobs?status=unheard", "?status/0"),
+        ("/v1/jobs?order=sideways", "?order"),
+        ("/v1/jobs?after=job_nope", "?after"),
+        ("/v1/datasets?kind=x", "?kind"),
+    ],
+)
+def test_a_parameter_that_is_wrong(client: TestClient, path: str, pointer: str) -> None:
+    document = problem(client.get(path), 422, "invalid_request")
+    assert document["errors"][0]["pointer"] == pointer
+    assert document["errors"][0]["detail"]
+
+
+def test_values_that_no_database_holds(client: TestClient) -> None:
+    problem(client.get("/v1/jobs/%00"), 422, "invalid_request")
+    problem(client.get(f"/v1/jobs?after={'9' * 400}"), 422, "invalid_request")
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1,", b"{'a': 1}", b"nope"])
+def test_a_body_that_is_not_json(client: TestClient, content: bytes) -> None:
+    response = client.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
+    assert "not valid JSON" in problem(response, 422, "invalid_request")["detail"]
+
+
+def test_a_body_that_is_not_text(client: TestClient) -> None:
+    response = client.post("/v1/jobs", content=b"\xff\xfe{", headers={"Content-Type": "application/json"})
+    problem(response, 400, "bad_request")
+
+
+def test_a_body_nested_beyond_reason(client: TestClient) -> None:
+    content = b'{"a":' * 100_000
+    response = client.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
+    problem(response, response.status_code, response.json()["code"])
+    assert 400 <= response.status_code < 500
+
+
+@pytest.mark.parametrize("content", [b"[]", b"null", b"3", b'"x"'])
+def test_a_body_that_is_no_object(client: TestClient, content: bytes) -> None:
+    response = client.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
+    problem(response, 422, response.json()["code"])
+
+
+def test_a_body_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str], body: dict[str, Any]) -> None:
+    small = settings.model_copy(update={"max_body_bytes": 100})
+    with TestClient(create_app(small), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
+        problem(client.post("/v1/jobs", json=body | {"name": "x" * 100}), 413, "too_large")
+        chunks = iter([b'{"name": "' + b"x" * 60, b"x" * 60])  # no length promised
+        headers = {"Content-Type": "application/json"}
+        problem(client.post("/v1/jobs", content=chunks, headers=headers), 413, "too_large")
+
+
+def test_a_crash_is_told_without_its_stack_and_found_in_the_log(
+    app: FastAPI, owner: tuple[ApiKey, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.get("/v1/crash")
+    def crash() -> None:
+        raise RuntimeError("the secret cause")
+
+    with TestClient(app) as client:
+        response = client.get("/v1/crash")
+    document = problem(response, 500, "internal_error")
+    assert "secret" not in response.text and "Traceback" not in response.text
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert document["request_id"] in record.getMessage() and record.exc_info is not None
+
+
+def test_a_commit_that_fails_is_not_a_200(app: FastAPI, session: Session) -> None:
+    """The transaction ends before the answer is sent: a deferred constraint speaks up only at the commit."""
+    session.execute(text("CREATE TABLE IF NOT EXISTS late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)"))
+    session.commit()
+
+    @app.post("/v1/late")
+    def late(session: SessionDep) -> dict[str, bool]:
+        session.execute(text("INSERT INTO late VALUES (1), (1)"))
+        return {"ok": True}
+
+    with TestClient(app) as client:
+        problem(client.post("/v1/late"), 500, "internal_error")
+    assert session.execute(text("SELECT count(*) FROM late")).scalar_one() == 0
+    session.execute(text("DROP TABLE late"))
+    session.commit()
+
+
+def test_a_database_that_is_away_is_503(settings: Settings) -> None:
+    away = settings.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none"})
+    with TestClient(create_app(away), headers={"Authorization": "Bearer prx_x"}) as client:
+        response = client.get("/v1/jobs")
+    problem(response, 503, "unavailable")
+    assert response.headers["retry-after"]
+
+
+def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
+    for path in ("/healthz", "/v1/jobs", "/v1/nope", "/docs", "/"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-request-id"].startswith("req_")
+
+
+def test_the_log_holds_no_query(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="api"):
+        client.get("/?token=prx_secret")
+    assert "GET / " in caplog.text and "secret" not in caplog.text
+
+
+def test_the_dashboard_is_served_and_answers_its_own_addresses(
+    settings: Settings, owner: tuple[ApiKey, str], tmp_path: Path
+) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<title>it</title>")
+    (tmp_path / "assets" / "a.js").write_text("1")
+    app = create_app(settings.model_copy(update={"dashboard_dir": tmp_path}))
+    with TestClient(app) as client:
+        for path in ("/", "/jobs/job_x", "/datasets"):
+            page = client.get(path)
+            assert (page.status_code, page.text) == (200, "<title>it</title>"), path
+            assert page.headers["cache-control"] == "no-cache"
+        assert client.get("/assets/a.js").headers["content-type"].startswith("text/javascript")
+        problem(client.get("/assets/b.js"), 404, "not_found")
+        problem(client.get("/v1/x"), 404, "not_found")
+        for escape in ("/..%2f..%2fetc/passwd.txt", "/assets/..%2f..%2f..%2fetc%2fpasswd.txt"):
+            problem(client.get(escape), 404, "not_found")
+
+
+def test_a_dashboard_that_is_not_built_says_so(settings: Settings, tmp_path: Path) -> None:
+    app = create_app(settings.model_copy(update={"dashboard_dir": tmp_path / "absent"}))
+    with TestClient(app) as client:
+        response = client.get("/")
+    assert response.status_code == 503 and "not built" in response.text
