@@ -92,6 +92,19 @@ class Settings(BaseSettings):
         return Path(unquote(urlsplit(self.blob_url).path)) if self.blob_url else self.data_dir / "blobs"
 
 
+class LocalSettings(BaseSettings):
+    """What `proximal up` looks at before it fills in the rest: servers of one's own replace the embedded ones."""
+
+    model_config = Settings.model_config
+
+    database_url: Annotated[str | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))] = None
+    """PostgreSQL of one's own; left out, an embedded one runs in the data folder."""
+    redis_url: Annotated[str | None, Field(validation_alias=AliasChoices("REDIS_URL", "redis_url"))] = None
+    """Redis of one's own; left out, an embedded one runs in the data folder."""
+    data_dir: Path = Path(".proximal")
+    """Folder for what this machine keeps."""
+
+
 @lru_cache(maxsize=1)
 def get_settings() -> Settings:
     """The process's settings. Never called while a module is being imported."""

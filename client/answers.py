@@ -1,0 +1,163 @@
+"""The shapes of the platform's answers. A test compares them with its OpenAPI schema."""
+
+from typing import Any, TypedDict
+
+
+class Session(TypedDict):
+    object: str
+    key: dict[str, str]
+    expires_at: str | None
+
+
+class Dataset(TypedDict):
+    object: str
+    id: str
+    name: str
+    kind: str
+    rows: int
+    bytes: int
+    sha256: str
+    created_at: str
+
+
+class DatasetRow(TypedDict):
+    object: str
+    line: int
+    row: dict[str, Any]
+
+
+class Progress(TypedDict):
+    stage: str
+    step: int
+    total_steps: int
+    stage_index: int
+    stage_count: int
+    fraction: float
+    eta_seconds: float | None
+
+
+class JobError(TypedDict):
+    code: str
+    message: str
+
+
+class JobSummary(TypedDict):
+    """A job as lists show it."""
+
+    object: str
+    id: str
+    name: str
+    status: str
+    status_reason: str
+    queue_reason: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    stage: str | None
+    progress: Progress | None
+    attempt: int
+    error: JobError | None
+    summary: dict[str, float] | None
+    reward_sparkline: list[float]
+
+
+class Job(JobSummary):
+    spec: dict[str, Any]
+
+
+class JobEvent(TypedDict):
+    object: str
+    seq: int
+    attempt: int
+    type: str
+    created_at: str
+    stage: str | None
+    step: int | None
+    data: dict[str, Any]
+
+
+class Series(TypedDict):
+    stage: str
+    name: str
+    steps: list[int]
+    values: list[float] | None
+    last: list[float] | None
+    min: list[float] | None
+    max: list[float] | None
+    n: list[int] | None
+
+
+class Metrics(TypedDict):
+    object: str
+    series: list[Series]
+    last_seq: int
+
+
+class Sample(TypedDict):
+    object: str
+    stage: str
+    step: int
+    index: int
+    prompt: str
+    response: str
+    score: float | None
+    kl: float | None
+    tokens: int | None
+    finished: bool | None
+    judge: float | None
+    reference: str | None
+    reference_score: float | None
+    reference_judge: float | None
+
+
+class SampleStep(TypedDict):
+    stage: str
+    step: int
+
+
+class CheckpointFile(TypedDict):
+    path: str
+    bytes: int
+    sha256: str
+
+
+class Checkpoint(TypedDict):
+    object: str
+    id: str
+    job_id: str
+    attempt: int
+    stage: str
+    step: int
+    final: bool
+    created_at: str
+    bytes: int
+    metrics: dict[str, float]
+    files: list[CheckpointFile]
+
+
+class Worker(TypedDict):
+    object: str
+    id: str
+    hostname: str
+    job_id: str | None
+    started_at: str
+    last_seen_at: str
+
+
+class MetricInfo(TypedDict):
+    stage: str
+    name: str
+    label: str
+    formula: str
+    meaning: str
+    healthy: tuple[float | None, float | None] | None
+    advice: str
+
+
+class Health(TypedDict):
+    status: str
+
+
+class Readiness(TypedDict):
+    status: str
+    checks: dict[str, str]

@@ -1,0 +1,1 @@
+"""The subcommands of `proximal`: thin, over REST."""

@@ -1,0 +1,39 @@
+"""`proximal datasets …`"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(help="Upload datasets and list them.", no_args_is_help=True)
+console = Console(highlight=False)
+
+
+@app.command()
+def upload(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSONL file.", show_default=False)],
+    kind: Annotated[str, typer.Option(help="What its rows are: preferences, prompts or sft.", show_default=False)],
+    name: Annotated[str, typer.Option(help="For people. Default: the file's name.", show_default=False)] = "",
+) -> None:
+    """Upload a dataset; every row is checked."""
+    with context.obj.client() as client:
+        dataset = client.upload_dataset(file, kind, name)
+    console.print(f"{dataset['id']}  {dataset['rows']} rows")
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    kind: Annotated[str | None, typer.Option(help="Only this kind: preferences, prompts or sft.")] = None,
+) -> None:
+    """List datasets, newest first."""
+    table = Table("id", "name", "kind", "rows", "bytes", "created")
+    with context.obj.client() as client:
+        for row in client.list_datasets(kind):
+            table.add_row(
+                row["id"], row["name"], row["kind"], str(row["rows"]), str(row["bytes"]), row["created_at"][:19]
+            )
+    console.print(table)

@@ -1,0 +1,111 @@
+"""`proximal jobs …`"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from client.answers import JobEvent, JobSummary
+from client.submit import read_spec, with_uploads
+
+app = typer.Typer(help="Submit jobs, look at them, cancel them.", no_args_is_help=True)
+JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
+console = Console(highlight=False)
+
+
+@app.command()
+def submit(
+    context: typer.Context,
+    spec: Annotated[Path, typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.")],
+    follow: Annotated[bool, typer.Option(help="Show the job's log until it ends.")] = False,
+) -> None:
+    """Submit a job."""
+    with context.obj.client() as client:
+        job = client.create_job(with_uploads(client, read_spec(spec), spec.parent))
+        console.print(job["id"])
+        if follow:
+            _print_events(client.stream_job_events(job["id"]))
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    status: Annotated[list[str] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+) -> None:
+    """List jobs, newest first."""
+    table = Table("id", "name", "status", "progress", "created")
+    with context.obj.client() as client:
+        for job, _ in zip(client.list_jobs(status or ()), range(limit), strict=False):
+            table.add_row(job["id"], job["name"], job["status"], _progress(job), job["created_at"][:19])
+    console.print(table)
+
+
+@app.command()
+def show(context: typer.Context, job_id: JobId) -> None:
+    """Show one job: where it is, why, and what it learnt."""
+    with context.obj.client() as client:
+        job = client.get_job(job_id)
+    table = Table(show_header=False, box=None)
+    for name in ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at"):
+        if job[name] is not None:
+            table.add_row(name, str(job[name]))
+    table.add_row("progress", _progress(job))
+    for name, value in (job["summary"] or {}).items():
+        table.add_row(name, f"{value:.4g}")
+    console.print(table)
+    if job["error"]:
+        console.print(f"[red]{job['error']['code']}[/red]: {job['error']['message']}", markup=True)
+
+
+@app.command()
+def cancel(context: typer.Context, job_id: JobId) -> None:
+    """Cancel a job."""
+    with context.obj.client() as client:
+        console.print(client.cancel_job(job_id)["status"])
+
+
+@app.command()
+def logs(
+    context: typer.Context,
+    job_id: JobId,
+    follow: Annotated[bool, typer.Option(help="Stay until the job ends.")] = False,
+) -> None:
+    """Print what a job has said."""
+    with context.obj.client() as client:
+        _print_events(client.stream_job_events(job_id) if follow else client.list_job_events(job_id))
+
+
+def _progress(job: JobSummary) -> str:
+    progress = job["progress"]
+    if progress is None:
+        return job["queue_reason"] or ""
+    return f"{progress['fraction']:.0%}, {progress['stage']} {progress['step']}/{progress['total_steps']}"
+
+
+def _print_events(events: Iterable[JobEvent]) -> None:
+    for event in events:
+        where = " ".join(str(part) for part in (event["stage"], event["step"]) if part is not None)
+        console.print(
+            f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_told(event)}", soft_wrap=True, markup=False
+        )
+
+
+def _told(event: JobEvent) -> str:
+    """The part of an event that a person wants on a line."""
+    data = event["data"]
+    match event["type"]:
+        case "status_changed":
+            return f"{data['to']}: {data['reason']}"
+        case "metrics":
+            return " ".join(f"{name}={value:.4g}" for name, value in data["values"].items())
+        case "stage_finished" | "run_finished":
+            figures = " ".join(f"{name}={value:.4g}" for name, value in data["summary"].items())
+            return f"{data['seconds']:.1f} s {figures}"
+        case "samples":
+            return f"{len(data['rows'])} completions"
+        case _:
+            return " ".join(str(data[name]) for name in ("text", "message", "path", "reason") if data.get(name))

@@ -1,0 +1,40 @@
+"""What can go wrong between here and the platform, with messages for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ClientError(Exception):
+    """Base of what this package raises on purpose."""
+
+
+class Unreachable(ClientError):
+    """Nobody answers at the platform's address."""
+
+
+class ApiError(ClientError):
+    """The platform refused. `problem` is its `application/problem+json` answer."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        self.status = status
+        self.problem = dict(problem)
+        self.code = str(problem.get("code", ""))
+        super().__init__(_told(status, problem))
+
+
+def _told(status: int, problem: Mapping[str, Any]) -> str:
+    """The detail, and below it what is wrong where."""
+    lines = [str(problem.get("detail") or problem.get("title") or f"The platform answered {status}.")]
+    errors = problem.get("errors") or []
+    lines += [f"  {_place(error)}{error.get('detail', '')}" for error in errors]
+    hidden = int(problem.get("error_count", len(errors))) - len(errors)
+    if hidden > 0:
+        lines.append(f"  … and {hidden} more")
+    return "\n".join(lines)
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    parts = [f"{name} {error[name]}" for name in ("line", "column") if error.get(name) is not None]
+    if error.get("pointer"):
+        parts.append(str(error["pointer"]))
+    return f"{', '.join(parts)}: " if parts else ""

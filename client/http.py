@@ -1,0 +1,89 @@
+"""One HTTP connection to the platform: the key on every request, problems turned into exceptions, pages into lists."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from client.errors import ApiError, Unreachable
+
+_PAGE = 100
+Params = Mapping[str, Any]
+
+
+class Connection:
+    """`with Connection(url, key) as connection: …`"""
+
+    def __init__(self, url: str, key: str, timeout: float = 30.0) -> None:
+        self.url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {key}"}
+        # trust_env off: a proxy that is set for the internet must not be asked for a platform on this machine.
+        self._http = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        with self._reaching():
+            response = self._http.request(method, path, **options)
+        _raise_for_problem(response)
+        return response
+
+    def _get(self, path: str, **params: Any) -> Any:
+        return self._request("GET", path, params=_given(params)).json()
+
+    def _pages(self, path: str, **params: Any) -> Iterator[Any]:
+        """Every item of a list, page after page."""
+        cursor: Any = params.pop("after", None)
+        while True:
+            page = self._get(path, **params, limit=_PAGE, after=cursor)
+            yield from page["data"]
+            if not page["has_more"]:
+                return
+            cursor = page["last_id"]
+
+    @contextmanager
+    def _stream(self, path: str, **options: Any) -> Iterator[httpx.Response]:
+        with self._reaching(), self._http.stream("GET", path, **options) as response:
+            if response.is_error:
+                response.read()
+            _raise_for_problem(response)
+            yield response
+
+    def _download(self, path: str, target: Path) -> Path:
+        """To a file that appears when it is whole."""
+        draft = target.with_name(f".{target.name}.part")
+        with self._stream(path) as response, draft.open("wb") as file:
+            for chunk in response.iter_bytes():
+                file.write(chunk)
+        return draft.replace(target)
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.TransportError as error:
+            raise Unreachable(f"No answer from the platform at {self.url}: {error}") from error
+
+
+def _given(params: Params) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _raise_for_problem(response: httpx.Response) -> None:
+    if not response.is_error:
+        return
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = {"detail": response.text[:500]}
+    raise ApiError(response.status_code, problem if isinstance(problem, dict) else {})

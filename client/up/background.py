@@ -1,0 +1,17 @@
+"""The platform as a child of another command."""
+
+import signal
+
+from client.up.options import Options
+from client.up.services import python
+from core import child
+
+
+def start(options: Options) -> child.Child:
+    """`proximal up`, which ends when we do, taking along all that it started."""
+    folder = options.folder
+    folder.logs.mkdir(parents=True, exist_ok=True)
+    command = python("client", "up", "--host", options.host, "--port", str(options.port))
+    command += ["--data-dir", str(folder.path), "--workers", str(options.workers)]
+    with folder.log("up").open("wb") as log:
+        return child.start(command, stdout=log, death_signal=signal.SIGTERM)

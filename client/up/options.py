@@ -1,0 +1,26 @@
+"""What a local platform can be told."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from client.up.folder import DataFolder
+from core.settings import LocalSettings
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where to keep things, where to listen, and how many jobs to run at a time."""
+
+    data_dir: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+
+    @property
+    def folder(self) -> DataFolder:
+        return DataFolder(self.data_dir or LocalSettings().data_dir)
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        return f"http://{host}:{self.port}"
