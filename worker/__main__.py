@@ -1,26 +1,38 @@
-"""`python -m worker` runs jobs; `python -m worker sweep` looks after lost ones. Settings: see core/settings.py."""
+"""`python -m worker` runs jobs; `python -m worker sweep` looks after lost ones. Settings: see core/settings.py.
+
+`check` and `check-sweep` say by their exit status whether the worker or the sweeper of this machine is alive.
+"""
 
 import argparse
 import logging
 import sys
+from collections.abc import Callable
 
 from core.errors import SettingsError
-from core.settings import get_settings
+from core.settings import Settings, get_settings
 from worker.app import serve
+from worker.health import sweeper_is_alive, worker_is_alive
 from worker.launcher import Launcher
 from worker.sweeper import sweep_for_ever
+
+COMMANDS: dict[str, Callable[[Settings], int]] = {
+    "run": lambda settings: serve(settings, Launcher()),
+    "sweep": sweep_for_ever,
+    "check": lambda _: 0 if worker_is_alive() else 1,
+    "check-sweep": lambda settings: 0 if sweeper_is_alive(settings) else 1,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["run", "sweep"], default="run", help="default: run")
+    parser.add_argument("what", nargs="?", choices=list(COMMANDS), default="run", help="default: run")
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = get_settings()
     except SettingsError as error:
         parser.exit(2, f"{error}\n")
-    return sweep_for_ever(settings) if arguments.what == "sweep" else serve(settings, Launcher())
+    return COMMANDS[arguments.what](settings)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from core.db import session_scope
 from core.queue import knock
 from core.settings import Settings
 from worker.database import AWAY
+from worker.health import note_sweep
 from worker.stopping import StopRequest
 
 _POLL_SECONDS = 0.1
@@ -22,6 +23,7 @@ def sweep_for_ever(settings: Settings) -> int:
     while not stop.requested:
         try:
             sweep_once(settings)
+            note_sweep(settings)
         except AWAY as error:
             log.warning("the database does not answer: %s", error)
         _pause(settings.sweep_seconds, stop)

@@ -1,0 +1,114 @@
+"""The compose file says what Compose understands and what the platform needs."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from sqlalchemy.engine import make_url
+
+from core.settings import Settings
+from tests.compose.compose_file import COMPOSE, FILLED_IN, Missing, example, example_defaults, services, variables
+
+OF_COMPOSE = {"COMPOSE_PROFILES"}
+ONE_SHOT = {"migrate"}
+
+
+@pytest.fixture
+def schema() -> dict[str, Any]:
+    """The compose specification's own, as the package check-jsonschema carries it."""
+    text = (files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json").read_text()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@pytest.fixture
+def started() -> dict[str, Any]:
+    return services(example() | FILLED_IN)
+
+
+def test_the_specification_accepts_it(schema: dict[str, Any]) -> None:
+    jsonschema.Draft202012Validator(schema).validate(yaml.safe_load(COMPOSE.read_text()))
+
+
+def test_the_specification_would_notice_a_slip(schema: dict[str, Any]) -> None:
+    document = yaml.safe_load(COMPOSE.read_text())
+    document["services"]["api"]["helthcheck"] = document["services"]["api"].pop("healthcheck")
+    with pytest.raises(jsonschema.ValidationError, match="helthcheck"):
+        jsonschema.Draft202012Validator(schema).validate(document)
+
+
+def test_without_a_password_nothing_starts() -> None:
+    with pytest.raises(Missing, match="POSTGRES_PASSWORD"):
+        services(example())
+
+
+def test_every_variable_is_in_the_example_and_every_example_is_a_variable() -> None:
+    assert variables() | OF_COMPOSE == example().keys() | example_defaults().keys()
+
+
+def test_every_setting_that_an_operator_may_choose_is_handed_on(started: dict[str, Any]) -> None:
+    names = {"DATABASE_URL", "REDIS_URL"} | {f"PROXIMAL_{name.upper()}" for name in Settings.model_fields}
+    names -= {"PROXIMAL_DATABASE_URL", "PROXIMAL_REDIS_URL", "PROXIMAL_DASHBOARD_DIR"}
+    for service in ("migrate", "api", "sweeper", "worker", "worker-gpu"):
+        assert names <= started[service]["environment"].keys(), service
+
+
+def test_the_example_shows_the_true_defaults() -> None:
+    shown = {name: value for name, value in example_defaults().items() if name.startswith("PROXIMAL_")}
+    # Stricter than on a laptop, or not the platform's own.
+    for name in ("PROXIMAL_LOCAL_MODELS", "PROXIMAL_BIND", "PROXIMAL_PORT"):
+        del shown[name]
+    for name, value in shown.items():
+        assert float(value) == Settings.model_fields[name.removeprefix("PROXIMAL_").lower()].default, name
+
+
+def test_the_database_address_is_that_of_the_postgres_service(started: dict[str, Any]) -> None:
+    server = started["postgres"]["environment"]
+    for name in ("migrate", "api", "sweeper", "worker", "worker-gpu"):
+        url = make_url(started[name]["environment"]["DATABASE_URL"])
+        assert (url.host, url.username) == ("postgres", server["POSTGRES_USER"])
+        assert (url.database, url.password) == (server["POSTGRES_DB"], server["POSTGRES_PASSWORD"])
+
+
+def test_what_keeps_running_is_watched_and_started_again(started: dict[str, Any]) -> None:
+    for name, service in started.items():
+        if name not in ONE_SHOT:
+            assert service["healthcheck"]["test"], name
+            assert service["restart"] == "unless-stopped", name
+
+
+def test_nothing_starts_before_what_it_needs(started: dict[str, Any]) -> None:
+    for name in ("api", "sweeper", "worker", "worker-gpu"):
+        needs = {other: how["condition"] for other, how in started[name]["depends_on"].items()}
+        assert needs == {
+            "migrate": "service_completed_successfully",
+            "postgres": "service_healthy",
+            "redis": "service_healthy",
+        }
+
+
+def test_api_and_workers_share_the_blobs(started: dict[str, Any]) -> None:
+    for name in ("api", "worker", "worker-gpu"):
+        assert "blobs:/blobs" in started[name]["volumes"]
+        assert started[name]["environment"]["PROXIMAL_BLOB_URL"] == "file:///blobs"
+
+
+def test_a_worker_has_time_to_let_its_trainer_save(started: dict[str, Any]) -> None:
+    minutes = int(started["worker"]["stop_grace_period"].removesuffix("m"))
+    assert minutes * 60 > 2 * Settings.model_fields["stop_seconds"].default
+
+
+def test_only_the_gpu_worker_asks_for_a_gpu(started: dict[str, Any]) -> None:
+    asking = {name for name, service in started.items() if "deploy" in service}
+    assert asking == {"worker-gpu"}
+    (device,) = started["worker-gpu"]["deploy"]["resources"]["reservations"]["devices"]
+    assert device["capabilities"] == ["gpu"]
+
+
+def test_only_the_api_is_published_and_only_to_this_machine(started: dict[str, Any]) -> None:
+    assert {name: service["ports"] for name, service in started.items() if "ports" in service} == {
+        "api": ["127.0.0.1:8000:8000"]
+    }
