@@ -5,9 +5,12 @@ import signal
 from client.up.options import Options
 from client.up.services import python
 from core import child
+from core.child import Child
+
+__all__ = ["Child", "start"]
 
 
-def start(options: Options) -> child.Child:
+def start(options: Options) -> Child:
     """`proximal up`, which ends when we do, taking along all that it started."""
     folder = options.folder
     folder.logs.mkdir(parents=True, exist_ok=True)
