@@ -6,6 +6,7 @@ import sys
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from api import openapi
 from api.app import create_app
@@ -18,8 +19,12 @@ GRACE_SECONDS = 5
 class Server(uvicorn.Server):
     """Tells open event streams to end when the server is to stop; they would keep it waiting otherwise."""
 
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app  # the configuration's own is wrapped, and hides its state
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.config.loaded_app.state.closing = True
+        self._app.state.closing = True
         super().handle_exit(sig, frame)
 
 
@@ -50,7 +55,7 @@ def _serve(host: str, port: int) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    Server(config).run()
+    Server(config, app).run()
 
 
 def _parser() -> argparse.ArgumentParser:
