@@ -68,7 +68,7 @@ def _require_free_port(options: Options) -> None:
         socket.create_server((options.host, options.port)).close()
     except OSError as error:
         raise UpError(
-            f"Cannot listen at {options.host}:{options.port}: {error.strerror}. "
+            f"Cannot listen at {options.host}:{options.port}: {os.strerror(error.errno or 0)}. "
             f"Choose another port, for example --port {options.port + 1}."
         ) from error
 

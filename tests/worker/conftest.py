@@ -1,6 +1,5 @@
 """A queue, a station to work at, and short leases, so that losing one takes a second or two."""
 
-import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,22 +9,18 @@ from threading import Thread
 import pytest
 from sqlalchemy import select
 
-from core import child, datasets, jobs, keys
+from core import child
 from core.blobs import blob_store
-from core.datasets.reading import Limits
-from core.datasets.store import Upload
 from core.db import session_scope
 from core.models import Job, JobEvent
-from core.models.dataset import DatasetKind
 from core.settings import Settings, get_settings
-from trainer.spec import JobSpec
+from tests.core.factories import make_job
 from worker.launcher import Launcher
 from worker.presence import Presence
 from worker.runner import Station
 from worker.stopping import StopRequest
 
 FOLDER = Path(__file__).parent
-PAIRS = b'{"prompt": "a", "chosen": "b", "rejected": "c"}\n'
 
 
 @pytest.fixture
@@ -43,12 +38,7 @@ def queue(settings: Settings) -> Callable[[str], str]:
 
     def queue(actions: str) -> str:
         with session_scope() as session:
-            owner, _ = keys.create_key(session, "tester")
-            upload = Upload(io.BytesIO(PAIRS), DatasetKind.PREFERENCES, "pairs")
-            limits = Limits(settings.max_line_bytes)
-            dataset = datasets.create(session, blob_store(settings), owner.id, upload, limits, settings.data_dir)
-            spec = {"name": actions, "model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}}
-            return jobs.create(session, owner.id, JobSpec.model_validate(spec)).id
+            return make_job(session, name=actions).id
 
     return queue
 

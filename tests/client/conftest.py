@@ -1,0 +1,74 @@
+"""A platform as `proximal up` runs it, without a worker, for everything that talks to one."""
+
+import contextlib
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from client.errors import ApiError, Unreachable
+from client.sdk import Client
+from client.up.folder import DataFolder
+from core import child
+from tests.waiting import eventually
+
+
+@dataclass
+class Up:
+    """A `proximal up` that is ready."""
+
+    process: child.Child
+    folder: Path
+    url: str
+    output: Path
+
+    def client(self) -> Client:
+        key = DataFolder(self.folder).key()
+        assert key is not None
+        return Client(self.url, key)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running_up(folder: Path, *options: str) -> Iterator[Up]:
+    port, output = free_port(), folder / "output"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "client", "up", "--data-dir", str(folder), "--port", str(port), *options]
+    with output.open("wb") as file:
+        process = child.start(command, stdout=file)
+    up = Up(process, folder, f"http://127.0.0.1:{port}", output)
+    try:
+        eventually(lambda: "Proximal is running" in output.read_text() or process.poll() is not None, 60)
+        assert process.poll() is None, output.read_text()
+        yield up
+    finally:
+        process.stop(grace=20)
+
+
+@pytest.fixture(scope="session")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with running_up(tmp_path_factory.mktemp("up"), "--workers", "0") as up:
+        yield up
+
+
+@pytest.fixture
+def client(up: Up) -> Iterator[Client]:
+    with up.client() as client:
+        yield client
+
+
+def is_ready(up: Up) -> bool:
+    try:
+        with up.client() as client:
+            client.is_ready()
+    except (Unreachable, ApiError):
+        return False
+    return True

@@ -1,0 +1,94 @@
+"""The SDK against a real platform."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from client.errors import ApiError, ClientError, Unreachable
+from client.sdk import Client
+from client.submit import read_spec, with_uploads
+from tests.client.conftest import Up, free_port
+
+PAIR = {"prompt": "p", "chosen": "good", "rejected": "bad"}
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("".join(json.dumps({**PAIR, "prompt": f"p{n}"}) + "\n" for n in range(3)))
+    return file
+
+
+def spec(dataset_id: str) -> dict[str, object]:
+    return {"model": "some/model", "data": {"preferences": dataset_id}, "ppo": {}}
+
+
+def test_a_dataset_comes_back_as_it_went(client: Client, pairs: Path) -> None:
+    dataset = client.upload_dataset(pairs, "preferences", "mine")
+    assert (dataset["name"], dataset["rows"]) == ("mine", 3)
+    assert client.get_dataset(dataset["id"]) == dataset
+    assert [row["row"]["prompt"] for row in client.list_dataset_rows(dataset["id"], after=1)] == ["p1", "p2"]
+    client.delete_dataset(dataset["id"])
+    assert dataset["id"] not in {found["id"] for found in client.list_datasets("preferences")}
+
+
+def test_a_bad_row_is_named_with_its_line(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(json.dumps(PAIR) + "\n" + '{"prompt": "p", "chosen": \n')
+    with pytest.raises(ApiError, match=r"line 2, column \d+: ") as caught:
+        client.upload_dataset(file, "preferences")
+    assert (caught.value.status, caught.value.code) == (422, "invalid_dataset")
+
+
+def test_a_misspelt_field_is_answered_with_the_nearest(client: Client, pairs: Path) -> None:
+    dataset = client.upload_dataset(pairs, "preferences")
+    with pytest.raises(ApiError, match="kl_coef"):
+        client.create_job({**spec(dataset["id"]), "ppo": {"kl_coeff": 0.1}})
+
+
+def test_a_job_is_submitted_listed_watched_and_cancelled(client: Client, pairs: Path) -> None:
+    job = client.create_job(spec(client.upload_dataset(pairs, "preferences")["id"]))
+    assert job["queue_reason"] is not None
+    assert "No worker is online" in job["queue_reason"]
+    assert job["id"] in {found["id"] for found in client.list_jobs(["queued"])}
+    assert client.cancel_job(job["id"])["status"] == "cancelled"
+    streamed = list(client.stream_job_events(job["id"]))
+    assert [event["data"]["to"] for event in streamed] == ["queued", "cancelled"]
+    assert streamed == list(client.list_job_events(job["id"]))
+    assert list(client.stream_job_events(job["id"], after=streamed[-1]["seq"])) == []
+
+
+def test_lists_are_followed_over_their_pages(client: Client, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("client.http._PAGE", 2)
+    made = [client.upload_dataset(pairs, "preferences")["id"] for _ in range(5)]
+    assert [dataset["id"] for dataset in client.list_datasets()][:5] == made[::-1]
+
+
+def test_a_spec_file_takes_its_data_along(client: Client, pairs: Path) -> None:
+    file = pairs.with_name("job.toml")
+    file.write_text('model = "some/model"\n[data]\npreferences = "pairs.jsonl"\n[ppo]\n')
+    resolved = with_uploads(client, read_spec(file), file.parent)
+    assert client.get_dataset(resolved["data"]["preferences"])["rows"] == 3
+    assert with_uploads(client, resolved, file.parent) == resolved
+
+
+def test_a_data_file_that_is_not_there_is_named(client: Client, tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match=r"There is no file .*gone\.jsonl"):
+        with_uploads(client, spec("gone.jsonl"), tmp_path)
+
+
+def test_the_platform_tells_about_itself(client: Client) -> None:
+    assert client.is_alive() == {"status": "ok"}
+    assert client.is_ready()["checks"] == {"database": "ok", "migrations": "ok", "redis": "ok"}
+    assert client.who_am_i()["key"]["name"] == "local"
+    assert client.list_workers() == []
+    assert "ppo" in client.get_job_schema()["properties"]
+    assert {"objective/kl", "win_rate"} <= {metric["name"] for metric in client.list_metric_meanings()}
+
+
+def test_a_wrong_key_and_a_wrong_address_are_told_apart(up: Up) -> None:
+    with Client(up.url, "prx_wrong") as client, pytest.raises(ApiError, match="unknown or revoked"):
+        client.who_am_i()
+    with Client(f"http://127.0.0.1:{free_port()}", "prx_any") as client, pytest.raises(Unreachable):
+        client.is_alive()

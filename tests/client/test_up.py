@@ -1,0 +1,88 @@
+"""`proximal up`: heals what dies, leaves nothing behind, and says what stands in its way."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.client.conftest import Up, free_port, is_ready, running_up
+from tests.core.test_child import alive
+from tests.waiting import eventually
+
+PARTS = {
+    "PostgreSQL": "bin/postgres -D",
+    "Redis": "valkey-server",
+    "api": "-m api",
+    "worker": "-m worker",
+    "sweeper": "-m worker sweep",
+}
+
+
+def children(up: Up) -> dict[str, int]:
+    """Process ids of the parts, by name."""
+    listing = subprocess.check_output(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(up.process.pid)], text=True)
+    found = {}
+    for line in listing.splitlines():
+        pid, _, command = line.strip().partition(" ")
+        for name, sign in PARTS.items():
+            if sign in command and (name != "worker" or "sweep" not in command):
+                found[name] = int(pid)
+    return found
+
+
+def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
+    with running_up(tmp_path / "data") as up:
+        for name in PARTS:
+            before = children(up)
+            os.kill(before[name], signal.SIGKILL)
+            eventually(lambda name=name, old=before[name]: children(up).get(name, old) != old, 20)
+            eventually(lambda: is_ready(up), 20)
+            with up.client() as client:
+                eventually(lambda client=client: client.list_workers(), 20)
+        assert up.output.read_text().count("killed by SIGKILL") == len(PARTS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
+    with running_up(tmp_path / "data") as up:
+        pids = children(up)
+        assert set(pids) == set(PARTS)
+        assert up.process.stop(grace=20, number=number) == (-9 if number is signal.SIGKILL else 0)
+        eventually(lambda: not any(alive(pid) for pid in pids.values()), 5)
+
+
+def test_a_second_one_on_the_same_folder_is_refused(up: Up) -> None:
+    failed = refused("--data-dir", str(up.folder), "--port", str(free_port()))
+    assert f"already running on {up.folder}" in failed
+    assert up.url in failed
+
+
+def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        failed = refused("--data-dir", str(tmp_path), "--port", str(port))
+    assert f"Cannot listen at 127.0.0.1:{port}: Address already in use." in failed
+    assert f"--port {port + 1}" in failed
+
+
+def test_the_key_and_the_data_stay(tmp_path: Path) -> None:
+    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
+        (tmp_path / "p.jsonl").write_text('{"prompt": "p"}\n')
+        dataset = client.upload_dataset(tmp_path / "p.jsonl", "prompts")
+        key = (up.folder / "api_key").read_text()
+        assert (up.folder / "api_key").stat().st_mode & 0o077 == 0
+    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
+        assert (up.folder / "api_key").read_text() == key
+        assert client.get_dataset(dataset["id"]) == dataset
+
+
+def refused(*options: str) -> str:
+    """What it says when it does not start."""
+    command = [sys.executable, "-m", "client", "up", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    return " ".join(done.stderr.split())

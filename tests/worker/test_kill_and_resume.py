@@ -1,0 +1,78 @@
+"""The promise of the whole platform: kill -9 the worker in the middle of PPO, and nobody notices in the numbers."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from client.answers import Checkpoint
+from client.sdk import Client
+from client.submit import read_spec, with_uploads
+from tests.client.conftest import running_up
+from tests.client.test_up import children
+from tests.waiting import eventually
+
+TINY = Path(__file__).parents[2] / "examples" / "tiny.toml"
+Numbers = dict[tuple[str, str], list[tuple[int, float]]]
+
+
+def submit(client: Client) -> str:
+    return client.create_job(with_uploads(client, read_spec(TINY), TINY.parent))["id"]
+
+
+def wait_for_success(client: Client, job_id: str) -> None:
+    def ended() -> bool:
+        return client.get_job(job_id)["status"] in ("succeeded", "failed", "cancelled")
+
+    eventually(ended, 120)
+    job = client.get_job(job_id)
+    assert job["status"] == "succeeded", job["error"]
+
+
+def in_the_middle_of_ppo(client: Client, job_id: str) -> bool:
+    progress = client.get_job(job_id)["progress"]
+    return progress is not None and progress["stage"] == "ppo" and 3 <= progress["step"] < progress["total_steps"]
+
+
+def numbers(client: Client, job_id: str) -> Numbers:
+    """Every series of the run but the clock's."""
+    series = client.get_job_metrics(job_id)["series"]
+    return {
+        (one["stage"], one["name"]): list(zip(one["steps"], one["values"] or [], strict=True))
+        for one in series
+        if not one["name"].startswith("time/")
+    }
+
+
+def weights(client: Client, job_id: str) -> dict[str, str]:
+    """Sums of the model files of each stage's result."""
+
+    def of(checkpoint: Checkpoint) -> dict[str, str]:
+        models = [file for file in checkpoint["files"] if file["path"].endswith(".safetensors")]
+        return {f"{checkpoint['stage']}/{file['path']}": file["sha256"] for file in models}
+
+    found: dict[str, str] = {}
+    for checkpoint in client.list_job_checkpoints(job_id, final=True):
+        found |= of(checkpoint)
+    return found
+
+
+def test_a_worker_killed_in_the_middle_of_ppo_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "3")
+    monkeypatch.setenv("PROXIMAL_HEARTBEAT_SECONDS", "0.5")
+    monkeypatch.setenv("PROXIMAL_SWEEP_SECONDS", "0.5")
+    with running_up(tmp_path / "data") as up, up.client() as client:
+        undisturbed = submit(client)
+        wait_for_success(client, undisturbed)
+        killed = submit(client)
+        eventually(lambda: in_the_middle_of_ppo(client, killed), 60)
+        os.kill(children(up)["worker"], signal.SIGKILL)
+        wait_for_success(client, killed)
+        assert client.get_job(killed)["attempt"] == 2
+        resumed = list(client.list_job_events(killed, types=["run_started"]))[1]["data"]
+        assert resumed["resumed_stage"] == "ppo"
+        assert resumed["resumed_step"] >= 2
+        assert numbers(client, killed) == numbers(client, undisturbed)
+        assert weights(client, killed) == weights(client, undisturbed) != {}
+        assert client.get_job(killed)["summary"] == client.get_job(undisturbed)["summary"]
