@@ -1,4 +1,4 @@
-import { number } from "@/lib/format";
+import { measured } from "@/lib/format";
 import styles from "./sparkline.module.css";
 
 const WIDTH = 132;
@@ -13,11 +13,11 @@ export function Sparkline({ values, label }: { values: readonly number[]; label:
   const end = points.at(-1);
   return (
     <span className={styles.sparkline}>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={`${label}, last ${number(last)}`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={`${label}, last ${measured(last)}`}>
         <polyline points={points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} />
         {end && <circle cx={end[0]} cy={end[1]} r={2.4} />}
       </svg>
-      <span className={styles.value}>{number(last)}</span>
+      <span className={styles.value}>{measured(last)}</span>
     </span>
   );
 }

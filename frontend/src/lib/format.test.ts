@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, count, duration, fixed, number, percent } from "@/lib/format";
+import { ago, bytes, count, duration, fixed, measured, number, percent } from "@/lib/format";
 
 test.each([
   [0, "0"],
@@ -15,12 +15,17 @@ test.each([
 ])("number(%s) is %s", (value, text) => expect(number(value)).toBe(text));
 
 test("decimals that line up", () => expect([fixed(1), fixed(-0.126), fixed(null)]).toEqual(["1.00", "−0.13", "–"]));
+test("a measured value keeps its zeros", () => {
+  expect([1.1, 0.5, -0.25, 12, 123.4, 0.00003].map(measured)).toEqual(["1.10", "0.500", "−0.250", "12", "123", "3.0e−5"]);
+});
 test("percent", () => expect([percent(0.943), percent(0.9432, 1)]).toEqual(["94 %", "94.3 %"]));
 test("bytes", () => expect([bytes(0), bytes(1999), bytes(2_400_000)]).toEqual(["0 B", "2.0 kB", "2.4 MB"]));
 test("count", () => expect([count(1, "row"), count(12_000, "row")]).toEqual(["1 row", "12,000 rows"]));
 
 test.each([
-  [0.4, "0 s"],
+  [0, "0 s"],
+  [0.42, "0.4 s"],
+  [9.97, "10 s"],
   [59.6, "1 min 00 s"],
   [125, "2 min 05 s"],
   [3725, "1 h 02 min"],

@@ -12,6 +12,13 @@ export function number(value: number | null | undefined, digits = 3): string {
   return text.replaceAll("-", MINUS);
 }
 
+/** A measured value: three significant digits, zeros included, so that 1.10 does not look rougher than 1.05. */
+export function measured(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isInteger(value)) return number(value);
+  const size = Math.abs(value);
+  return size >= 100 || size < 1e-3 ? number(value) : value.toPrecision(3).replace("-", MINUS);
+}
+
 /** Fixed decimals, so that a column lines up. */
 export function fixed(value: number | null | undefined, decimals = 2): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
@@ -36,6 +43,7 @@ export function bytes(size: number): string {
 
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
+  if (seconds > 0 && seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
   const minutes = Math.floor(whole / 60);

@@ -28,7 +28,7 @@ export function RunHeader({ job, connection, log }: Props) {
         <h1>{job.name || "Unnamed job"}</h1>
         <StatusBadge status={job.status} />
         <ConnectionState connection={connection} />
-        {canCancel(job.status) && <CancelButton job={job} />}
+        <div className={styles.action}>{canCancel(job.status) && <CancelButton job={job} />}</div>
       </div>
       <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>
       <Facts job={job} log={log} />

@@ -12,7 +12,7 @@ import styles from "@/features/run/run.module.css";
 import type { TabId } from "@/features/run/use-chosen";
 import type { StageView } from "@/lib/run/stages";
 import type { RunView } from "@/lib/run/store";
-import { stageShort, type Stage } from "@/lib/stages";
+import type { Stage } from "@/lib/stages";
 
 interface Props {
   job: Job;
@@ -25,9 +25,8 @@ interface Props {
 
 export function RunTabs(props: Props) {
   const { stage, tab, onTab } = props;
-  const short = stageShort(stage);
   const tabs: Tab<TabId>[] = [
-    { id: "metrics", label: stage === "evaluation" ? "Result" : `${short} metrics` },
+    { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
     { id: "events", label: "Events" },
     { id: "checkpoints", label: "Checkpoints" },
@@ -53,7 +52,14 @@ function Panel({ job, view, stages, stage, tab }: Props) {
   const shown = stages.find((one) => one.stage === stage);
   const waiting = view.connection !== "ended";
   if (tab === "events") return <EventsTab log={run.log} />;
-  if (tab === "completions") return <CompletionsTab key={stage} job={job} run={run} stage={stage} waiting={waiting} />;
-  if (stage === "evaluation") return <ResultsTab summary={shown?.summary ?? {}} waiting={waiting} />;
+  const completions = <CompletionsTab key={stage} job={job} run={run} stage={stage} waiting={waiting} />;
+  if (tab === "completions") return completions;
+  if (stage === "evaluation") {
+    return (
+      <ResultsTab summary={shown?.summary ?? {}} waiting={waiting}>
+        {completions}
+      </ResultsTab>
+    );
+  }
   return <ChartsTab key={stage} stage={stage} series={run.series[stage] ?? {}} waiting={waiting} />;
 }

@@ -39,7 +39,8 @@ export function toColumns(series: Readonly<Record<string, Series>>, weight: numb
 }
 
 function toTable(name: string, series: Series, weight: number): Table {
-  const sparse = cadence(series.steps) > 1 && series.min === null;
+  // A single point, too, would be invisible as a line.
+  const sparse = series.min === null && (series.steps.length === 1 || cadence(series.steps) > 1);
   const broken = breakGaps(series);
   const isSmoothed = weight > 0 && !sparse && series.steps.length >= FEW_POINTS;
   const column = (role: Role): Column => ({ name, role, sparse });

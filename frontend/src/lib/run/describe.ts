@@ -1,4 +1,4 @@
-import { duration, number } from "@/lib/format";
+import { count, duration, number } from "@/lib/format";
 import { stageOf, stepOf, type RunEvent } from "@/lib/run/event";
 import { stageShort } from "@/lib/stages";
 
@@ -16,7 +16,7 @@ export function describe(event: RunEvent): string {
     case "run_started":
       return started(event);
     case "stage_started":
-      return `${stage(event)} begins${Number(data.start_step) ? ` again after step ${Number(data.start_step)}` : ""}, ${Number(data.total_steps)} steps`;
+      return `${stage(event)} begins${Number(data.start_step) ? ` again after step ${Number(data.start_step)}` : ""}, ${count(Number(data.total_steps), "step")}`;
     case "checkpoint_saved":
       return `${stage(event)} step ${stepOf(event) ?? "–"} saved${data.final ? ", the stage's result" : ""}`;
     case "stage_finished":

@@ -40,7 +40,7 @@ export function ChartCard({ spec, series, meanings }: Props) {
       </header>
       <Readouts lines={lines} series={series} meanings={meanings} />
       {visible ? (
-        <Lines names={spec.lines.map((line) => line.name)} {...{ series, right }} healthy={notes[0]?.healthy ?? null} title={spec.title} />
+        <Lines names={spec.lines.map((line) => line.name)} {...{ series, right }} healthy={notes.find((note) => note.healthy)?.healthy ?? null} title={spec.title} />
       ) : (
         <div style={{ height: PLOT_HEIGHT }} />
       )}

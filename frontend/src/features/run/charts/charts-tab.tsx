@@ -9,7 +9,10 @@ import { Cursor } from "@/features/run/charts/cursor";
 import { ChartGroupContext, type StepRange } from "@/features/run/charts/group";
 import { useMeanings } from "@/features/run/charts/use-meanings";
 import type { Series } from "@/lib/run/series";
+import { readNumber, writeNumber } from "@/lib/stored";
 import { stageShort } from "@/lib/stages";
+
+const SMOOTHING = "proximal-smoothing";
 
 interface Props {
   stage: string;
@@ -22,7 +25,11 @@ export function ChartsTab({ stage, series, waiting }: Props) {
   const syncKey = useId();
   const [cursor] = useState(() => new Cursor());
   const [zoom, setZoom] = useState<StepRange | null>(null);
-  const [smoothing, setSmoothing] = useState(0);
+  const [smoothing, setSmoothing] = useState(() => readNumber(SMOOTHING, 0));
+  const smoothBy = (weight: number) => {
+    setSmoothing(weight);
+    writeNumber(SMOOTHING, weight);
+  };
   const meanings = useMeanings(stage);
   const group = useMemo(
     () => ({ syncKey, cursor, zoom, setZoom, smoothing }),
@@ -41,7 +48,7 @@ export function ChartsTab({ stage, series, waiting }: Props) {
             max={0.98}
             step={0.02}
             value={smoothing}
-            onChange={(event) => setSmoothing(event.target.valueAsNumber)}
+            onChange={(event) => smoothBy(event.target.valueAsNumber)}
           />
           <output>{smoothing === 0 ? "off" : smoothing.toFixed(2)}</output>
         </label>

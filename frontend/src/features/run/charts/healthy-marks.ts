@@ -7,7 +7,7 @@ export type Healthy = readonly [number | null, number | null];
 export const isHealthy = (value: number, [low, high]: Healthy): boolean =>
   (low === null || value >= low) && (high === null || value <= high);
 
-/** Tints what lies outside the healthy range, and marks the range itself along the axis. Never widens the scale. */
+/** Marks the healthy range along the axis, and tints what is outside where the lines went there. Never widens the scale. */
 export function healthyMarks(healthy: Healthy, palette: Palette): (plot: uPlot) => void {
   return (plot) => {
     const { min, max } = plot.scales.y ?? {};
@@ -23,10 +23,19 @@ export function healthyMarks(healthy: Healthy, palette: Palette): (plot: uPlot) 
     const { ctx } = plot;
     ctx.save();
     ctx.fillStyle = faint(palette.warn, 0.1);
-    ctx.fillRect(left, top, width, high - top);
-    ctx.fillRect(left, low, width, top + height - low);
+    const { least, greatest } = reached(plot);
+    if (healthy[1] !== null && greatest > healthy[1]) ctx.fillRect(left, top, width, high - top);
+    if (healthy[0] !== null && least < healthy[0]) ctx.fillRect(left, low, width, top + height - low);
     ctx.fillStyle = faint(palette.good, 0.55);
     ctx.fillRect(left, high, 3 * devicePixelRatio, low - high);
     ctx.restore();
   };
+}
+
+/** How far the lines go within what is shown. */
+function reached(plot: uPlot): { least: number; greatest: number } {
+  const lines = plot.series.slice(1).filter((series) => series.scale === "y");
+  const least = Math.min(...lines.map((series) => series.min ?? Infinity));
+  const greatest = Math.max(...lines.map((series) => series.max ?? -Infinity));
+  return { least, greatest };
 }

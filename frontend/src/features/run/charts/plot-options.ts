@@ -52,12 +52,8 @@ function seriesOf({ name, role, sparse }: Column, look: PlotLook): uPlot.Series 
   const scale = look.right.has(name) ? "right" : "y";
   if (role === "max" || role === "min") return { scale, width: 0, points: { show: false } };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
-  const points = { show: sparse ? true : isSingle, size: 5, fill: look.palette.surface };
-  return { scale, stroke: colour, width: 1.6, points };
+  return { scale, stroke: colour, width: 1.6, points: { show: sparse, size: 5, fill: look.palette.surface } };
 }
-
-/** A line of one point would be invisible. */
-const isSingle = (_plot: uPlot, _series: number, from: number, to: number): boolean => to - from < 1;
 
 function bandsOf({ columns, palette }: PlotLook): uPlot.Band[] {
   return columns.flatMap((column, index) => {

@@ -4,7 +4,7 @@ import styles from "@/features/run/charts/charts.module.css";
 import { useChartGroup } from "@/features/run/charts/group";
 import { isHealthy } from "@/features/run/charts/healthy-marks";
 import type { Meaning } from "@/features/run/charts/use-meanings";
-import { number } from "@/lib/format";
+import { measured } from "@/lib/format";
 import { indexAtOrBefore, type Series } from "@/lib/run/series";
 
 interface Props {
@@ -30,7 +30,7 @@ export function Readouts({ lines, series, meanings }: Props) {
             <i data-line={index + 1} />
             {line.short && <span>{line.short}</span>}
             <b className={isOff ? styles.off : ""} title={isOff ? "Outside the healthy range" : undefined}>
-              {number(value)}
+              {measured(value)}
             </b>
             {one && at >= 0 && <small>step {one.steps[at]}</small>}
           </span>

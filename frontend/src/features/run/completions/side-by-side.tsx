@@ -6,7 +6,7 @@ import { winner } from "@/features/run/completions/winner";
 import { fixed } from "@/lib/format";
 import type { SampleRow } from "@/lib/run/event";
 
-const AT_ONCE = 20;
+const AT_ONCE = 10;
 
 /** The evaluation: for each prompt the SFT policy's answer and the trained policy's, and which was judged better. */
 export function SideBySide({ rows }: { rows: readonly SampleRow[] }) {

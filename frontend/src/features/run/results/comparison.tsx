@@ -1,5 +1,5 @@
 import styles from "@/features/run/results/results.module.css";
-import { number, percent } from "@/lib/format";
+import { measured, percent } from "@/lib/format";
 
 type Summary = Readonly<Record<string, number>>;
 
@@ -31,7 +31,7 @@ export function Comparison({ summary }: { summary: Summary }) {
         </tbody>
       </table>
       <p className={styles.note}>
-        KL to the reference {number(summary.kl)} nats per response.
+        KL to the reference {measured(summary.kl)} nats per response.
         {summary.reward_model_accuracy !== undefined &&
           ` The reward model orders ${percent(summary.reward_model_accuracy, 1)} of the held-out pairs as people did.`}
       </p>
@@ -44,9 +44,9 @@ function Pair({ label, before, after }: { label: string; before: number; after: 
   return (
     <tr>
       <th scope="row">{label}</th>
-      <td>{number(before)}</td>
-      <td>{number(after)}</td>
-      <td>{`${change > 0 ? "+" : ""}${number(change)}`}</td>
+      <td>{measured(before)}</td>
+      <td>{measured(after)}</td>
+      <td>{`${change > 0 ? "+" : ""}${measured(change)}`}</td>
     </tr>
   );
 }

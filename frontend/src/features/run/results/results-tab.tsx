@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Notice } from "@/components/notice";
 import { Comparison } from "@/features/run/results/comparison";
 import styles from "@/features/run/results/results.module.css";
@@ -6,10 +7,12 @@ import { WinRate } from "@/features/run/results/win-rate";
 interface Props {
   summary: Readonly<Record<string, number>>;
   waiting: boolean;
+  /** The completions behind the figures. */
+  children: ReactNode;
 }
 
 /** What the run learnt: the trained policy against the SFT policy on prompts held out from both. */
-export function ResultsTab({ summary, waiting }: Props) {
+export function ResultsTab({ summary, waiting, children }: Props) {
   if (summary.win_rate === undefined) {
     return (
       <Notice title={waiting ? "Not evaluated yet" : "Not evaluated"}>
@@ -22,9 +25,13 @@ export function ResultsTab({ summary, waiting }: Props) {
     );
   }
   return (
-    <div className={styles.results}>
-      <WinRate summary={summary} />
-      <Comparison summary={summary} />
-    </div>
+    <>
+      <div className={styles.results}>
+        <WinRate summary={summary} />
+        <Comparison summary={summary} />
+      </div>
+      <h2 className={styles.prompts}>The same prompts, before and after</h2>
+      {children}
+    </>
   );
 }

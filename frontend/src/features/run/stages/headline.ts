@@ -1,4 +1,4 @@
-import { number, percent } from "@/lib/format";
+import { measured, percent } from "@/lib/format";
 import { lastValue, type Series } from "@/lib/run/series";
 import type { StageView } from "@/lib/run/stages";
 
@@ -8,36 +8,37 @@ export interface Figure {
 }
 
 interface Wanted {
-  readonly names: readonly string[];
+  readonly name: string;
   readonly label: string;
   readonly show?: (value: number) => string;
 }
 
 const asPercent = (value: number): string => percent(value, 1);
 
-/** The one or two figures to judge a stage by; of several names the first that is known. */
-const WANTED: Record<string, readonly Wanted[]> = {
+/** The one or two figures to judge a stage by; each with what stands in for it until it is known. */
+const WANTED: Record<string, readonly (readonly Wanted[])[]> = {
   sft: [
-    { names: ["eval/loss"], label: "held-out loss" },
-    { names: ["loss"], label: "loss" },
+    [
+      { name: "eval/loss", label: "held-out loss" },
+      { name: "loss", label: "loss" },
+    ],
   ],
   reward_model: [
-    { names: ["eval/accuracy"], label: "held-out accuracy", show: asPercent },
-    { names: ["loss"], label: "loss" },
+    [
+      { name: "eval/accuracy", label: "held-out accuracy", show: asPercent },
+      { name: "loss", label: "loss" },
+    ],
   ],
-  ppo: [
-    { names: ["objective/scores"], label: "score" },
-    { names: ["objective/kl"], label: "KL" },
-  ],
-  evaluation: [
-    { names: ["win_rate"], label: "win rate", show: asPercent },
-    { names: ["kl"], label: "KL" },
-  ],
+  ppo: [[{ name: "objective/scores", label: "score" }], [{ name: "objective/kl", label: "KL" }]],
+  evaluation: [[{ name: "win_rate", label: "win rate", show: asPercent }], [{ name: "kl", label: "KL" }]],
 };
 
 export function headline(view: StageView, series: Readonly<Record<string, Series>>): Figure[] {
-  return (WANTED[view.stage] ?? []).flatMap(({ names, label, show = number }) => {
-    const found = names.flatMap((name) => view.summary[name] ?? lastValue(series[name]) ?? [])[0];
-    return found === undefined ? [] : [{ label, value: show(found) }];
+  return (WANTED[view.stage] ?? []).flatMap((alternatives) => {
+    const known = alternatives.flatMap(({ name, label, show = measured }) => {
+      const value = view.summary[name] ?? lastValue(series[name]);
+      return value === null ? [] : [{ label, value: show(value) }];
+    });
+    return known.slice(0, 1);
   });
 }

@@ -3,7 +3,7 @@ import styles from "@/features/run/stages/stage-stepper.module.css";
 import { duration } from "@/lib/format";
 import type { RunState } from "@/lib/run/state";
 import type { StageState, StageView } from "@/lib/run/stages";
-import { stageLabel, type Stage } from "@/lib/stages";
+import { stageLabel, stageShort, type Stage } from "@/lib/stages";
 
 interface Props {
   stages: readonly StageView[];
@@ -23,7 +23,7 @@ export function StageStepper({ stages, series, chosen, onChoose }: Props) {
           <button type="button" aria-pressed={view.stage === chosen} onClick={() => onChoose(view.stage)}>
             <span className={styles.head}>
               <i aria-hidden />
-              <b>{stageLabel(view.stage)}</b>
+              <b title={stageLabel(view.stage)}>{stageShort(view.stage)}</b>
               <small>{view.seconds === null ? STATES[view.state] : duration(view.seconds)}</small>
             </span>
             <span className={styles.figures}>
