@@ -26,12 +26,14 @@ class Follower:
         self._workspace = workspace
         self._blobs = blobs
         self._offset = 0
+        self._unsure = False
         self._uploaded: tuple[str, list[File]] | None = None
         self.finished: RunFinished | None = None
         self.failed: RunFailed | None = None
 
     def advance(self) -> bool:
         """Store the events that are there; answer whether there may be more."""
+        self._make_sure()
         pending: list[Event] = []
         end, count = self._offset, 0
         for event, offset in islice(read(self._workspace.events, self._offset), _BATCH):
@@ -45,17 +47,25 @@ class Follower:
         self._store(pending, end)
         return count == _BATCH
 
+    def _make_sure(self) -> None:
+        """A connection that breaks during a commit does not say whether it was done. The database knows."""
+        if self._unsure:
+            with session_scope() as session:
+                self._offset = jobs.stored_offset(session, self._claim.job_id, self._claim.attempt)
+            self._unsure = False
+
     def _store(self, events: list[Event], end: int) -> None:
         if not events:
             return
-        with session_scope() as session:
-            jobs.append_events(session, self._claim.job_id, self._claim.attempt, events)
-        self._offset = end  # only now: what was not committed is read again
         for event in events:
             if isinstance(event, RunFinished):
                 self.finished = event
             elif isinstance(event, RunFailed):
                 self.failed = event
+        self._unsure = True
+        with session_scope() as session:
+            jobs.append_events(session, self._claim.job_id, self._claim.attempt, events, end)
+        self._offset, self._unsure = end, False
 
     def _store_checkpoint(self, event: CheckpointSaved, end: int) -> None:
         """Files first, then the record and the event together: whoever hears of a checkpoint can download it."""
@@ -63,16 +73,17 @@ class Follower:
         prefix = jobs.checkpoint_prefix(job_id, attempt, Path(event.path).name)
         files = self._upload(event, prefix)
         stale: list[str] = []
+        self._unsure = True
         try:
             with session_scope() as session:
                 if files:
                     jobs.record_checkpoint(session, job_id, attempt, event, files, prefix)
                     stale = jobs.prune_checkpoints(session, job_id, attempt)
-                jobs.append_events(session, job_id, attempt, [event])
+                jobs.append_events(session, job_id, attempt, [event], end)
         except LeaseLost:
             self._blobs.delete_prefix(prefix)
             raise
-        self._offset = end
+        self._offset, self._unsure = end, False
         for old in stale:
             self._blobs.delete_prefix(old)
 

@@ -3,7 +3,7 @@
 from core.jobs.checkpoints import checkpoint_prefix, checkpoints_to_resume, prune_checkpoints, record_checkpoint
 from core.jobs.create import create
 from core.jobs.holding import Claim, LeaseState, claim, finish, release, renew_lease
-from core.jobs.log import append_events
+from core.jobs.log import append_events, stored_offset
 from core.jobs.queue_reason import queue_reason
 from core.jobs.sweep import SweepResult, lose, sweep
 from core.jobs.wishes import request_cancel
@@ -25,5 +25,6 @@ __all__ = [
     "release",
     "renew_lease",
     "request_cancel",
+    "stored_offset",
     "sweep",
 ]

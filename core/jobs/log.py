@@ -10,15 +10,19 @@ from sqlalchemy.orm import Session
 
 from core.job_state import move
 from core.jobs.holding import held
-from core.models import Job, JobEvent, JobMetrics
+from core.models import Job, JobAttempt, JobEvent, JobMetrics
 from core.models.job import JobStatus
 from core.progress import follow
 from core.storable import numbers, storable
 from trainer.events import Event, Metrics, RunStarted
 
 
-def append_events(session: Session, job_id: str, attempt: int, events: Sequence[Event]) -> int:
+def append_events(
+    session: Session, job_id: str, attempt: int, events: Sequence[Event], log_offset: int | None = None
+) -> int:
     """Store a batch of the trainer's events under the next sequence numbers; answer the last one.
+
+    `log_offset`: where the batch ends in the trainer's log, to be asked for when a commit's outcome is not known.
 
     The job's row is locked from here to the commit, so a job's events become visible in the order of their numbers,
     and a cursor never steps over one that is still on its way.
@@ -33,7 +37,14 @@ def append_events(session: Session, job_id: str, attempt: int, events: Sequence[
             follow(job, event)
         job.last_seq += len(events)
         session.flush()
+    if log_offset is not None:
+        session.get_one(JobAttempt, (job_id, attempt)).log_offset = log_offset
     return job.last_seq
+
+
+def stored_offset(session: Session, job_id: str, attempt: int) -> int:
+    """Up to where the attempt's log is stored."""
+    return session.get_one(JobAttempt, (job_id, attempt), populate_existing=True).log_offset
 
 
 def _insert_events(session: Session, job: Job, events: Sequence[Event]) -> None:

@@ -33,3 +33,5 @@ class JobAttempt(Base):
     started_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]
     outcome: Mapped[str | None]
+    log_offset: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How many bytes of the trainer's event log are stored: written with the events, so that none is stored twice."""

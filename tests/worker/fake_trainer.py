@@ -71,6 +71,11 @@ class Fake:
             self._save(step)
         return None
 
+    def slow_steps(self) -> None:
+        for step in range(1, STEPS + 1):
+            self.emit(Metrics(stage="ppo", step=step, total_steps=STEPS, values={"loss": 1.0}))
+            time.sleep(0.5)
+
     def wait(self) -> int | None:
         """For a signal or the end of the lease, as the trainer does between two steps."""
         while not self.asked:

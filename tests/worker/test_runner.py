@@ -61,7 +61,7 @@ def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
     folder = settings.data_dir / "runs" / job_id / "attempt-1"
     spec = json.loads((folder / "spec.json").read_text())
     assert spec["data"]["preferences"] == "data/preferences.jsonl"
-    assert json.loads((folder / "data" / "preferences.jsonl").read_text())["label"] == "a"
+    assert json.loads((folder / "data" / "preferences.jsonl").read_text().splitlines()[0])["label"] == "a"
     environment = (folder / "trainer.log").read_text()
     assert "PATH" in environment
     assert not any(name in environment for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_"))
