@@ -34,7 +34,9 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"])
 @router.post(
     "",
     status_code=201,
-    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, InvalidRequest, InvalidSpec, WrongDatasetKind),
+    responses=documented(
+        BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, InvalidRequest, InvalidSpec, WrongDatasetKind
+    ),
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a run. Only `model`, `data.preferences` and `ppo` (which may be `{}`) are needed; datasets go by their ids."""

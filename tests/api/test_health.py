@@ -1,0 +1,40 @@
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from api.app import create_app
+from core.settings import Settings
+
+
+def test_a_process_that_is_up_is_alive(anonymous: TestClient) -> None:
+    assert anonymous.get("/healthz").json() == {"status": "ok"}
+
+
+def test_with_everything_there_it_is_ready(anonymous: TestClient) -> None:
+    response = anonymous.get("/readyz")
+    checks = {"database": "ok", "migrations": "ok", "redis": "ok"}
+    assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": checks})
+
+
+def test_what_is_missing_is_named_and_no_address_is_told(settings: Settings) -> None:
+    away = {"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none", "redis_url": "redis://127.0.0.1:1"}
+    with TestClient(create_app(settings.model_copy(update=away))) as client:
+        response = client.get("/readyz")
+        assert client.get("/healthz").status_code == 200
+    assert response.status_code == 503 and response.json()["status"] == "failed"
+    assert all(outcome.startswith("does not answer") for outcome in response.json()["checks"].values())
+    assert "127.0.0.1" not in response.text
+
+
+def test_an_old_schema_is_not_ready(anonymous: TestClient, session: Session) -> None:
+    newest = session.execute(
+        text("UPDATE alembic_version SET version_num = 'old' RETURNING (SELECT version_num FROM alembic_version)")
+    )
+    head = newest.scalar_one()
+    session.commit()
+    try:
+        response = anonymous.get("/readyz")
+    finally:
+        session.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
+        session.commit()
+    assert response.status_code == 503 and "migrate" in response.json()["checks"]["migrations"]

@@ -1,0 +1,183 @@
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from redis import Redis
+from sqlalchemy.orm import Session
+
+from core import jobs, workers
+from core.db import session_scope
+from core.models import ApiKey, Dataset
+from core.models.dataset import DatasetKind
+from core.models.job import JobStatus
+from core.settings import Settings
+from tests.api.problem_checks import problem
+from tests.core.factories import make_dataset, make_job, make_key, running, step
+
+Body = dict[str, Any]
+
+
+def test_a_model_a_dataset_and_ppo_are_a_complete_job(client: TestClient, body: Body) -> None:
+    response = client.post("/v1/jobs", json=body)
+    job = response.json()
+    assert response.status_code == 201
+    assert (job["object"], job["status"], job["attempt"]) == ("job", "queued", 0)
+    assert job["spec"]["ppo"]["clip_range"] == 0.2 and job["spec"]["model"]["path"] == "some/model"
+    assert list(job["spec"])[:3] == ["name", "model", "data"]
+    assert job["queue_reason"].startswith("No worker is online")
+    assert (job["progress"], job["error"], job["summary"], job["reward_sparkline"]) == (None, None, None, [])
+    assert client.get(f"/v1/jobs/{job['id']}").json() == job
+
+
+def _knocks(settings: Settings) -> int:
+    with Redis.from_url(settings.redis_url) as client:
+        return int(client.llen("celery"))
+
+
+def test_a_new_job_knocks_and_a_refused_one_does_not(client: TestClient, body: Body, settings: Settings) -> None:
+    client.post("/v1/jobs", json=body | {"data": {"preferences": "ds_nope"}})
+    assert _knocks(settings) == 0
+    client.post("/v1/jobs", json=body)
+    assert _knocks(settings) == 1
+
+
+def test_a_dead_broker_does_not_fail_the_job(client: TestClient, body: Body, settings: Settings) -> None:
+    client.app.state.settings = settings.model_copy(update={"redis_url": "redis://127.0.0.1:1/0"})  # type: ignore[attr-defined]
+    assert client.post("/v1/jobs", json=body).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "detail"),
+    [
+        ({"ppo": {"clip_rnage": 0.1}}, "#/ppo/clip_rnage", "unknown field 'clip_rnage'; did you mean 'clip_range'?"),
+        ({"modle": "x"}, "#/modle", "unknown field 'modle'; did you mean 'model'?"),
+        ({"ppo": {"clip_range": 2}}, "#/ppo/clip_range", "Input should be less than 1"),
+        ({"ppo": {"batch_size": 5}}, "#/ppo", "`minibatches` (4) must divide `batch_size` (5)"),
+        ({"ppo": None}, "#/ppo", None),
+        ({"name": "a\x00"}, "#/name", "holds a NUL character or half of a surrogate pair"),
+        ({"model": {"path": "x", "config": {"model_type": "llama"}}}, "#/model", None),
+        ({"model": {"config": {"model_type": "llama\x00"}, "tokenizer": {}}}, "#/model/config/model_type", None),
+    ],
+)
+def test_a_spec_that_is_wrong_is_told_where_and_how(
+    client: TestClient, body: Body, change: Body, pointer: str, detail: str | None
+) -> None:
+    document = problem(client.post("/v1/jobs", json=body | change), 422, "invalid_spec")
+    assert document["errors"][0]["pointer"] == pointer
+    assert detail in (None, document["errors"][0]["detail"])
+
+
+def test_numbers_that_are_not_numbers_are_refused(client: TestClient, dataset: Dataset) -> None:
+    raw = '{"model": "x", "data": {"preferences": "%s"}, "ppo": {"kl_coef": %s}}'
+    for value in ("NaN", "Infinity", "1e999"):
+        response = client.post(
+            "/v1/jobs", content=raw % (dataset.id, value), headers={"Content-Type": "application/json"}
+        )
+        problem(response, 422, "invalid_spec")
+
+
+def test_everything_wrong_is_listed(client: TestClient, body: Body) -> None:
+    document = problem(
+        client.post("/v1/jobs", json=body | {"ppo": {"x": 1, "steps": 0}, "seed": -1}), 422, "invalid_spec"
+    )
+    assert {error["pointer"] for error in document["errors"]} == {"#/ppo/x", "#/ppo/steps", "#/seed"}
+
+
+def test_a_dataset_that_is_not_there_or_another_key_s(client: TestClient, body: Body, session: Session) -> None:
+    theirs = make_dataset(session, make_key(session).id)
+    session.commit()
+    for dataset_id in ("ds_nope", theirs.id):
+        response = client.post("/v1/jobs", json=body | {"data": {"preferences": dataset_id}})
+        assert problem(response, 404, "not_found")["param"] == "data.preferences"
+
+
+def test_a_dataset_of_another_kind(client: TestClient, session: Session, owner: tuple[ApiKey, str], body: Body) -> None:
+    sft = make_dataset(session, owner[0].id, DatasetKind.SFT)
+    session.commit()
+    response = client.post("/v1/jobs", json=body | {"data": {"preferences": sft.id}})
+    assert problem(response, 422, "wrong_dataset_kind")["param"] == "data.preferences"
+
+
+def test_a_local_model_where_none_are_allowed(client: TestClient, body: Body, settings: Settings) -> None:
+    client.app.state.settings = settings.model_copy(update={"local_models": "none"})  # type: ignore[attr-defined]
+    document = problem(client.post("/v1/jobs", json=body | {"model": "/etc"}), 422, "invalid_spec")
+    assert document["param"] == "model.path"
+
+
+def test_jobs_are_listed_newest_first_by_cursor_and_state(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    made = [make_job(session, owner[0].id) for _ in range(3)]
+    jobs.request_cancel(session, made[1])
+    session.commit()
+    ids = [job.id for job in made]
+    page = client.get("/v1/jobs?limit=2").json()
+    assert [row["id"] for row in page["data"]] == [ids[2], ids[1]] and page["has_more"]
+    assert "spec" not in page["data"][0] and page["data"][0]["reward_sparkline"] == []
+    assert [row["id"] for row in client.get(f"/v1/jobs?after={page['last_id']}").json()["data"]] == [ids[0]]
+    assert [row["id"] for row in client.get("/v1/jobs?status=cancelled").json()["data"]] == [ids[1]]
+    assert len(client.get("/v1/jobs?status=cancelled&status=queued").json()["data"]) == 3
+
+
+def test_a_running_job_shows_how_far_it_is(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+    job = make_job(session, owner[0].id)
+    running(session, job)
+    jobs.append_events(session, job.id, 1, [step(1), step(2)])
+    session.commit()
+    shown = client.get(f"/v1/jobs/{job.id}").json()
+    assert (shown["status"], shown["stage"], shown["queue_reason"]) == ("running", "ppo", None)
+    assert (shown["progress"]["step"], shown["progress"]["total_steps"]) == (2, 10)
+    assert shown["reward_sparkline"] == [0.1, 0.2]
+
+
+def test_a_failed_job_says_why(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+    job = make_job(session, owner[0].id)
+    running(session, job)
+    error = {"code": "diverged", "message": "The loss is not finite."}
+    jobs.finish(session, job.id, 1, JobStatus.FAILED, "The loss is not finite.", error=error)
+    session.commit()
+    shown = client.get(f"/v1/jobs/{job.id}").json()
+    assert (shown["status"], shown["error"], shown["progress"]["eta_seconds"]) == ("failed", error, None)
+
+
+def test_a_queued_job_is_cancelled_at_once_and_only_once(client: TestClient, body: Body) -> None:
+    job_id = client.post("/v1/jobs", json=body).json()["id"]
+    assert client.post(f"/v1/jobs/{job_id}/cancel").json()["status"] == "cancelled"
+    response = client.post(f"/v1/jobs/{job_id}/cancel")
+    document = problem(response, 409, "invalid_transition")
+    assert (document["from"], document["to"], document["allowed"]) == ("cancelled", "cancelled", [])
+    assert response.headers["x-should-retry"] == "false"
+
+
+def test_a_running_job_is_asked_to_stop_once(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+    job = make_job(session, owner[0].id)
+    running(session, job)
+    assert client.post(f"/v1/jobs/{job.id}/cancel").json()["status"] == "cancelling"
+    problem(client.post(f"/v1/jobs/{job.id}/cancel"), 409, "invalid_transition")
+
+
+ROUTES = ["", "/events", "/stream", "/metrics", "/samples", "/samples/steps", "/checkpoints"]
+
+
+@pytest.mark.parametrize("rest", ROUTES)
+def test_another_key_s_job_is_absent(client: TestClient, session: Session, rest: str) -> None:
+    theirs = make_job(session)
+    problem(client.get(f"/v1/jobs/{theirs.id}{rest}"), 404, "not_found")
+    problem(client.get(f"/v1/jobs/job_nope{rest}"), 404, "not_found")
+
+
+def test_another_key_s_job_cannot_be_cancelled(client: TestClient, session: Session) -> None:
+    theirs = make_job(session)
+    problem(client.post(f"/v1/jobs/{theirs.id}/cancel"), 404, "not_found")
+    assert client.get("/v1/jobs").json()["data"] == []
+
+
+def test_workers_show_what_they_do_to_whose_it_is(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    mine, theirs = make_job(session, owner[0].id), make_job(session)
+    with session_scope() as other:
+        workers.heartbeat(other, "wrk_1", "host", mine.id)
+        workers.heartbeat(other, "wrk_2", "host", theirs.id)
+    shown = client.get("/v1/workers").json()["data"]
+    assert [(worker["id"], worker["job_id"]) for worker in shown] == [("wrk_1", mine.id), ("wrk_2", None)]

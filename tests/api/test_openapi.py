@@ -1,0 +1,86 @@
+"""The contract with other programs: complete, described, and as committed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from api.openapi import text
+from core.settings import Settings
+
+REPOSITORY = Path(__file__).parents[2]
+SCHEMA: dict[str, Any] = create_app().openapi()
+OPERATIONS = [(method, path) for path, item in SCHEMA["paths"].items() for method in item]
+
+
+def test_the_committed_schema_is_the_generated_one() -> None:
+    committed = (REPOSITORY / "frontend" / "openapi.json").read_text()
+    assert text(create_app()) == committed, "run: python -m api openapi > frontend/openapi.json"
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_error_is_a_documented_problem(method: str, path: str) -> None:
+    responses = SCHEMA["paths"][path][method]["responses"]
+    errors = {status: answer for status, answer in responses.items() if int(status) >= 400}
+    if path.startswith("/v1"):
+        assert {"500", "503"} <= errors.keys()
+        for answer in errors.values():
+            assert answer["content"] == {
+                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+            }
+            assert answer["description"]
+        assert ("401" in errors) and ("{" not in path or "404" in errors)
+
+
+def _undescribed(shapes: dict[str, Any]) -> Iterator[str]:
+    for name, shape in shapes.items():
+        for field, schema in shape.get("properties", {}).items():
+            # A field that says the same as the shape it refers to leaves it to the shape.
+            target = shapes.get(schema.get("$ref", "").rpartition("/")[2], {})
+            if not (schema.get("description") or target.get("description")):
+                yield f"{name}.{field}"
+
+
+def test_every_field_and_parameter_is_described() -> None:
+    assert list(_undescribed(SCHEMA["components"]["schemas"])) == []
+    parameters = [
+        f"{method} {path} {parameter['name']}"
+        for method, path in OPERATIONS
+        for parameter in SCHEMA["paths"][path][method].get("parameters", [])
+        if not parameter.get("description") and parameter["in"] != "path"
+    ]
+    assert parameters == []
+    assert [path for method, path in OPERATIONS if not SCHEMA["paths"][path][method].get("description")] == []
+
+
+def test_every_reference_leads_somewhere() -> None:
+    names = {part.split('"')[0] for part in text(create_app()).split("#/components/schemas/")[1:]}
+    assert names <= SCHEMA["components"]["schemas"].keys()
+
+
+def test_the_reference_for_people_needs_nothing_from_elsewhere(settings: Settings) -> None:
+    with TestClient(create_app(settings)) as client:
+        page = client.get("/docs")
+        assert client.get("/openapi.json").json() == SCHEMA
+    assert page.status_code == 200 and "<script" not in page.text and "https://" not in page.text
+    for _, path in OPERATIONS:
+        assert path in page.text
+    assert "clip_range" in page.text
+
+
+def test_importing_the_api_brings_no_torch_and_does_nothing() -> None:
+    code = (
+        "import api.app, sys; assert not {'torch', 'transformers', 'worker'} & set(sys.modules); api.app.create_app()"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, env={"PATH": ""})
+
+
+def test_the_schema_is_printed_without_any_setting(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "api", "openapi"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, env={"PATH": ""})
+    assert done.stdout == text(create_app())

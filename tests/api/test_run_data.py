@@ -1,0 +1,151 @@
+"""Events, numbers, completions and checkpoints over HTTP."""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from core import jobs
+from core.blobs import blob_store
+from core.models import ApiKey, Checkpoint, Job
+from core.settings import Settings
+from tests.api.problem_checks import problem
+from tests.core.factories import make_job, make_key, running, step
+from trainer.events import CheckpointSaved, Sample, Samples
+from trainer.metrics import METRICS
+
+
+@pytest.fixture
+def job(session: Session, owner: tuple[ApiKey, str]) -> Job:
+    """Running, in PPO, with three steps done."""
+    made = make_job(session, owner[0].id)
+    running(session, made)
+    samples = Samples(
+        stage="ppo", step=2, rows=[Sample(prompt="p", response="r", score=0.5), Sample(prompt="q", response="s")]
+    )
+    jobs.append_events(session, made.id, 1, [step(1, kl=0.1), step(2, kl=0.2), samples, step(3, kl=0.3)])
+    session.commit()
+    return made
+
+
+def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> None:
+    page = client.get(f"/v1/jobs/{job.id}/events?limit=4").json()
+    assert [event["seq"] for event in page["data"]] == [1, 2, 3, 4]
+    assert (page["has_more"], page["first_id"], page["last_id"]) == (True, "1", "4")
+    assert page["data"][0] | {"created_at": ""} == {
+        "object": "job.event",
+        "seq": 1,
+        "attempt": 0,
+        "type": "status_changed",
+        "created_at": "",
+        "stage": None,
+        "step": None,
+        "data": {"from": None, "to": "queued", "reason": "Created.", "error": None},
+    }
+    rest = client.get(f"/v1/jobs/{job.id}/events?after=4").json()
+    assert [event["seq"] for event in rest["data"]] == list(range(5, job.last_seq + 1)) and not rest["has_more"]
+    only = client.get(f"/v1/jobs/{job.id}/events?types=samples,run_started").json()
+    assert [event["type"] for event in only["data"]] == ["run_started", "samples"]
+
+
+def test_metrics_are_exact_and_say_what_they_are_current_to(client: TestClient, job: Job) -> None:
+    shown = client.get(f"/v1/jobs/{job.id}/metrics?names=kl,nothing&stage=ppo&from=2").json()
+    assert (shown["object"], shown["last_seq"]) == ("metrics", job.last_seq)
+    (kl,) = shown["series"]
+    assert (kl["stage"], kl["name"], kl["steps"], kl["values"], kl["min"]) == ("ppo", "kl", [2, 3], [0.2, 0.3], None)
+
+
+def test_many_points_come_in_buckets(client: TestClient, job: Job) -> None:
+    (kl,) = client.get(f"/v1/jobs/{job.id}/metrics?names=kl&max_points=2").json()["series"]
+    assert (kl["values"], kl["steps"], kl["n"]) == (None, [2, 3], [2, 1])
+    assert (kl["last"], kl["min"], kl["max"]) == ([0.2, 0.3], [0.1, 0.3], [0.2, 0.3])
+
+
+def test_samples_of_the_newest_step_or_of_the_one_asked_for(client: TestClient, job: Job) -> None:
+    for query in ("", "?stage=ppo", "?step=2"):
+        rows = client.get(f"/v1/jobs/{job.id}/samples{query}").json()["data"]
+        assert [(row["stage"], row["step"], row["index"], row["prompt"]) for row in rows] == [
+            ("ppo", 2, 0, "p"),
+            ("ppo", 2, 1, "q"),
+        ]
+        assert (rows[0]["score"], rows[1]["score"]) == (0.5, None)
+    assert client.get(f"/v1/jobs/{job.id}/samples?step=9").json()["data"] == []
+    assert client.get(f"/v1/jobs/{job.id}/samples/steps").json()["data"] == [{"stage": "ppo", "step": 2}]
+
+
+FILES = {"config.json": b"{}", "model.safetensors": b"w" * 300_000, "trainer_state/rng.bin": b"r"}
+
+
+@pytest.fixture
+def checkpoint(session: Session, job: Job, settings: Settings, tmp_path: Path) -> Checkpoint:
+    files: list[jobs.File] = []
+    for name, content in FILES.items():
+        (tmp_path / "file").write_bytes(content)
+        blob_store(settings).put_file(f"prefix/{name}", tmp_path / "file")
+        files.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
+    saved = CheckpointSaved(stage="ppo", step=3, path="x", final=True, metrics={"kl": 0.3})
+    made = jobs.record_checkpoint(session, job.id, 1, saved, files, "prefix")
+    session.commit()
+    return made
+
+
+def test_checkpoints_are_listed_with_their_files(client: TestClient, job: Job, checkpoint: Checkpoint) -> None:
+    (shown,) = client.get(f"/v1/jobs/{job.id}/checkpoints").json()["data"]
+    assert (shown["object"], shown["id"], shown["stage"], shown["step"]) == ("job.checkpoint", checkpoint.id, "ppo", 3)
+    assert (shown["final"], shown["metrics"], shown["bytes"]) == (True, {"kl": 0.3}, 300_003)
+    assert [file["path"] for file in shown["files"]] == list(FILES)
+    assert "blob_prefix" not in shown
+    assert client.get(f"/v1/jobs/{job.id}/checkpoints?final=false").json()["data"] == []
+
+
+def test_a_checkpoint_is_downloaded_as_a_zip(client: TestClient, job: Job, checkpoint: Checkpoint) -> None:
+    response = client.get(f"/v1/checkpoints/{checkpoint.id}/download")
+    assert response.headers["content-type"] == "application/zip"
+    assert response.headers["content-disposition"] == f'attachment; filename="{job.id}-ppo.zip"'
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+        assert archive.testzip() is None
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            f"{job.id}-ppo/{name}": content for name, content in FILES.items()
+        }
+
+
+def test_a_file_is_downloaded_by_its_name(client: TestClient, checkpoint: Checkpoint) -> None:
+    for name, content in FILES.items():
+        response = client.get(f"/v1/checkpoints/{checkpoint.id}/files/{name}")
+        assert response.content == content and response.headers["content-length"] == str(len(content))
+
+
+@pytest.mark.parametrize(
+    "path", ["nope", "../config.json", "..%2fconfig.json", "%2fetc%2fpasswd", "trainer_state", "a%00"]
+)
+def test_nothing_but_its_files_is_served(client: TestClient, checkpoint: Checkpoint, path: str) -> None:
+    problem(client.get(f"/v1/checkpoints/{checkpoint.id}/files/{path}"), 404, "not_found")
+
+
+def test_a_checkpoint_whose_files_are_gone(client: TestClient, checkpoint: Checkpoint, settings: Settings) -> None:
+    blob_store(settings).delete_prefix("prefix")
+    problem(client.get(f"/v1/checkpoints/{checkpoint.id}/download"), 404, "not_found")
+    problem(client.get(f"/v1/checkpoints/{checkpoint.id}/files/config.json"), 404, "not_found")
+
+
+def test_another_key_s_checkpoint_is_absent(client: TestClient, checkpoint: Checkpoint, session: Session) -> None:
+    session.get_one(Job, checkpoint.job_id).owner_id = make_key(session).id
+    session.commit()
+    for rest in ("download", "files/config.json"):
+        problem(client.get(f"/v1/checkpoints/{checkpoint.id}/{rest}"), 404, "not_found")
+
+
+def test_every_metric_is_explained(client: TestClient) -> None:
+    shown = client.get("/v1/reference/metrics").json()["data"]
+    assert [(metric["stage"], metric["name"]) for metric in shown] == [
+        (metric.stage, metric.name) for metric in METRICS
+    ]
+
+
+def test_the_job_s_schema_is_served(client: TestClient) -> None:
+    schema = client.get("/v1/schema/job").json()
+    assert schema["required"] == ["model", "data", "ppo"]
