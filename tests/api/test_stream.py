@@ -136,7 +136,8 @@ def test_a_restart_of_the_api_loses_and_repeats_nothing(serve: Served, session: 
 def test_a_server_that_is_told_to_stop_does_not_wait_for_its_streams(serve: Served, job: Job) -> None:
     with ExitStack() as streams, serve() as client:
         response = streams.enter_context(client.stream("GET", f"/v1/jobs/{job.id}/stream"))
-        assert next(_messages(response)).id == 1
+        messages = _messages(response)  # kept: a generator that is let go closes its connection
+        assert next(messages).id == 1
         began = time.monotonic()  # the stream is still open when `serve` stops the server
     assert time.monotonic() - began < 5
 
@@ -146,10 +147,13 @@ def test_a_stream_between_two_looks_holds_no_connection(serve: Served, session: 
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
     )
     with serve() as client, client.stream("GET", f"/v1/jobs/{job.id}/stream") as response:
-        assert next(_messages(response)).id == 1
+        messages = _messages(response)
+        assert next(messages).id == 1
         session.commit()
         # Our own session is the one that asks, so it is active, not idle.
         eventually(lambda: session.execute(open_now).scalar_one() == 0)
+        _say(session, job, 1)
+        assert [next(messages).id for _ in range(job.last_seq - 1)][-1] == job.last_seq  # it was open all the while
 
 
 def test_a_stream_of_a_great_age_ends_without_done(settings: Settings, job: Job) -> None:
