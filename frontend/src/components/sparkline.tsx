@@ -8,7 +8,7 @@ const PAD = 3;
 /** The shape of a series, its last value beside it. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const last = values.at(-1);
-  if (last === undefined) return <span className={styles.none}>–</span>;
+  if (last === undefined) return <span className={styles.none} data-empty>–</span>;
   const points = place(values);
   const end = points.at(-1);
   return (

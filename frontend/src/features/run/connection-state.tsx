@@ -8,7 +8,7 @@ const TEXTS: Record<Connection, { label: string; title: string }> = {
     label: "reconnecting",
     title: "The server does not answer. The page goes on from the last event it saw; nothing is lost.",
   },
-  ended: { label: "complete", title: "The run has ended and every event is here" },
+  ended: { label: "ended", title: "The run has ended and every event is here" },
 };
 
 export function ConnectionState({ connection }: { connection: Connection }) {

@@ -21,16 +21,18 @@ interface Props {
 export function RunHeader({ job, connection, log }: Props) {
   return (
     <header className={styles.header}>
-      <nav aria-label="Breadcrumb">
-        <Link to={paths.jobs}>Jobs</Link>
-      </nav>
+      <div className={styles.above}>
+        <nav aria-label="Breadcrumb">
+          <Link to={paths.jobs}>Jobs</Link>
+        </nav>
+        <ConnectionState connection={connection} />
+      </div>
       <div className={styles.title}>
         <h1>{job.name || "Unnamed job"}</h1>
         <StatusBadge status={job.status} />
-        <ConnectionState connection={connection} />
         <div className={styles.action}>{canCancel(job.status) && <CancelButton job={job} />}</div>
       </div>
-      <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>
+      {job.status !== "failed" && <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>}
       <Facts job={job} log={log} />
     </header>
   );

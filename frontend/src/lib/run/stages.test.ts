@@ -24,8 +24,8 @@ test("a finished stage brings its time and its figures", () => {
   });
 });
 
-test("a job that failed stopped in its last stage", () => {
-  expect(states([finished(1, "sft", 20)], false, "reward_model", true)[1]).toBe("stopped");
+test("a job that ended early stopped in its last stage and never reached the others", () => {
+  expect(states([finished(1, "sft", 20)], false, "reward_model", true)).toEqual(["done", "stopped", "unreached", "unreached"]);
 });
 
 test("a skipped stage is not shown", () => {

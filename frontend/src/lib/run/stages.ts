@@ -1,7 +1,7 @@
 import { stageOf, type RunEvent } from "@/lib/run/event";
 import { STAGES, type Stage } from "@/lib/stages";
 
-export type StageState = "waiting" | "active" | "done" | "stopped";
+export type StageState = "waiting" | "active" | "done" | "stopped" | "unreached";
 
 export interface StageView {
   readonly stage: Stage;
@@ -24,10 +24,11 @@ export function stageViews(
   );
   return STAGES.filter((stage) => !(stage === "sft" && skipsSft)).map((stage) => {
     const data = finished.get(stage);
-    const under = stage === present ? (ended ? "stopped" : "active") : "waiting";
+    const isPresent = stage === present;
+    const open = ended ? (isPresent ? "stopped" : "unreached") : isPresent ? "active" : "waiting";
     return {
       stage,
-      state: data ? "done" : under,
+      state: data ? "done" : open,
       seconds: typeof data?.seconds === "number" ? data.seconds : null,
       summary: numbers(data?.summary),
     };

@@ -34,7 +34,7 @@ export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
       lines: [{ name: "objective/scores", short: "score" }, { name: "objective/rlhf_reward", short: "score − KL penalty" }],
     },
     {
-      title: "Held-out: reward model and judge",
+      title: "Held-out scores",
       lines: [{ name: "eval/score", short: "reward model" }, { name: "eval/judge", short: "judge", right: true }],
     },
     {

@@ -52,7 +52,15 @@ function seriesOf({ name, role, sparse }: Column, look: PlotLook): uPlot.Series 
   const scale = look.right.has(name) ? "right" : "y";
   if (role === "max" || role === "min") return { scale, width: 0, points: { show: false } };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
-  return { scale, stroke: colour, width: 1.6, points: { show: sparse, size: 5, fill: look.palette.surface } };
+  return { scale, stroke: colour, width: 1.6, points: { show: sparse && isRoomy, size: 5, fill: look.palette.surface } };
+}
+
+const MOST_MARKS = 40;
+
+/** Whether there are few enough points for each to have its mark. */
+function isRoomy(plot: uPlot, series: number, from: number, to: number): boolean {
+  const shown = Array.from(plot.data[series] ?? []).slice(from, to + 1);
+  return shown.filter((value) => typeof value === "number").length <= MOST_MARKS;
 }
 
 function bandsOf({ columns, palette }: PlotLook): uPlot.Band[] {

@@ -9,7 +9,7 @@ export function SpecTab({ job }: { job: Job }) {
   return (
     <>
       <div className={styles.actions}>
-        <p className={styles.intro}>The job's specification with every default filled in.</p>
+        <p className={styles.lead}>The job's specification with every default filled in.</p>
         <CopyButton text={json} label="Copy JSON" />
         <CopyButton text={submitCommand(window.location.origin, job.spec)} label="Copy as curl" />
       </div>
