@@ -38,7 +38,8 @@ class Dashboard:
         # The page itself decides what an address such as /jobs/job_… shows.
         response = await self._files.get_response("index.html" if is_page else path, scope)
         # Vite names assets by their content; the page that names them must be asked for each time.
-        response.headers["Cache-Control"] = "no-cache" if is_page else "public, max-age=31536000, immutable"
+        lasting = path.startswith("assets/")
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if lasting else "no-cache"
         return response
 
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
-from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy.exc import DataError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from core.errors import InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable
@@ -68,6 +68,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(OperationalError, _database_down)
+    app.add_exception_handler(TimeoutError, _database_down)
     app.add_exception_handler(DataError, _not_storable)
 
 

@@ -16,7 +16,7 @@ _AFTER_COMMIT = "after_commit"
 def engine_for(url: str) -> Engine:
     """The process's engine for `url`; its pool outlives single sessions and survives a restart of the server."""
     in_utc = {"options": "-c timezone=UTC"}
-    return create_engine(url, pool_size=10, max_overflow=20, pool_pre_ping=True, connect_args=in_utc)
+    return create_engine(url, pool_size=10, max_overflow=30, pool_pre_ping=True, connect_args=in_utc)
 
 
 @contextmanager

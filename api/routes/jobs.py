@@ -84,14 +84,11 @@ def _job(session: Session, job: models.Job) -> Job:
 
 def _summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
     lines = metrics.sparklines(session, [row.id for row in rows])
-    return [_summary(session, row, lines[row.id]) for row in rows]
+    reasons = jobs.queue_reasons(session, rows)
+    return [_summary(row, lines[row.id], reasons.get(row.id)) for row in rows]
 
 
-def _summary(session: Session, row: models.Job, line: list[float]) -> JobSummary:
-    derived = {
-        "progress": progress(row),
-        "queue_reason": jobs.queue_reason(session, row) if row.status == JobStatus.QUEUED else None,
-        "reward_sparkline": line,
-    }
+def _summary(row: models.Job, line: list[float], reason: str | None) -> JobSummary:
+    derived = {"progress": progress(row), "queue_reason": reason, "reward_sparkline": line}
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
     return JobSummary.model_validate(stored | derived)

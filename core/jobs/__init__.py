@@ -4,7 +4,7 @@ from core.jobs.checkpoints import checkpoint_prefix, checkpoints_to_resume, prun
 from core.jobs.create import create
 from core.jobs.holding import Claim, LeaseState, claim, finish, release, renew_lease
 from core.jobs.log import append_events, stored_offset
-from core.jobs.queue_reason import queue_reason
+from core.jobs.queue_reason import queue_reason, queue_reasons
 from core.jobs.sweep import SweepResult, lose, sweep
 from core.jobs.wishes import request_cancel
 
@@ -21,6 +21,7 @@ __all__ = [
     "lose",
     "prune_checkpoints",
     "queue_reason",
+    "queue_reasons",
     "record_checkpoint",
     "release",
     "renew_lease",

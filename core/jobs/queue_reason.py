@@ -1,6 +1,8 @@
-"""Why a job waits."""
+"""Why jobs wait."""
 
-from sqlalchemy import func, select, tuple_
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core import workers
@@ -10,18 +12,30 @@ from core.models.job import JobStatus
 
 def queue_reason(session: Session, job: Job) -> str:
     """In words, for the page of a queued job."""
+    return queue_reasons(session, [job])[job.id]
+
+
+def queue_reasons(session: Session, jobs: Sequence[Job]) -> dict[str, str]:
+    """For each of `jobs` that is queued; however many they are, in two queries."""
+    queued = [job.id for job in jobs if job.status == JobStatus.QUEUED]
+    if not queued:
+        return {}
     present = workers.online(session)
     if not present:
-        return "No worker is online. Start one with `proximal up` or `python -m worker`."
+        return dict.fromkeys(queued, "No worker is online. Start one with `proximal up` or `python -m worker`.")
     if any(worker.job_id is None for worker in present):
-        return "Waiting to be picked up."
-    ahead = _ahead(session, job)
+        return dict.fromkeys(queued, "Waiting to be picked up.")
     busy = "The only worker is busy" if len(present) == 1 else f"All {len(present)} workers are busy"
-    return f"{busy}; {ahead} {'job is' if ahead == 1 else 'jobs are'} ahead." if ahead else f"{busy}; this job is next."
+    return {job_id: f"{busy}; {_position(ahead)}" for job_id, ahead in _ahead(session, queued).items()}
 
 
-def _ahead(session: Session, job: Job) -> int:
-    """By priority and age; fair share between owners may still change the order."""
-    earlier = tuple_(-Job.priority, Job.created_at, Job.id) < tuple_(-job.priority, job.created_at, job.id)
-    query = select(func.count()).select_from(Job).where(Job.status == JobStatus.QUEUED, earlier)
-    return session.scalars(query).one()
+def _position(ahead: int) -> str:
+    return {0: "this job is next.", 1: "1 job is ahead."}.get(ahead, f"{ahead} jobs are ahead.")
+
+
+def _ahead(session: Session, job_ids: Sequence[str]) -> dict[str, int]:
+    """How many jobs of higher priority or greater age wait; fair share between owners may still change the order."""
+    place = func.row_number().over(order_by=(Job.priority.desc(), Job.created_at, Job.id)) - 1
+    queue = select(Job.id, place.label("ahead")).where(Job.status == JobStatus.QUEUED).subquery()
+    rows = session.execute(select(queue.c.id, queue.c.ahead).where(queue.c.id.in_(job_ids)))
+    return dict.fromkeys(job_ids, 0) | {row.id: row.ahead for row in rows}

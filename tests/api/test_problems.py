@@ -72,6 +72,11 @@ def test_a_body_that_is_no_object(client: TestClient, content: bytes) -> None:
     problem(response, 422, response.json()["code"])
 
 
+def test_a_body_that_does_not_say_what_it_is(client: TestClient) -> None:
+    for headers in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}):
+        problem(client.post("/v1/jobs", content=b'{"ppo": {}}', headers=headers), 422, "invalid_spec")
+
+
 def test_a_body_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str], body: dict[str, Any]) -> None:
     small = settings.model_copy(update={"max_body_bytes": 100})
     with TestClient(create_app(small), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
