@@ -184,7 +184,8 @@ def _check_fit(model: Model, tokenizer: Tokenizer, encoded: Encoded, spec: JobSp
 
 def _set_threads(session: Session, policy: Model, encoded: Encoded, codec: Codec) -> None:
     def workload() -> None:
-        sft.evaluate(policy, encoded.examples[:64], codec, 32, session.device)
+        sft.accumulate(policy, encoded.examples[:32], codec, 32, session.device)
+        policy.zero_grad(set_to_none=True)
 
     torch.set_num_threads(threads.choose(session.spec.runtime.threads, session.run_dir / "threads", workload))
 

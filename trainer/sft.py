@@ -57,7 +57,7 @@ def train(
         began = time.perf_counter()
         rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order")
         batch = [examples[row] for row in rows]
-        loss = _accumulate(model, batch, codec, spec.micro_batch_size or spec.batch_size, session.device)
+        loss = accumulate(model, batch, codec, spec.micro_batch_size or spec.batch_size, session.device)
         norm = learner.update(index)
         tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
         speed = tokens / (time.perf_counter() - began)
@@ -76,7 +76,7 @@ def train(
     return result
 
 
-def _accumulate(model: Model, batch: list[Example], codec: Codec, micro_batch: int, device: torch.device) -> float:
+def accumulate(model: Model, batch: list[Example], codec: Codec, micro_batch: int, device: torch.device) -> float:
     """Add the gradient of the batch's mean loss per completion token, whatever the split; return that loss."""
     tokens = sum(len(example.completion) for example in batch)
     total = 0.0
