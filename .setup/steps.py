@@ -12,13 +12,14 @@ ADVICE = (
     ("os error 28", "The disk is full. Free some space (about 3 GB in all are needed) and try again."),
     ("ENOSPC", "The disk is full. Free some space (about 3 GB in all are needed) and try again."),
     ("ensurepip is not", "This Python lacks its venv module. On Debian or Ubuntu: apt-get install python3-venv"),
-    ("Failed to build", "A package has no wheel for this machine and could not be compiled. Use Python 3.11 to 3.13 on "
-     "Linux or macOS (x86-64 or arm64), or install a C compiler and try again."),
     ("Failed to fetch", "A package could not be downloaded. Check the network, the proxy and the index, and try again."),
     ("dns error", "There is no network, or the name of the package index cannot be resolved. Try again online."),
     ("Connection", "There is no network, or the package index refused. Try again online."),
     ("ENOTFOUND", "There is no network, or the npm registry cannot be reached. Try again online."),
     ("EAI_AGAIN", "There is no network, or the npm registry cannot be reached. Try again online."),
+    ("network was disabled", "A package could not be downloaded: the installer was told to stay offline. Try again online."),
+    ("Failed to build", "A package has no wheel for this machine and could not be compiled. Use Python 3.11 to 3.13 on "
+     "Linux or macOS (x86-64 or arm64), or install a C compiler and try again."),
     ("Permission denied", "A file or folder may not be written. Was an earlier set-up run as another user?"),
 )  # fmt: skip
 PROGRESS_SECONDS = 5
