@@ -8,7 +8,7 @@ BIN := .venv/bin
 NPM := PATH="$(CURDIR)/.venv/node/bin:$$PATH" npm --prefix frontend
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test test-slow check format openapi clean
+.PHONY: help setup demo up test test-slow check format openapi docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ openapi: setup ## regenerate frontend/openapi.json and the dashboard's types fro
 	@$(BIN)/python -m api openapi > frontend/openapi.json.new
 	@mv frontend/openapi.json.new frontend/openapi.json
 	@$(NPM) run --silent generate
+
+docs: setup ## regenerate the parts of docs/ that come from the code
+	@$(BIN)/python docs/generate.py
 
 clean: ## remove what the set-up made (not the data folder .proximal)
 	rm -rf .venv frontend/node_modules frontend/dist

@@ -1,0 +1,98 @@
+"""The pages agree with the code and with each other."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from api.app import create_app
+from core.errors import LeaseLost, PlatformError, SettingsError
+from core.settings import Settings
+from trainer.spec import JobSpec
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|mailto:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
+IMAGE = re.compile(r"!\[[^\]]*\]\((?!https?:)(?P<path>[^)\s]+)\)|<img[^>]+src=\"(?!https?:)(?P<src>[^\"]+)\"")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as GitHub makes links of them."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = FENCED.sub("", page.read_text())
+    for link in LINK.finditer(text):
+        target = (page.parent / link["path"]).resolve() if link["path"] else page
+        assert target.exists(), f"{link[0]} leads nowhere"
+        if link["anchor"] and target.suffix == ".md":
+            assert link["anchor"] in anchors(target), f"{link[0]}: there is no such heading"
+    for image in IMAGE.finditer(text):
+        assert (page.parent / (image["path"] or image["src"])).is_file(), f"{image[0]} is not there"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    assert [name for name in pages if f"({name})" not in index] == []
+    decisions = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    assert [
+        page.name for page in (ROOT / "docs" / "decisions").glob("0*.md") if f"({page.name})" not in decisions
+    ] == []
+
+
+def test_the_spec_reference_is_up_to_date(generate: ModuleType) -> None:
+    assert (ROOT / "docs" / "spec.md").read_text() == generate.spec_page(), "run `make docs`"
+
+
+def test_the_spec_reference_has_every_field(generate: ModuleType) -> None:
+    page = generate.spec_page()
+    missing = [path for path in _paths(JobSpec.model_json_schema()) if f"| `{path}` |" not in page]
+    assert missing == []
+
+
+def test_the_table_of_settings_is_up_to_date(generate: ModuleType) -> None:
+    page = (ROOT / "docs" / "deployment.md").read_text()
+    assert page == generate.deployment_page(page), "run `make docs`"
+    assert generate.settings_table().count("\n") == len(Settings.model_fields) + 2
+
+
+def test_every_path_in_the_rest_tour_exists() -> None:
+    known = [re.compile(re.sub(r"\{[^}]+\}", '[^/?"]+', path) + "$") for path in create_app().openapi()["paths"]]
+    text = (ROOT / "docs" / "rest.md").read_text()
+    used = set(re.findall(r"(/v1/[^\s\"'?`)]+)", text))
+    assert len(used) > 15
+    assert [path for path in used if not any(pattern.fullmatch(path) for pattern in known)] == []
+
+
+def test_the_rest_tour_lists_every_error_code() -> None:
+    text = (ROOT / "docs" / "rest.md").read_text()
+    # Seen at start-up only, by workers only, and the base of others.
+    hidden = {SettingsError.code, LeaseLost.code, "conflict"}
+    codes = {kind.code for kind in _kinds(PlatformError)} - hidden
+    assert [code for code in sorted(codes) if f"`{code}`" not in text] == []
+
+
+def _kinds(kind: type[PlatformError]) -> set[type[PlatformError]]:
+    return {kind}.union(*(_kinds(sub) for sub in kind.__subclasses__()))
+
+
+def _paths(schema: dict[str, Any]) -> set[str]:
+    sections = [schema, *(one for one in schema["$defs"].values() if "properties" in one)]
+    return {name for section in sections for name in section["properties"]}

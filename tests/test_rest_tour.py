@@ -1,0 +1,128 @@
+"""Every command of docs/rest.md, typed as it stands, against the API as a process."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session
+
+from core import child, jobs, keys
+from core.blobs import blob_store
+from core.models import Job
+from core.settings import Settings
+from tests.core.factories import running, step
+from tests.waiting import eventually
+from trainer.events import CheckpointSaved
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(
+    r"^```(?P<language>\w*)\n(?P<text>.*?)^```\n(?=(?:```json\n(?P<shown>.*?)^```)?)", re.MULTILINE | re.DOTALL
+)
+PLACEHOLDER = re.compile(r"^\w+=(?P<prefix>[a-z]+_)…$", re.MULTILINE)
+# A stream of a running job has no end; its status is known by then.
+CURL = "curl() { command curl --max-time 2 -w '%{stderr}%{http_code}\\n' \"$@\"; }\n"
+
+
+@dataclass
+class Reader:
+    """Types the page's commands into a shell, and puts ids from earlier answers where the page says `ds_…`."""
+
+    folder: Path
+    address: str
+    variables: str = ""
+    said: str = ""
+    statuses: list[int] = field(default_factory=list)
+
+    def type(self, block: str) -> str:
+        text = PLACEHOLDER.sub(self._id, block).replace("http://127.0.0.1:8000", self.address)
+        script = CURL + self.variables + text
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.variables += "".join(line + "\n" for line in text.splitlines() if re.match(r"[A-Z]+=", line))
+        self.statuses += [int(line) for line in done.stderr.split() if line.isdecimal() and len(line) == 3]
+        self.said += done.stdout
+        return done.stdout
+
+    def _id(self, match: re.Match[str]) -> str:
+        return match[0].replace(match["prefix"] + "…", self.last(match["prefix"]))
+
+    def last(self, prefix: str) -> str:
+        return re.findall(rf"\"({prefix}[a-z0-9]{{24}})\"", self.said)[-1]
+
+
+@pytest.fixture
+def reader(settings: Settings, session: Session, tmp_path: Path) -> Iterator[Reader]:
+    """With a key where the page says it is, in a folder that has the examples."""
+    (tmp_path / ".proximal").mkdir()
+    (tmp_path / ".proximal" / "api_key").write_text(keys.create_key(session, "local")[1] + "\n")
+    session.commit()
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (tmp_path / "api.log").open("wb") as log:
+        api = child.start([sys.executable, "-m", "api", "--port", str(port)], stdout=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        eventually(lambda: responds(f"{address}/readyz"), 30)
+        yield Reader(tmp_path, address)
+    finally:
+        api.stop(grace=10)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the page is about curl, which this machine does not have")
+def test_the_tour_can_be_followed(reader: Reader, settings: Settings, session: Session) -> None:
+    page = (ROOT / "docs" / "rest.md").read_text()
+    for block in BLOCK.finditer(page):
+        if block["language"] != "bash":
+            continue
+        if "JOB=job_…" in block["text"]:
+            work_on(session, settings, reader.last("job_"))
+        said = reader.type(block["text"])
+        if block["shown"]:
+            assert json.loads(block["shown"]).keys() <= answers(said)[-1].keys()
+    refused = [status for status in reader.statuses if status >= 400]
+    assert refused == [422], "the example of an error, and nothing else"
+    assert len(reader.statuses) == len(re.findall("^curl ", page, re.MULTILINE))
+
+
+def work_on(session: Session, settings: Settings, job_id: str) -> None:
+    """What a worker would do, as far as the page needs it: some steps and a checkpoint."""
+    job = session.get_one(Job, job_id)
+    attempt = running(session, job)
+    jobs.append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])
+    prefix = jobs.checkpoint_prefix(job_id, attempt, "sft")
+    content = settings.data_dir / "config.json"
+    content.write_text("{}")
+    blob_store(settings).put_file(f"{prefix}/config.json", content)
+    saved = CheckpointSaved(stage="sft", step=10, path="checkpoints/sft", final=True)
+    jobs.record_checkpoint(
+        session, job_id, attempt, saved, [{"path": "config.json", "bytes": 2, "sha256": "-"}], prefix
+    )
+    session.commit()
+
+
+def answers(said: str) -> list[dict[str, Any]]:
+    """The JSON documents in what curl printed, one after the other."""
+    found = []
+    while said := said.lstrip():
+        document, end = json.JSONDecoder().raw_decode(said)
+        found.append(document)
+        said = said[end:]
+    return found
+
+
+def responds(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,24 @@
+"""What health checks are told."""
+
+import os
+import time
+
+from core.settings import Settings
+from worker.health import note_sweep, sweeper_is_alive, worker_is_alive
+from worker.presence import Presence
+
+
+def test_a_worker_is_alive_while_it_is_present(settings: Settings) -> None:
+    assert not worker_is_alive()
+    with Presence(settings):
+        assert worker_is_alive()
+    assert not worker_is_alive()
+
+
+def test_a_sweeper_is_alive_while_it_sweeps(settings: Settings) -> None:
+    assert not sweeper_is_alive(settings)
+    note_sweep(settings)
+    assert sweeper_is_alive(settings)
+    long_ago = time.time() - 11 * settings.sweep_seconds
+    os.utime(settings.data_dir / "swept", (long_ago, long_ago))
+    assert not sweeper_is_alive(settings)
