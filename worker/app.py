@@ -7,11 +7,13 @@ from celery.worker import WorkController, state  # type: ignore[import-untyped]
 from core.blobs import blob_store
 from core.queue import TASK, celery_app, knock
 from core.settings import Settings
+from worker.database import patiently
 from worker.launcher import Launcher
 from worker.presence import Presence
 from worker.runner import Station
 from worker.stopping import StopRequest
 from worker.tasks import drain
+from worker.workspace import clear_away
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,7 @@ def serve(settings: Settings, launcher: Launcher) -> int:
     stop = StopRequest()
     stop.on_signals(also=_stop_celery)
     station = Station(settings, blob_store(settings), launcher, stop)
+    patiently(lambda session: clear_away(session, settings.data_dir), lambda: stop.requested)
     with Presence(settings) as presence:
 
         @app.task(name=TASK)  # type: ignore[untyped-decorator]

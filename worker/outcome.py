@@ -12,6 +12,8 @@ from core.models.job import JobStatus
 from trainer.errors import DataError, Diverged, ModelError, OutOfMemory, SpecError, Stopped
 from trainer.events import RunFailed, RunFinished
 
+# The second: while it was still importing, before it could listen.
+_STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 _CODES = {kind.exit_status: kind.code for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory)}
 
 
@@ -40,13 +42,15 @@ def settle(session: Session, claim: Claim, end: End) -> JobStatus:
         return JobStatus.CANCELLED
     if end.failed:
         return _fail(session, claim, end.failed.code, end.failed.message)
-    if end.status == Stopped.exit_status or (end.stop_requested and end.killed_by_us):
+    if end.killed_by_us or end.status in _STOPPED:
         jobs.release(session, *job, _why_released(end))
         return JobStatus.QUEUED
     if end.status == -signal.SIGKILL:
         reason = "The trainer was killed from outside (SIGKILL): the machine has probably run out of memory."
         return jobs.lose(session, *job, reason)
-    return _fail(session, claim, _CODES.get(end.status, "trainer_crashed"), _crash(end))
+    if end.status in _CODES:
+        return _fail(session, claim, _CODES[end.status], end.last_words or _crash(end))
+    return _fail(session, claim, "trainer_crashed", _crash(end))
 
 
 def _fail(session: Session, claim: Claim, code: str, message: str) -> JobStatus:
@@ -56,11 +60,10 @@ def _fail(session: Session, claim: Claim, code: str, message: str) -> JobStatus:
 
 
 def _why_released(end: End) -> str:
-    if end.killed_by_us:
-        return "The worker is shutting down and the trainer had not stopped in time; it will go on from its last checkpoint."
-    if end.stop_requested:
+    if end.stop_requested and end.status == Stopped.exit_status:
         return "The worker is shutting down; the run was saved and will go on."
-    return "The trainer was stopped; the run will go on from its last checkpoint."
+    who = "The worker is shutting down" if end.stop_requested else "The trainer was stopped"
+    return f"{who}; the run will go on from its last checkpoint."
 
 
 def _crash(end: End) -> str:

@@ -49,8 +49,8 @@ def run(claim: Claim, station: Station) -> None:
         log.warning("%s walking away", lost)
         return
     log.info("%s is %s", claim.job_id, status)
-    if status in TERMINAL and status is not JobStatus.FAILED:
-        workspaces.close(workspace)
+    if status in TERMINAL:
+        workspaces.close(workspace, keep_log=status is JobStatus.FAILED)
 
 
 class _Attempt:

@@ -13,7 +13,8 @@ from core.blobs import BlobStore
 from core.jobs import Claim
 from core.jobs.checkpoints import checkpoints_to_resume
 from core.jobs.create import ROLES
-from core.models import Dataset, JobEvent
+from core.models import Dataset, Job, JobEvent
+from core.models.job import JobStatus
 from worker import checkpoints
 
 
@@ -62,9 +63,22 @@ def open_for(claim: Claim, data_dir: Path) -> Workspace:
     return Workspace(folder)
 
 
-def close(workspace: Workspace) -> None:
-    """Remove the job's folders: what is to be kept has been uploaded."""
-    shutil.rmtree(workspace.folder.parent, ignore_errors=True)
+def close(workspace: Workspace, *, keep_log: bool) -> None:
+    """Remove the job's folders: what is to be kept has been uploaded. Of a failed run, what explains it may stay."""
+    if not keep_log:
+        shutil.rmtree(workspace.folder.parent, ignore_errors=True)
+        return
+    for bulk in ("checkpoints", "data"):
+        shutil.rmtree(workspace.folder / bulk, ignore_errors=True)
+
+
+def clear_away(session: Session, data_dir: Path) -> None:
+    """Remove the folders of jobs that have ended elsewhere, on another worker's machine."""
+    over = (JobStatus.SUCCEEDED, JobStatus.CANCELLED)
+    for folder in (data_dir / "runs").glob("job_*"):
+        job = session.get(Job, folder.name)
+        if job is None or job.status in over:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def inputs_of(session: Session, claim: Claim) -> Inputs:

@@ -98,6 +98,12 @@ class Fake:
     def finish(self) -> None:
         self.emit(RunFinished(seconds=1.0, summary={"win_rate": 0.9}))
 
+    def not_yet_listening(self) -> None:
+        """As while torch is being imported."""
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        self.emit(Message(text="importing"))
+        time.sleep(60)
+
     def deaf(self) -> None:
         """Listen to nothing."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -128,6 +134,10 @@ class Fake:
 
     def show_environment(self) -> None:
         sys.stdout.write(f"{dict(os.environ)}\n")
+
+    def show_preferences(self) -> None:
+        path = self.spec["data"]["preferences"]  # type: ignore[index]
+        self.emit(Message(text=(self.folder / path).read_text().splitlines()[0]))
 
     def bad_spec(self) -> int:
         sys.stderr.write("error: nothing is right\n")

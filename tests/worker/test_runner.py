@@ -47,21 +47,21 @@ def test_checkpoints_are_uploaded_and_pruned(queue: Queue, station: Station, pre
 def test_the_folder_is_kept_on_failure_and_removed_on_success(
     queue: Queue, station: Station, presence: Presence, settings: Settings
 ) -> None:
-    good, bad = queue("begin finish"), queue("begin crash")
+    good, bad = queue("begin finish"), queue("begin steps crash")
     drain(station, presence)
     assert not (settings.data_dir / "runs" / good).exists()
+    assert not (settings.data_dir / "runs" / bad / "attempt-1" / "checkpoints").exists()
     assert "an unforeseen bug" in (settings.data_dir / "runs" / bad / "attempt-1" / "trainer.log").read_text()
 
 
 def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
     queue: Queue, station: Station, presence: Presence, settings: Settings
 ) -> None:
-    job_id = queue("show_environment crash")
+    job_id = queue("show_environment show_preferences crash")
     drain(station, presence)
     folder = settings.data_dir / "runs" / job_id / "attempt-1"
-    spec = json.loads((folder / "spec.json").read_text())
-    assert spec["data"]["preferences"] == "data/preferences.jsonl"
-    assert json.loads((folder / "data" / "preferences.jsonl").read_text().splitlines()[0])["label"] == "a"
+    assert json.loads((folder / "spec.json").read_text())["data"]["preferences"] == "data/preferences.jsonl"
+    assert json.loads(events(job_id, "message")[0].data["text"])["label"] == "a"
     environment = (folder / "trainer.log").read_text()
     assert "PATH" in environment
     assert not any(name in environment for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_"))

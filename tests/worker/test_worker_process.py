@@ -68,6 +68,27 @@ def test_sigterm_saves_gives_the_job_back_and_ends(queue: Queue, start_worker: S
     assert events(job_id, "run_started")[1].data["resumed_step"] == 2
 
 
+def test_sigterm_while_the_trainer_is_still_starting_gives_the_job_back(
+    queue: Queue, start_worker: StartWorker
+) -> None:
+    job_id = queue("not_yet_listening")
+    with start_worker() as worker:
+        eventually(lambda: events(job_id, "message"))
+        assert worker.stop(grace=10) == 0
+    assert status(job_id) == "queued"
+
+
+def test_a_worker_that_comes_clears_away_what_ended_elsewhere(
+    queue: Queue, start_worker: StartWorker, settings: Settings
+) -> None:
+    gone = settings.data_dir / "runs" / "job_gone" / "attempt-1"
+    gone.mkdir(parents=True)
+    job_id = queue("begin finish")
+    with start_worker():
+        eventually(lambda: status(job_id) == "succeeded")
+    assert not gone.exists()
+
+
 def test_an_idle_worker_ends_at_once_when_asked(queue: Queue, start_worker: StartWorker) -> None:
     job_id = queue("begin finish")
     with start_worker() as worker:
