@@ -57,8 +57,8 @@ function SignOut() {
   const leave = useMutation({
     mutationFn: signOut,
     onSuccess: () => {
-      client.clear();
       client.setQueryData(sessionKey, null);
+      client.removeQueries({ predicate: (query) => query.queryKey[0] !== sessionKey[0] });
     },
   });
   return (

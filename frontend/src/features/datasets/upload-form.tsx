@@ -13,7 +13,7 @@ import { UploadProblem } from "@/features/datasets/upload-problem";
 import { count, percent } from "@/lib/format";
 import { paths } from "@/lib/paths";
 
-/** Folded away once there are datasets, so that the list comes first. */
+/** Folded away where there are datasets already, so that the list comes first; open while it is in use. */
 export function UploadForm({ open }: { open: boolean }) {
   const [file, setFile] = useState<File | null>(null);
   const [kind, setKind] = useState<DatasetKind>("preferences");
@@ -38,7 +38,7 @@ export function UploadForm({ open }: { open: boolean }) {
   };
   const info = KINDS.find((one) => one.id === kind);
   return (
-    <details className={styles.upload} open={open || undefined}>
+    <details className={styles.upload} open={open || file !== null || !upload.isIdle || undefined}>
       <summary>Upload a dataset</summary>
       <form onSubmit={submit}>
         <DropZone file={file} onFile={choose} disabled={upload.isPending} />

@@ -26,7 +26,7 @@ export function Readouts({ lines, series, meanings }: Props) {
         const healthy = meanings.get(line.name)?.healthy;
         const isOff = value !== undefined && healthy != null && !isHealthy(value, healthy);
         return (
-          <span key={line.name} className={styles.readout}>
+          <span key={line.name} className={styles.readout} data-metric={line.name} data-points={one?.steps.length ?? 0}>
             <i data-line={index + 1} />
             {line.short && <span>{line.short}</span>}
             <b className={isOff ? styles.off : ""} title={isOff ? "Outside the healthy range" : undefined}>

@@ -1,0 +1,107 @@
+"""The whole platform as `proximal up` runs it, worker included, and a real Chromium that looks at it."""
+
+import shutil
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from client.sdk import Client
+from client.up.folder import DataFolder
+from tests.client.conftest import Up, running_up
+from tests.waiting import eventually
+
+REPOSITORY = Path(__file__).parents[2]
+TINY = REPOSITORY / "examples" / "tiny"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+NewPage = Callable[..., Page]
+Submit = Callable[..., str]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _built_dashboard() -> None:
+    if not (REPOSITORY / "frontend" / "dist" / "index.html").is_file():
+        pytest.fail("The dashboard is not built. Run `make setup`, or `npm run build` in frontend/.", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with running_up(tmp_path_factory.mktemp("platform")) as up:
+        yield up
+
+
+@pytest.fixture
+def client(platform: Up) -> Iterator[Client]:
+    with platform.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    own = Path(sys.prefix) / "bin" / "chromium"
+    path = str(own) if own.exists() else next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.fail("There is no Chromium. `make test` finds or installs one; or install it yourself.", pytrace=False)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(platform: Up, browser: Browser) -> Iterator[NewPage]:
+    """Opens pages, signed in unless told otherwise. No page may have thrown an exception by the test's end."""
+    contexts: list[BrowserContext] = []
+    crashes: list[str] = []
+
+    def new(width: int = 1280, signed_in: bool = True) -> Page:
+        context = browser.new_context(
+            base_url=platform.url, viewport={"width": width, "height": 844}, locale="en-US", reduced_motion="reduce"
+        )
+        contexts.append(context)
+        if signed_in:
+            assert context.request.post("/v1/session", data={"token": key_of(platform)}).ok
+        page = context.new_page()
+        page.on("pageerror", lambda error: crashes.append(str(error)))
+        return page
+
+    yield new
+    for context in contexts:
+        context.close()
+    assert crashes == []
+
+
+@pytest.fixture
+def submit(client: Client) -> Submit:
+    return partial(submit_tiny, client)
+
+
+@pytest.fixture(scope="session")
+def finished_job(platform: Up) -> str:
+    """A job that ran to its end."""
+    with platform.client() as client:
+        job_id = submit_tiny(client, steps=1)
+        eventually(lambda: client.get_job(job_id)["status"] == "succeeded", 180)
+    return job_id
+
+
+def submit_tiny(client: Client, data: dict[str, str] | None = None, **ppo: Any) -> str:
+    """Submit examples/tiny.toml over REST, with its datasets uploaded unless given."""
+    spec = tomllib.loads((TINY.parent / "tiny.toml").read_text())
+    spec["data"] |= data or {
+        kind: client.upload_dataset(TINY / f"{kind}.jsonl", kind)["id"] for kind in ("sft", "preferences")
+    }
+    spec["ppo"] |= ppo
+    return client.create_job(spec)["id"]
+
+
+def key_of(platform: Up) -> str:
+    key = DataFolder(platform.folder).key()
+    assert key is not None
+    return key

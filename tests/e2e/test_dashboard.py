@@ -1,0 +1,140 @@
+"""A person's whole way through the dashboard, in a real browser, on the real platform, with a real run."""
+
+import os
+import re
+import signal
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from client.sdk import Client
+from tests.client.conftest import Up
+from tests.client.test_up import children
+from tests.e2e.conftest import TINY, NewPage, Submit
+from tests.waiting import eventually
+
+RUN_MS = 180_000
+"""A tiny run takes about ten seconds on two idle cores; much more on a machine that is busy."""
+SCORE = '[data-metric="objective/scores"]'
+
+
+def points(page: Page) -> int:
+    """How many points the reward chart has."""
+    return int(page.locator(SCORE).first.get_attribute("data-points") or 0)
+
+
+def all_points(client: Client, job_id: str) -> int:
+    (series,) = client.get_job_metrics(job_id, stage="ppo", names=["objective/scores"])["series"]
+    return len(series["steps"])
+
+
+def upload(page: Page, kind: str, file: Path) -> str:
+    """Upload in the browser; the id of the new dataset."""
+    send(page, kind, file)
+    link = page.get_by_role("status").filter(has_text="Stored").get_by_role("link")
+    expect(link).to_have_text(file.name)
+    return (link.get_attribute("href") or "").removeprefix("/datasets/")
+
+
+def send(page: Page, kind: str, file: Path) -> None:
+    page.get_by_label("JSONL file").set_input_files(file)
+    page.get_by_label("What its rows are").select_option(kind)
+    page.get_by_role("button", name="Upload", exact=True).click()
+
+
+def wait_until_succeeded(page: Page) -> None:
+    expect(page.locator('[data-status="succeeded"]')).to_be_visible(timeout=RUN_MS)
+    expect(page.locator('[data-connection="ended"]')).to_be_visible()
+
+
+def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, client: Client, tmp_path: Path) -> None:
+    page = new_page()
+    page.goto("/datasets")
+    data = {kind: upload(page, kind, TINY / f"{kind}.jsonl") for kind in ("sft", "preferences")}
+
+    job_id = submit(data)
+    page.goto("/")
+    page.get_by_role("link", name="Tiny").first.click()
+    expect(page).to_have_url(re.compile(f"/jobs/{job_id}$"))
+    page.evaluate("window.notReloaded = true")
+    page.get_by_role("button", name="PPO").click()
+    page.wait_for_selector(SCORE, timeout=RUN_MS)
+    page.get_by_role("tab", name="Completions").click()
+    expect(page.locator("tbody tr")).to_have_count(4, timeout=RUN_MS)
+    page.get_by_role("tab", name="Metrics").click()
+    wait_until_succeeded(page)
+    assert points(page) == all_points(client, job_id) == 6
+    assert page.evaluate("window.notReloaded") is True
+
+    page.reload()
+    expect(page.locator(SCORE).first).to_have_attribute("data-points", "6")
+    page.get_by_role("button", name="Evaluation").click()
+    expect(page.get_by_role("region", name="Win rate")).to_contain_text("95 % interval")
+
+    page.get_by_role("tab", name="Checkpoints").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the PPO checkpoint of step 6").click()
+    download.value.save_as(tmp_path / "checkpoint.zip")
+    with zipfile.ZipFile(tmp_path / "checkpoint.zip") as archive:
+        assert archive.testzip() is None
+        assert any(name.endswith("model.safetensors") for name in archive.namelist())
+
+
+def test_an_api_that_is_killed_and_comes_back_loses_and_repeats_no_point(
+    new_page: NewPage, submit: Submit, client: Client, platform: Up
+) -> None:
+    job_id = submit(steps=40)
+    page = new_page()
+    page.goto(f"/jobs/{job_id}?stage=ppo")
+    page.wait_for_selector(SCORE, timeout=RUN_MS)
+    page.evaluate("window.notReloaded = true")
+    before = children(platform)["api"]
+    os.kill(before, signal.SIGKILL)
+    eventually(lambda: children(platform).get("api", before) != before, 20)
+    wait_until_succeeded(page)
+    assert points(page) == all_points(client, job_id) == 40
+    assert page.evaluate("window.notReloaded") is True
+
+
+def test_a_job_is_cancelled_after_a_question(new_page: NewPage, submit: Submit) -> None:
+    job_id = submit(steps=10_000)
+    page = new_page()
+    page.goto(f"/jobs/{job_id}")
+    page.get_by_role("button", name="Cancel job").click()
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Cancel job").click()
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator('[data-status="cancelled"]')).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Cancel job")).to_have_count(0)
+
+
+def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Path, client: Client) -> None:
+    before = len(list(client.list_datasets()))
+    file = tmp_path / "bad.jsonl"
+    file.write_text('{"prompt": "p", "chosen": "a", "rejected": "b"}\n{"prompt": "p", "chosen" "a"}\n')
+    page = new_page()
+    page.goto("/datasets")
+    send(page, "preferences", file)
+    expect(page.get_by_role("alert")).to_contain_text("line 2, column")
+    assert len(list(client.list_datasets())) == before
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_scrolls_sideways(new_page: NewPage, finished_job: str, client: Client, width: int) -> None:
+    dataset_id = client.get_job(finished_job)["spec"]["data"]["preferences"]
+    page = new_page(width)
+    tabs = [f"/jobs/{finished_job}?tab={tab}" for tab in ("metrics", "completions", "events", "checkpoints", "spec")]
+    for path in [
+        "/",
+        "/datasets",
+        f"/datasets/{dataset_id}",
+        f"/jobs/{finished_job}?stage=ppo",
+        "/nothing-here",
+        *tabs,
+    ]:
+        page.goto(path)
+        expect(page.locator("main h1, main h2").first).to_be_visible()
+        expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path

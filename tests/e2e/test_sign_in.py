@@ -1,0 +1,43 @@
+"""Getting in: by the link that `proximal up` prints, or with a key."""
+
+from playwright.sync_api import expect
+
+from tests.client.conftest import Up
+from tests.e2e.conftest import NewPage, key_of
+
+
+def test_the_printed_link_signs_in_and_leaves_no_token_behind(new_page: NewPage, platform: Up) -> None:
+    page = new_page(signed_in=False)
+    page.goto(f"/?token={key_of(platform)}")
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+    assert page.url == f"{platform.url}/"
+    assert page.evaluate("document.cookie") == ""  # HttpOnly: no script can read it
+    page.reload()
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+
+
+def test_a_wrong_key_is_refused_in_words_and_the_right_one_goes_in(new_page: NewPage, platform: Up) -> None:
+    page = new_page(signed_in=False)
+    page.goto("/datasets")
+    page.get_by_label("API key").fill("prx_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("not known here")
+    page.get_by_label("API key").fill(key_of(platform))
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
+
+
+def test_an_old_link_says_so(new_page: NewPage, platform: Up) -> None:
+    page = new_page(signed_in=False)
+    page.goto("/?token=prx_from_yesterday")
+    expect(page.get_by_role("alert")).to_contain_text("not valid any more")
+    assert page.url == f"{platform.url}/"
+
+
+def test_signing_out_shows_the_sign_in_page(new_page: NewPage) -> None:
+    page = new_page()
+    page.goto("/")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("API key")).to_be_visible()
+    page.goto("/datasets")
+    expect(page.get_by_label("API key")).to_be_visible()

@@ -1,0 +1,18 @@
+"""The dashboard's types are those of the API: openapi.json agrees with the code (tests/api), and the types with it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FRONTEND = Path(__file__).parents[2] / "frontend"
+
+
+def test_the_generated_types_are_those_of_the_committed_schema(tmp_path: Path) -> None:
+    generated = tmp_path / "schema.gen.ts"
+    # Node of the set-up, where the machine has none that is new enough.
+    path = os.pathsep.join([str(Path(sys.prefix) / "node" / "bin"), os.environ["PATH"]])
+    command = ["npm", "exec", "--no", "--", "openapi-typescript", "openapi.json", "--output", str(generated)]
+    subprocess.run(command, cwd=FRONTEND, env={**os.environ, "PATH": path}, check=True, capture_output=True)
+    committed = FRONTEND / "src" / "api" / "schema.gen.ts"
+    assert generated.read_text() == committed.read_text(), "run: make openapi"
