@@ -1,4 +1,4 @@
-"""Writes what these pages take from the code: `docs/spec.md`, and the table of settings in `docs/deployment.md`.
+"""Writes what these pages take from the code: `docs/spec.md`, `docs/metrics.md`, and the settings in `docs/deployment.md`.
 
     python docs/generate.py            (or `make docs`)
 
@@ -18,10 +18,11 @@ from pydantic import AliasChoices  # noqa: E402
 from pydantic_core import PydanticUndefined  # noqa: E402
 
 from core.settings import Settings  # noqa: E402
-from trainer.spec import JobSpec  # noqa: E402
+from trainer.metrics import METRICS, Metric  # noqa: E402
+from trainer.spec import STAGES, JobSpec  # noqa: E402
 
 Schema = dict[str, Any]
-SPEC, DEPLOYMENT = ROOT / "docs" / "spec.md", ROOT / "docs" / "deployment.md"
+SPEC, METRICS_PAGE, DEPLOYMENT = (ROOT / "docs" / f"{name}.md" for name in ("spec", "metrics", "deployment"))
 BEGIN, END = "<!-- settings: written by docs/generate.py -->", "<!-- end of settings -->"
 INTRODUCTION = """\
 # The job spec
@@ -40,6 +41,39 @@ may be `{}`) have to be given. Unknown fields are refused, with the nearest know
 Over REST the fields of `data` are dataset ids; in a file they are paths of JSONL files, relative to that file. What those
 may hold is in [datasets.md](datasets.md).
 """
+
+
+METRICS_INTRODUCTION = """\
+# Metrics
+
+<!-- Written by docs/generate.py from trainer/metrics.py: change it there, then run `make docs`. -->
+
+Every number that a run reports, as the dashboard shows it and `GET /v1/reference/metrics` lists it. Names follow TRL and the
+N+ implementation details paper. Means over tokens are over response tokens only; padding never counts. What a healthy range
+says is a rule of thumb, not a verdict. Everything under `time/` is a clock reading; all else is the same, bit for bit, when a
+CPU run is repeated or resumed.
+"""
+
+
+def metrics_page() -> str:
+    return "\n".join([METRICS_INTRODUCTION, *(_stage_metrics(stage) for stage in STAGES)])
+
+
+def _stage_metrics(stage: str) -> str:
+    rows = [_metric_row(metric) for metric in METRICS if metric.stage == stage]
+    return "\n".join([f"## `{stage}`", "", "| metric | formula | meaning | healthy |", "|---|---|---|---|", *rows, ""])
+
+
+def _metric_row(metric: Metric) -> str:
+    meaning = _one_line(f"{metric.meaning} {metric.advice}")
+    return f"| `{metric.name}`<br>{metric.label} | {_one_line(metric.formula)} | {meaning} | {_range(metric.healthy)} |"
+
+
+def _range(healthy: tuple[float | None, float | None] | None) -> str:
+    if healthy is None:
+        return ""
+    low, high = healthy
+    return f"≤ {high:g}" if low is None else f"≥ {low:g}" if high is None else f"{low:g} to {high:g}"
 
 
 def spec_page() -> str:
@@ -151,4 +185,5 @@ def _one_line(text: str) -> str:
 
 if __name__ == "__main__":
     SPEC.write_text(spec_page(), encoding="utf-8")
+    METRICS_PAGE.write_text(metrics_page(), encoding="utf-8")
     DEPLOYMENT.write_text(deployment_page(DEPLOYMENT.read_text(encoding="utf-8")), encoding="utf-8")

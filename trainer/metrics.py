@@ -80,6 +80,7 @@ REWARD_MODEL = [
         "share of r(preferred) > r(other)",
         "How often the preferred answer scores higher.",
     ),
+    Metric("reward_model", "margin", "Margin", "mean r(preferred) − r(other)", "How far apart the two scores are."),
     Metric(
         "reward_model",
         "eval/margin",
@@ -87,7 +88,6 @@ REWARD_MODEL = [
         "as margin",
         "The margin on pairs whose prompts were held out.",
     ),
-    Metric("reward_model", "margin", "Margin", "mean r(preferred) − r(other)", "How far apart the two scores are."),
     Metric("reward_model", "eval/loss", "Held-out loss", "as loss", "The loss on pairs whose prompts were held out."),
     Metric(
         "reward_model",
