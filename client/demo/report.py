@@ -40,25 +40,28 @@ class Figures:
 
 
 def figures(client: Client, job_id: str, seed: int, seconds: float, stage_seconds: dict[str, float]) -> Figures:
-    """Of a job that has succeeded. It learnt if it wins often enough without having run away from the reference."""
+    """Of a job that has succeeded."""
     summary = client.get_job(job_id)["summary"] or {}
     healthy = _healthy_kl(client)
-    low, high = healthy
-    kl, win_rate = summary["kl"], summary["win_rate"]
-    in_range = (low is None or kl >= low) and (high is None or kl <= high)
     return Figures(
         job_id=job_id,
         seed=seed,
-        learnt=win_rate >= WIN_RATE_WANTED and in_range,
-        win_rate=win_rate,
+        learnt=has_learnt(summary["win_rate"], summary["kl"], healthy),
+        win_rate=summary["win_rate"],
         win_rate_interval=(summary["win_rate_low"], summary["win_rate_high"]),
-        kl=kl,
+        kl=summary["kl"],
         kl_healthy=healthy,
         reward_model_accuracy=summary["reward_model_accuracy"],
         seconds=round(seconds, 2),
         stage_seconds={stage: round(value, 2) for stage, value in stage_seconds.items()},
         summary=summary,
     )
+
+
+def has_learnt(win_rate: float, kl: float, healthy: Range) -> bool:
+    """It wins often enough, without having run away from the reference."""
+    low, high = healthy
+    return win_rate >= WIN_RATE_WANTED and (low is None or kl >= low) and (high is None or kl <= high)
 
 
 def show(found: Figures, samples: list[Sample], console: Console) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.conftest import Up, free_port, is_ready, running_up
-from tests.core.test_child import alive
+from tests.processes import alive, children
 from tests.waiting import eventually
 
 PARTS = {
@@ -22,24 +22,22 @@ PARTS = {
 }
 
 
-def children(up: Up) -> dict[str, int]:
-    """Process ids of the parts, by name."""
-    listing = subprocess.check_output(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(up.process.pid)], text=True)
+def parts(up: Up) -> dict[str, int]:
+    """Process ids of the platform's parts, by name."""
     found = {}
-    for line in listing.splitlines():
-        pid, _, command = line.strip().partition(" ")
+    for pid, command in children(up.process.pid).items():
         for name, sign in PARTS.items():
             if sign in command and (name != "worker" or "sweep" not in command):
-                found[name] = int(pid)
+                found[name] = pid
     return found
 
 
 def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up:
         for name in PARTS:
-            before = children(up)
+            before = parts(up)
             os.kill(before[name], signal.SIGKILL)
-            eventually(lambda name=name, old=before[name]: children(up).get(name, old) != old, 20)
+            eventually(lambda name=name, old=before[name]: parts(up).get(name, old) != old, 20)
             eventually(lambda: is_ready(up), 20)
             with up.client() as client:
                 eventually(lambda client=client: client.list_workers(), 20)
@@ -49,7 +47,7 @@ def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up:
-        pids = children(up)
+        pids = parts(up)
         assert set(pids) == set(PARTS)
         assert up.process.stop(grace=20, number=number) == (-9 if number is signal.SIGKILL else 0)
         eventually(lambda: not any(alive(pid) for pid in pids.values()), 5)

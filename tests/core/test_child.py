@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core import child
+from tests.processes import alive
 from tests.waiting import eventually
 
 IGNORES_TERM = (
@@ -18,19 +19,12 @@ IGNORES_TERM = (
 PARENT = """
 import sys, time
 from core import child
+from tests.processes import alive
 from tests.waiting import eventually
 kept = child.start([sys.executable, "-c", sys.argv[1]], by_pipe=sys.argv[2] == "pipe", death_signal=int(sys.argv[3]))
 print(kept.pid, flush=True)
 time.sleep(60)
 """
-
-
-def alive(pid: int) -> bool:
-    """Neither gone nor a zombie that nobody has reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def python(code: str, output: Path) -> child.Child:

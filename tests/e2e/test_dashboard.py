@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from client.sdk import Client
 from tests.client.conftest import Up
-from tests.client.test_up import children
+from tests.client.test_up import parts
 from tests.e2e.conftest import TINY, NewPage, Submit
 from tests.waiting import eventually
 
@@ -90,9 +90,9 @@ def test_an_api_that_is_killed_and_comes_back_loses_and_repeats_no_point(
     page.goto(f"/jobs/{job_id}?stage=ppo")
     page.wait_for_selector(SCORE, timeout=RUN_MS)
     page.evaluate("window.notReloaded = true")
-    before = children(platform)["api"]
+    before = parts(platform)["api"]
     os.kill(before, signal.SIGKILL)
-    eventually(lambda: children(platform).get("api", before) != before, 20)
+    eventually(lambda: parts(platform).get("api", before) != before, 20)
     wait_until_succeeded(page)
     assert points(page) == all_points(client, job_id) == 40
     assert page.evaluate("window.notReloaded") is True

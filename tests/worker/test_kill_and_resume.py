@@ -10,7 +10,7 @@ from client.answers import Checkpoint
 from client.sdk import Client
 from client.submit import read_spec, with_uploads
 from tests.client.conftest import running_up
-from tests.client.test_up import children
+from tests.client.test_up import parts
 from tests.waiting import eventually
 
 TINY = Path(__file__).parents[2] / "examples" / "tiny.toml"
@@ -67,7 +67,7 @@ def test_a_worker_killed_in_the_middle_of_ppo_changes_nothing(tmp_path: Path, mo
         wait_for_success(client, undisturbed)
         killed = submit(client)
         eventually(lambda: in_the_middle_of_ppo(client, killed), 60)
-        os.kill(children(up)["worker"], signal.SIGKILL)
+        os.kill(parts(up)["worker"], signal.SIGKILL)
         wait_for_success(client, killed)
         assert client.get_job(killed)["attempt"] == 2
         resumed = list(client.list_job_events(killed, types=["run_started"]))[1]["data"]

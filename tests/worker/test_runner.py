@@ -9,7 +9,7 @@ from core import jobs
 from core.db import session_scope
 from core.models import Job, Worker
 from core.settings import Settings
-from tests.core.test_child import alive
+from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from worker.presence import Presence

@@ -12,7 +12,7 @@ import pytest
 from core import child
 from core.queue import knock
 from core.settings import Settings
-from tests.core.test_child import alive
+from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, status
 from worker.sweeper import sweep_once
