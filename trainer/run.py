@@ -187,7 +187,10 @@ def _set_threads(session: Session, policy: Model, encoded: Encoded, codec: Codec
         sft.accumulate(policy, encoded.examples[:32], codec, 32, session.device)
         policy.zero_grad(set_to_none=True)
 
-    torch.set_num_threads(threads.choose(session.spec.runtime.threads, session.run_dir / "threads", workload))
+    parameters = sum(parameter.numel() for parameter in policy.parameters())
+    torch.set_num_threads(
+        threads.choose(session.spec.runtime.threads, parameters, session.run_dir / "threads", workload)
+    )
 
 
 def _announce(session: Session, encoded: Encoded) -> None:

@@ -196,7 +196,7 @@ class RuntimeSpec(Section):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto` takes a GPU where there is one."""
     threads: PositiveInt | Literal["auto"] | None = None
-    """CPU threads. Left out: one per core. `auto` times one thread against all at the start and keeps the faster; a resumed run keeps what it had."""
+    """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
 
 
 class JobSpec(Section):

@@ -23,14 +23,18 @@ def workload(seconds: dict[int, float]) -> Callable[[], None]:
 @pytest.mark.parametrize(("two", "chosen"), [(0.01, 2), (0.025, 1), (0.06, 1)])
 def test_auto_takes_more_threads_only_if_they_bring_half_as_much_again(tmp_path: Path, two: float, chosen: int) -> None:
     torch.set_num_threads(1)
-    assert threads.choose("auto", tmp_path / "threads", workload({1: 0.03, 2: two})) == chosen
+    assert threads.choose("auto", 10**7, tmp_path / "threads", workload({1: 0.03, 2: two})) == chosen
 
 
 def test_what_auto_found_is_kept_for_a_resume(tmp_path: Path) -> None:
     (tmp_path / "threads").write_text("7")
-    assert threads.choose("auto", tmp_path / "threads", lambda: pytest.fail("probed again")) == 7
+    assert threads.choose("auto", 10**7, tmp_path / "threads", lambda: pytest.fail("probed again")) == 7
 
 
-def test_a_number_is_obeyed_and_none_means_every_core(tmp_path: Path) -> None:
-    assert threads.choose(3, tmp_path / "threads", lambda: None) == 3
-    assert threads.choose(None, tmp_path / "threads", lambda: None) == 2
+@pytest.mark.parametrize(
+    ("setting", "parameters", "chosen"), [(3, 10**7, 3), (3, 10, 3), (None, 10**6, 2), (None, 10**6 - 1, 1)]
+)
+def test_without_auto_the_count_needs_no_clock(
+    tmp_path: Path, setting: int | None, parameters: int, chosen: int
+) -> None:
+    assert threads.choose(setting, parameters, tmp_path / "threads", lambda: pytest.fail("probed")) == chosen

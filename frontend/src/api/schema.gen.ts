@@ -1587,7 +1587,7 @@ export interface components {
             device: "auto" | "cpu" | "cuda";
             /**
              * Threads
-             * @description CPU threads. Left out: one per core. `auto` times one thread against all at the start and keeps the faster; a resumed run keeps what it had.
+             * @description CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had.
              */
             threads?: number | "auto" | null;
         };
