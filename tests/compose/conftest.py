@@ -1,9 +1,11 @@
-"""The images without a container engine: their sources as the Dockerfiles copy them, installed as they install them."""
+"""The images without a container engine: what the Dockerfiles copy, built and installed, beside the packages that they
+install and no others."""
 
 import os
 import shutil
 import subprocess
 import sys
+import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,30 +14,17 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from tests.compose import packages
 from tests.compose.compose_file import ROOT
-from tests.compose.dockerfile import copies
+from tests.compose.dockerfile import copies, extras
 from tests.compose.service import House
-
-# What the API's image does not have. The worker's lacks nothing that could be tried here by accident.
-ABSENT = {"api": ["torch", "transformers", "safetensors", "httpx", "typer"], "worker": ["fastapi", "uvicorn", "httpx"]}
-# The tests' own environment knows the working tree; an image does not.
-SITECUSTOMIZE = """
-import sys
-sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in str(finder)]
-class Absent:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] in {absent!r}:
-            raise ModuleNotFoundError(f"{{name}} is not in this image", name=name)
-sys.meta_path.insert(0, Absent)
-"""
 
 
 @dataclass(frozen=True)
 class Image:
-    """What a service's Python finds, before the packages that other people wrote."""
+    """Its Python, and the folder that its services start in."""
 
-    pythonpath: str
+    python: Path
     home: Path
 
 
@@ -45,14 +34,16 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Image]:
 
 
 def _build(name: str, folder: Path) -> Image:
-    source, site, home = folder / "build", folder / "site", folder / "home"
+    source, environment, home = folder / "build", folder / "venv", folder / "home"
     for path, target in copies(ROOT / name / "Dockerfile", "packages"):
         _copy(ROOT / path, source / target)
+    venv.create(environment, symlinks=True, with_pip=False)
+    (site,) = environment.glob("lib/python*/site-packages")
+    packages.link(extras(ROOT / name / "Dockerfile"), site)
     command = [sys.executable, "-m", "uv", "pip", "install", "--offline", "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--quiet", "--python", sys.executable, "--target", site, source], check=True)
-    (site / "sitecustomize.py").write_text(SITECUSTOMIZE.format(absent=ABSENT[name]))
     home.mkdir()
-    return Image(str(site), home)
+    return Image(environment / "bin" / "python", home)
 
 
 def _copy(path: Path, target: Path) -> None:

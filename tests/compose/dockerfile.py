@@ -36,6 +36,13 @@ def copies(path: Path, stage: str) -> list[tuple[str, str]]:
     return pairs
 
 
+def extras(path: Path) -> list[str]:
+    """The extras of pyproject.toml that an image installs."""
+    (install,) = [step.rest for step in steps(path) if "-r pyproject.toml" in step.rest]
+    words = install.split()
+    return [words[index + 1] for index, word in enumerate(words) if word == "--extra"]
+
+
 def is_sent(path: str) -> bool:
     """Whether .dockerignore lets a path of the repository through: the last rule that fits it, or a folder above it, decides."""
     sent = True

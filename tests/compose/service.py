@@ -3,7 +3,6 @@
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +11,7 @@ from tests.compose.compose_file import FILLED_IN, example, services
 
 
 class Image(Protocol):
-    pythonpath: str
+    python: Path
     home: Path
 
 
@@ -28,14 +27,14 @@ class House:
 
     def run(self, name: str, *instead: str) -> subprocess.CompletedProcess[str]:
         """`docker compose run --rm NAME [COMMAND…]`."""
-        argv = self._here(list(instead) or self._services[name]["command"])
+        argv = self._here(name, list(instead) or self._services[name]["command"])
         return subprocess.run(
             argv, cwd=self._home(name), env=self._env(name), capture_output=True, text=True, timeout=60
         )
 
     def start(self, name: str) -> None:
         """`docker compose up NAME`."""
-        argv = self._here(self._services[name]["command"])
+        argv = self._here(name, self._services[name]["command"])
         with self.log(name).open("wb") as log:
             self._running[name] = child.start(argv, cwd=self._home(name), env=self._env(name), stdout=log)
 
@@ -53,8 +52,8 @@ class House:
     def log(self, name: str) -> Path:
         return self._folder / f"{name}.log"
 
-    def _here(self, argv: list[str]) -> list[str]:
-        elsewhere = {"python": sys.executable, "0.0.0.0": "127.0.0.1", "8000": str(self.port)}
+    def _here(self, name: str, argv: list[str]) -> list[str]:
+        elsewhere = {"python": str(self._image(name).python), "0.0.0.0": "127.0.0.1", "8000": str(self.port)}
         return [elsewhere.get(word, word.replace("127.0.0.1:8000", f"127.0.0.1:{self.port}")) for word in argv]
 
     def _env(self, name: str) -> dict[str, str]:
@@ -62,9 +61,10 @@ class House:
         given = {key: str(value) for key, value in self._services[name]["environment"].items() if value is not None}
         given["PROXIMAL_BLOB_URL"] = f"file://{self._folder}/blobs"
         given["PROXIMAL_DATA_DIR"] = f"{self._folder}/data-of-{name}"
+        if "HF_HOME" in given:
+            given["HF_HOME"] = f"{self._folder}/models"
         given |= self._addresses
-        image = self._image(name)
-        return given | {"PYTHONPATH": image.pythonpath, "PATH": os.environ["PATH"], "HOME": str(image.home)}
+        return given | {"PATH": os.environ["PATH"], "HOME": str(self._home(name))}
 
     def _home(self, name: str) -> Path:
         return self._image(name).home

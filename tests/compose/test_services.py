@@ -1,33 +1,34 @@
 """Every service's command and health check, as written in docker-compose.yml, against real servers."""
 
-import json
 import signal
 import subprocess
-import urllib.request
+import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
 from sqlalchemy.engine import make_url
 
+from client.errors import ClientError
+from client.sdk import Client
 from core import child
 from core.embedded import binaries
-from tests.compose.compose_file import FILLED_IN, example, services
+from tests.compose.compose_file import FILLED_IN, ROOT, example, services
 from tests.compose.service import House, free_port
 from tests.waiting import eventually
 
 
-def get(house: House, path: str, key: str = "") -> Any:
-    request = urllib.request.Request(f"http://127.0.0.1:{house.port}{path}", headers={"Authorization": f"Bearer {key}"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return json.load(answer)
+def client(house: House) -> Client:
+    """With a key made as docs/deployment.md says."""
+    key = house.run("api", "python", "-m", "core", "keys", "create", "admin").stdout.strip()
+    return Client(f"http://127.0.0.1:{house.port}", key)
 
 
-def answers(house: House, path: str) -> bool:
+def is_ready(house: House) -> bool:
     try:
-        return get(house, path) is not None
-    except OSError:
+        with Client(f"http://127.0.0.1:{house.port}", key="nobody") as anybody:
+            return anybody.is_ready()["status"] == "ok"
+    except ClientError:
         return False
 
 
@@ -42,16 +43,40 @@ def test_the_house_comes_up_is_healthy_and_goes_down(house: House) -> None:
     for name in ("api", "sweeper", "worker"):
         assert not house.is_healthy(name), f"{name} is called healthy before it has started"
         house.start(name)
-    eventually(lambda: answers(house, "/readyz"), 30)
-    assert get(house, "/readyz")["checks"] == {"database": "ok", "migrations": "ok", "redis": "ok"}
-    key = house.run("api", "python", "-m", "core", "keys", "create", "admin").stdout.strip()
-    eventually(lambda: get(house, "/v1/workers", key)["data"], 30)
+    eventually(lambda: is_ready(house), 30)
+    with client(house) as platform:
+        eventually(platform.list_workers, 30)
     for name in ("api", "sweeper", "worker"):
         eventually(lambda name=name: house.is_healthy(name), 30)  # type: ignore[misc]
     # uvicorn closes everything in order and then sends itself the signal once more.
     assert house.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0}
     assert "Application shutdown complete" in house.log("api").read_text()
     assert not house.is_healthy("worker")
+
+
+def test_a_job_goes_from_the_api_to_a_trainer_and_back(house: House) -> None:
+    """With no package but those that each image has."""
+    house.run("migrate")
+    house.start("api")
+    house.start("worker")
+    eventually(lambda: is_ready(house), 30)
+    with client(house) as platform:
+        spec = tomllib.loads((ROOT / "examples" / "tiny.toml").read_text())
+        dataset = platform.upload_dataset(ROOT / "examples" / "tiny" / "preferences.jsonl", "preferences")
+        spec["data"] = {"preferences": dataset["id"]}
+        spec["sft"] |= {"epochs": 1, "batch_size": 64}
+        spec["ppo"] |= {"steps": 1}
+        spec["evaluation"] |= {"judge": "reviews"}
+        job = platform.create_job(spec)["id"]
+        eventually(lambda: platform.get_job(job)["finished_at"], 120)
+        ended = platform.get_job(job)
+        assert ended["status"] == "succeeded", ended["error"]
+        assert ended["summary"] is not None and "judge_after" in ended["summary"]
+        assert {checkpoint["stage"] for checkpoint in platform.list_job_checkpoints(job)} == {
+            "sft",
+            "reward_model",
+            "ppo",
+        }
 
 
 def test_the_health_check_of_postgres(postgres_url: str) -> None:
