@@ -9,6 +9,15 @@ const EVENTS_PAGE = 1000;
 export const fetchMetrics = (id: string) =>
   answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id } } }));
 
+/** One stage's series between two steps, in as much detail as fits. */
+export const metricsBetween = (id: string, stage: Stage, from: number, to: number) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "metrics", stage, from, to],
+    queryFn: () =>
+      answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query: { stage, from, to } } })),
+    staleTime: 10_000,
+  });
+
 /** Every event after `seq`, page by page. */
 export async function fetchEvents(id: string, after: number, types: readonly string[] = []): Promise<JobEvent[]> {
   const events: JobEvent[] = [];

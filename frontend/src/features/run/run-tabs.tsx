@@ -61,5 +61,5 @@ function Panel({ job, view, stages, stage, tab }: Props) {
       </ResultsTab>
     );
   }
-  return <ChartsTab key={stage} stage={stage} series={run.series[stage] ?? {}} waiting={waiting} />;
+  return <ChartsTab key={stage} jobId={job.id} stage={stage} live={run.series[stage] ?? {}} waiting={waiting} />;
 }

@@ -33,6 +33,11 @@ describe("gaps", () => {
     expect(values).toEqual([1, 2, 3, null, 7, 8]);
   });
 
+  test("buckets of uneven width leave no holes; a missing stretch does", () => {
+    const buckets = { steps: [1, 2, 4, 5, 7, 8, 20, 21], values: [1, 1, 1, 1, 1, 1, 1, 1], min: [], max: [] };
+    expect(breakGaps(buckets).values.filter((value) => value === null)).toHaveLength(1);
+  });
+
   test("a metric measured every ten steps has no holes", () => {
     expect(breakGaps(series([10, 20, 30], [1, 2, 3])).values).toEqual([1, 2, 3]);
   });

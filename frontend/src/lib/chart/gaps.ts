@@ -18,10 +18,12 @@ export function cadence(steps: readonly number[]): number {
 /** Puts a `null` into every hole, so that no line is drawn, or smoothed, across it. */
 export function breakGaps(series: Series): Broken {
   const usual = cadence(series.steps);
+  // Buckets of one series may differ by a step in width, so that 1 and 2 stand side by side without a hole.
+  const hole = (series.min ? 2.5 : 1.5) * usual;
   const broken: Broken = { steps: [], values: [], min: series.min && [], max: series.max && [] };
   series.steps.forEach((step, index) => {
     const previous = series.steps[index - 1];
-    if (previous !== undefined && step - previous > 1.5 * usual) push(broken, previous + usual / 2, null, null, null);
+    if (previous !== undefined && step - previous > hole) push(broken, previous + usual / 2, null, null, null);
     const value = series.values[index] ?? null;
     push(broken, step, value, series.min?.[index] ?? value, series.max?.[index] ?? value);
   });

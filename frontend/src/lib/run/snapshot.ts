@@ -20,23 +20,23 @@ export interface Snapshot {
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
 }
 
+/** The series by stage and name. */
+export function byStage(sent: readonly SentSeries[]): Record<string, Record<string, Series>> {
+  const series: Record<string, Record<string, Series>> = {};
+  for (const { stage, name, steps, values, last, min, max } of sent) {
+    (series[stage] ??= {})[name] = { steps, values: values ?? last ?? [], min: min ?? null, max: max ?? null };
+  }
+  return series;
+}
+
 /**
  * The state to continue from. The log and the sample steps may already be newer than `lastSeq`: the stream then repeats
  * what they hold, and both merge by key.
  */
 export function fromSnapshot(snapshot: Snapshot): RunState {
-  const series: Record<string, Record<string, Series>> = {};
-  for (const sent of snapshot.series) {
-    (series[sent.stage] ??= {})[sent.name] = {
-      steps: sent.steps,
-      values: sent.values ?? sent.last ?? [],
-      min: sent.min ?? null,
-      max: sent.max ?? null,
-    };
-  }
   return {
     lastSeq: snapshot.lastSeq,
-    series,
+    series: byStage(snapshot.series),
     sampleSteps: snapshot.sampleSteps,
     samples: {},
     log: withLog([], snapshot.log),

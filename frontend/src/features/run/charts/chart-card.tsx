@@ -22,16 +22,14 @@ export function ChartCard({ spec, series, meanings }: Props) {
   const card = useRef<HTMLElement>(null);
   const visible = useVisible(card);
   const lines = useMemo(() => spec.lines.filter((line) => series[line.name]), [spec, series]);
-  const right = useMemo(() => {
-    const names = spec.lines.map((line) => line.name);
-    const shown = new Set(spec.lines.filter((line) => line.right).map((line) => line.name));
-    return new Set(names.length > 1 ? shown : []);
-  }, [spec]);
+  // A second axis only beside a first one; by name, so that a new point does not build the chart anew.
+  const onRight = lines.length > 1 ? (lines.find((line) => line.right)?.name ?? null) : null;
+  const right = useMemo(() => new Set(onRight === null ? [] : [onRight]), [onRight]);
   const notes = lines.flatMap((line) => meanings.get(line.name) ?? []);
   return (
     <article className={styles.card} ref={card} aria-label={spec.title}>
       <header>
-        <h3>{spec.title}</h3>
+        <h2>{spec.title}</h2>
         {notes.length > 0 && (
           <InfoTip label={`What is ${spec.title}?`}>
             <MetricNotes notes={notes} />

@@ -7,21 +7,24 @@ import { ChartCard } from "@/features/run/charts/chart-card";
 import styles from "@/features/run/charts/charts.module.css";
 import { Cursor } from "@/features/run/charts/cursor";
 import { ChartGroupContext, type StepRange } from "@/features/run/charts/group";
+import { useDetail } from "@/features/run/charts/use-detail";
 import { useMeanings } from "@/features/run/charts/use-meanings";
 import type { Series } from "@/lib/run/series";
 import { readNumber, writeNumber } from "@/lib/stored";
-import { stageShort } from "@/lib/stages";
+import { stageShort, type Stage } from "@/lib/stages";
 
 const SMOOTHING = "proximal-smoothing";
 
 interface Props {
-  stage: string;
-  series: Readonly<Record<string, Series>>;
+  jobId: string;
+  stage: Stage;
+  /** Of this stage, by name. */
+  live: Readonly<Record<string, Series>>;
   waiting: boolean;
 }
 
 /** The charts of one stage: one crosshair, one zoom, one smoothing for all of them. */
-export function ChartsTab({ stage, series, waiting }: Props) {
+export function ChartsTab({ jobId, stage, live, waiting }: Props) {
   const syncKey = useId();
   const [cursor] = useState(() => new Cursor());
   const [zoom, setZoom] = useState<StepRange | null>(null);
@@ -31,6 +34,7 @@ export function ChartsTab({ stage, series, waiting }: Props) {
     writeNumber(SMOOTHING, weight);
   };
   const meanings = useMeanings(stage);
+  const series = useDetail(jobId, stage, live, zoom);
   const group = useMemo(
     () => ({ syncKey, cursor, zoom, setZoom, smoothing }),
     [syncKey, cursor, zoom, smoothing],

@@ -27,7 +27,7 @@ export function plotOptions(look: PlotLook, events: PlotEvents): uPlot.Options {
   return {
     width: look.width,
     height: look.height,
-    padding: [8, look.right.size ? 0 : 10, 0, 0],
+    padding: [8, look.right.size ? 0 : 20, 0, 0],
     legend: { show: false },
     scales: { x: { time: false, range: (_, min, max) => (min === max ? [min - 1, max + 1] : [min, max]) } },
     series: [{}, ...look.columns.map((column) => seriesOf(column, look))],
@@ -87,11 +87,14 @@ function axesOf({ right, columns, palette }: PlotLook): uPlot.Axis[] {
   return axes;
 }
 
-function cursorOf({ columns }: PlotLook, { syncKey, onReset }: PlotEvents): uPlot.Cursor {
+function cursorOf({ columns, palette }: PlotLook, { syncKey, onReset }: PlotEvents): uPlot.Cursor {
   const isCrosshair = (type: string) => type === "mousemove" || type === "mouseleave";
   return {
     y: false,
-    points: { size: (_, series) => (columns[series - 1]?.role === "line" ? 7 : 0) },
+    points: {
+      size: (_, series) => (columns[series - 1]?.role === "line" ? 7 : 0),
+      fill: (_, series) => colourOf(columns[series - 1]?.name ?? "", columns, palette),
+    },
     drag: { x: true, y: false, setScale: false },
     sync: { key: syncKey, setSeries: false, filters: { pub: isCrosshair } },
     bind: {

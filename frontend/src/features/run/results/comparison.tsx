@@ -18,7 +18,7 @@ export function Comparison({ summary }: { summary: Summary }) {
       <table className={styles.pairs}>
         <thead>
           <tr>
-            <th scope="col" />
+            <td />
             <th scope="col">SFT</th>
             <th scope="col">PPO</th>
             <th scope="col">Change</th>
