@@ -31,7 +31,11 @@ const layers = [
   closed("api", "components", "features", "app"),
   closed("components", "features", "app"),
   ...features.map((name) =>
-    closed(`features/${name}`, "app", ...features.filter((other) => other !== name).map((other) => `features/${other}`)),
+    closed(
+      `features/${name}`,
+      "app",
+      ...features.filter((other) => other !== name).map((other) => `features/${other}`),
+    ),
   ),
 ];
 

@@ -21,7 +21,7 @@ export const metricsBetween = (id: string, stage: Stage, from: number, to: numbe
 /** Every event after `seq`, page by page. */
 export async function fetchEvents(id: string, after: number, types: readonly string[] = []): Promise<JobEvent[]> {
   const events: JobEvent[] = [];
-  for (let seq = after; ; ) {
+  for (let seq = after; ;) {
     const query = { after: seq, limit: EVENTS_PAGE, types: types.join(",") };
     const page = await answer(api.GET("/v1/jobs/{job_id}/events", { params: { path: { job_id: id }, query } }));
     events.push(...page.data);

@@ -12,4 +12,3 @@ export type JobSummary = Schemas["JobSummary"];
 export type MetricInfo = Schemas["MetricInfo"];
 export type Problem = Schemas["Problem"];
 export type ProblemItem = Schemas["ProblemItem"];
-export type Sample = Schemas["Sample"];

@@ -62,7 +62,13 @@ function SignOut() {
     },
   });
   return (
-    <Button look="quiet" onClick={() => leave.mutate()} disabled={leave.isPending} aria-label="Sign out" title="Sign out">
+    <Button
+      look="quiet"
+      onClick={() => leave.mutate()}
+      disabled={leave.isPending}
+      aria-label="Sign out"
+      title="Sign out"
+    >
       <LeaveIcon />
     </Button>
   );

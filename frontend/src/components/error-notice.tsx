@@ -15,7 +15,11 @@ export function ErrorNotice({ error, doing, onRetry }: Props) {
   return (
     <Notice tone="bad" title={unreachable ? "The server does not answer" : `Could not ${doing}`}>
       <p>{unreachable ? "Is the platform running? This page tries again by itself." : error.message}</p>
-      {requestId && <p>Request id: <code>{requestId}</code></p>}
+      {requestId && (
+        <p>
+          Request id: <code>{requestId}</code>
+        </p>
+      )}
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </Notice>
   );

@@ -45,7 +45,13 @@ export const UploadIcon = () => (
 export const MarkIcon = () => (
   <svg width={24} height={24} viewBox="0 0 32 32" aria-hidden>
     <rect width="32" height="32" rx="7" fill="#1f5f54" />
-    <path d="M6 23.5C11 23.5 12 9 17.5 9S22 14.5 26 14.5" fill="none" stroke="#fff" strokeWidth="2.6" strokeLinecap="round" />
+    <path
+      d="M6 23.5C11 23.5 12 9 17.5 9S22 14.5 26 14.5"
+      fill="none"
+      stroke="#fff"
+      strokeWidth="2.6"
+      strokeLinecap="round"
+    />
     <path d="M6 8.5h20" stroke="#8fd3c4" strokeWidth="1.8" strokeLinecap="round" strokeDasharray="1 4.5" />
   </svg>
 );

@@ -8,12 +8,23 @@ const PAD = 3;
 /** The shape of a series, its last value beside it. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const last = values.at(-1);
-  if (last === undefined) return <span className={styles.none} data-empty>–</span>;
+  if (last === undefined)
+    return (
+      <span className={styles.none} data-empty>
+        –
+      </span>
+    );
   const points = place(values);
   const end = points.at(-1);
   return (
     <span className={styles.sparkline}>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={`${label}, last ${measured(last)}`}>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        width={WIDTH}
+        height={HEIGHT}
+        role="img"
+        aria-label={`${label}, last ${measured(last)}`}
+      >
         <polyline points={points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} />
         {end && <circle cx={end[0]} cy={end[1]} r={2.4} />}
       </svg>

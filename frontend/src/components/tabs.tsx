@@ -4,7 +4,6 @@ import styles from "./tabs.module.css";
 export interface Tab<Id extends string> {
   id: Id;
   label: string;
-  count?: number;
 }
 
 interface Props<Id extends string> {
@@ -40,7 +39,6 @@ export function Tabs<Id extends string>({ tabs, value, onChange, label }: Props<
           onClick={() => onChange(tab.id)}
         >
           {tab.label}
-          {tab.count !== undefined && <span className={styles.count}>{tab.count}</span>}
         </button>
       ))}
     </div>

@@ -16,7 +16,14 @@ test.each([
 
 test("decimals that line up", () => expect([fixed(1), fixed(-0.126), fixed(null)]).toEqual(["1.00", "−0.13", "–"]));
 test("a measured value keeps its zeros", () => {
-  expect([1.1, 0.5, -0.25, 12, 123.4, 0.00003].map(measured)).toEqual(["1.10", "0.500", "−0.250", "12", "123", "3.0e−5"]);
+  expect([1.1, 0.5, -0.25, 12, 123.4, 0.00003].map(measured)).toEqual([
+    "1.10",
+    "0.500",
+    "−0.250",
+    "12",
+    "123",
+    "3.0e−5",
+  ]);
 });
 test("percent", () => expect([percent(0.943), percent(0.9432, 1)]).toEqual(["94 %", "94.3 %"]));
 test("bytes", () => expect([bytes(0), bytes(1999), bytes(2_400_000)]).toEqual(["0 B", "2.0 kB", "2.4 MB"]));

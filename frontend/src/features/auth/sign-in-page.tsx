@@ -48,8 +48,8 @@ export function SignInPage({ refusedLink }: { refusedLink: boolean }) {
         </Button>
         <div id="token-help" className={styles.help}>
           <p>
-            <code>make demo</code> and <code>make up</code> print a sign-in link when the platform has started. The key in it
-            begins with <code>prx_</code>; a copy lies in <code>.proximal/api_key</code>.
+            <code>make demo</code> and <code>make up</code> print a sign-in link when the platform has started. The key
+            in it begins with <code>prx_</code>; a copy lies in <code>.proximal/api_key</code>.
           </p>
           <p>On a shared server, ask its operator for a key.</p>
         </div>

@@ -15,7 +15,8 @@ export function RowsPreview({ dataset }: { dataset: Dataset }) {
   const [after, setAfter] = useState(0);
   const query = useQuery({ ...rowsQuery(dataset.id, after, PAGE), placeholderData: keepPreviousData });
   if (query.isPending) return <Skeleton rows={6} height="4rem" label="Loading rows" />;
-  if (query.isError) return <ErrorNotice error={query.error} doing="load the rows" onRetry={() => void query.refetch()} />;
+  if (query.isError)
+    return <ErrorNotice error={query.error} doing="load the rows" onRetry={() => void query.refetch()} />;
   const { data: rows, has_more: hasMore } = query.data;
   const go = (to: number) => {
     setAfter(Math.max(0, to));

@@ -66,8 +66,8 @@ export function UploadForm({ open }: { open: boolean }) {
         )}
         {upload.data && (
           <p className={styles.done} role="status">
-            Stored <Link to={paths.dataset(upload.data.id)}>{upload.data.name}</Link>: {count(upload.data.rows, "row")}, all in
-            order.
+            Stored <Link to={paths.dataset(upload.data.id)}>{upload.data.name}</Link>: {count(upload.data.rows, "row")},
+            all in order.
           </p>
         )}
         {upload.error && <UploadProblem error={upload.error} />}

@@ -14,15 +14,15 @@ export function FirstJob() {
   return (
     <Notice title="No jobs yet">
       <p>
-        A job takes a language model through supervised fine-tuning, a reward model and PPO, and ends with a comparison on
-        held-out prompts. You watch it here while it runs.
+        A job takes a language model through supervised fine-tuning, a reward model and PPO, and ends with a comparison
+        on held-out prompts. You watch it here while it runs.
       </p>
       <p>
         To see one at once, run <code>make demo</code> in a terminal: a small model, a CPU, about three minutes.
       </p>
       <p>
-        For one of your own, <Link to={paths.datasets}>upload preference data</Link> and submit a job that names it. The model
-        is a Hugging Face id or a folder on the worker; whatever else you leave out has a default.
+        For one of your own, <Link to={paths.datasets}>upload preference data</Link> and submit a job that names it. The
+        model is a Hugging Face id or a folder on the worker; whatever else you leave out has a default.
       </p>
       <CodeBlock label="Submit a job" code={submit(window.location.origin)} />
     </Notice>

@@ -14,7 +14,11 @@ export function JobProgress({ job }: { job: JobSummary }) {
   return (
     <div className={styles.bar}>
       <span>
-        {job.status === "succeeded" ? <Outcome job={job} /> : `${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}
+        {job.status === "succeeded" ? (
+          <Outcome job={job} />
+        ) : (
+          `${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`
+        )}
         {!hasEnded(job.status) && progress.eta_seconds !== null && (
           <span className={styles.eta}>{duration(progress.eta_seconds)} left in this stage</span>
         )}

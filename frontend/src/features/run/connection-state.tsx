@@ -14,7 +14,12 @@ const TEXTS: Record<Connection, { label: string; title: string }> = {
 export function ConnectionState({ connection }: { connection: Connection }) {
   const { label, title } = TEXTS[connection];
   return (
-    <span className={`${styles.connection} ${styles[connection]}`} role="status" title={title} data-connection={connection}>
+    <span
+      className={`${styles.connection} ${styles[connection]}`}
+      role="status"
+      title={title}
+      data-connection={connection}
+    >
       {label}
     </span>
   );

@@ -10,7 +10,10 @@ export function Failure({ job }: { job: Job }) {
   const last = checkpoints.data?.[0];
   return (
     <div style={{ marginBottom: "1rem" }}>
-      <Notice tone="bad" title={`Failed${job.stage ? ` in ${stageShort(job.stage)}` : ""}${job.error ? `: ${job.error.code}` : ""}`}>
+      <Notice
+        tone="bad"
+        title={`Failed${job.stage ? ` in ${stageShort(job.stage)}` : ""}${job.error ? `: ${job.error.code}` : ""}`}
+      >
         <p style={{ whiteSpace: "pre-wrap" }}>{job.error?.message ?? job.status_reason}</p>
         {last && (
           <p>

@@ -47,7 +47,9 @@ function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
       <Fact name="Created">
         <TimeAgo time={job.created_at} />
       </Fact>
-      {job.started_at && <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>}
+      {job.started_at && (
+        <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
+      )}
       {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
       <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
       <Fact name="Seed">{job.spec.seed}</Fact>

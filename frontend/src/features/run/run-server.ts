@@ -35,4 +35,3 @@ function refresh(id: string, client: QueryClient, events: readonly RunEvent[]): 
   if (isNews) void client.invalidateQueries({ queryKey: jobQuery(id).queryKey, exact: true });
   if (types.has("checkpoint_saved")) void client.invalidateQueries({ queryKey: checkpointsQuery(id).queryKey });
 }
-

@@ -44,7 +44,9 @@ function started(event: RunEvent): string {
 }
 
 function figures(summary: unknown): string {
-  const entries = Object.entries(summary ?? {}).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+  const entries = Object.entries(summary ?? {}).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
   return entries.length ? ` (${entries.map(([name, value]) => `${name} ${number(value)}`).join(", ")})` : "";
 }
 

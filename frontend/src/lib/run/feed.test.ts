@@ -111,7 +111,9 @@ describe("EventFeed", () => {
   });
 
   test("waking up during a retry leaves one stream, not two", async () => {
-    const { feed, latest, sources } = setUp(() => new Promise((resolve) => setTimeout(resolve, 500, { events: [], ended: false })));
+    const { feed, latest, sources } = setUp(
+      () => new Promise((resolve) => setTimeout(resolve, 500, { events: [], ended: false })),
+    );
     latest().fail(2);
     await vi.advanceTimersByTimeAsync(1200);
     feed.reopen();

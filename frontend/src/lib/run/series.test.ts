@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { emptySeries, indexAtOrBefore, upsert, valueAt } from "@/lib/run/series";
+import { emptySeries, indexAtOrBefore, upsert } from "@/lib/run/series";
 
 const points = (...pairs: [number, number][]) => pairs.map(([step, value]) => ({ step, value }));
 
@@ -33,9 +33,4 @@ describe("upsert", () => {
 
 test("indexAtOrBefore finds the last step that is not later", () => {
   expect([0, 1, 2, 4, 5, 9].map((step) => indexAtOrBefore([1, 2, 5], step))).toEqual([-1, 0, 1, 1, 2, 2]);
-});
-
-test("valueAt knows nothing of steps between", () => {
-  const series = { steps: [1, 11], values: [3, 4], min: null, max: null };
-  expect([valueAt(series, 11), valueAt(series, 5)]).toEqual([4, null]);
 });

@@ -46,8 +46,3 @@ export function upsert(series: Series, points: readonly Point[]): Series {
 export function lastValue(series: Series | undefined): number | null {
   return series?.values.at(-1) ?? null;
 }
-
-export function valueAt(series: Series, step: number): number | null {
-  const index = indexAtOrBefore(series.steps, step);
-  return index >= 0 && series.steps[index] === step ? (series.values[index] ?? null) : null;
-}

@@ -14,7 +14,12 @@ const finished = (seq: number, stage: string, seconds: number): RunEvent => ({
 const states = (...args: Parameters<typeof stageViews>) => stageViews(...args).map((view) => view.state);
 
 test("a stage is done once it said so, and the job's stage is the active one", () => {
-  expect(states([finished(1, "sft", 20)], false, "reward_model", false)).toEqual(["done", "active", "waiting", "waiting"]);
+  expect(states([finished(1, "sft", 20)], false, "reward_model", false)).toEqual([
+    "done",
+    "active",
+    "waiting",
+    "waiting",
+  ]);
 });
 
 test("a finished stage brings its time and its figures", () => {
@@ -25,7 +30,12 @@ test("a finished stage brings its time and its figures", () => {
 });
 
 test("a job that ended early stopped in its last stage and never reached the others", () => {
-  expect(states([finished(1, "sft", 20)], false, "reward_model", true)).toEqual(["done", "stopped", "unreached", "unreached"]);
+  expect(states([finished(1, "sft", 20)], false, "reward_model", true)).toEqual([
+    "done",
+    "stopped",
+    "unreached",
+    "unreached",
+  ]);
 });
 
 test("a skipped stage is not shown", () => {

@@ -36,6 +36,8 @@ export function stageViews(
 }
 
 function numbers(value: unknown): Record<string, number> {
-  const entries = Object.entries(value ?? {}).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+  const entries = Object.entries(value ?? {}).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
   return Object.fromEntries(entries);
 }

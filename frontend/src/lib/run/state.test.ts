@@ -29,13 +29,22 @@ describe("reduce", () => {
   });
 
   test("steps re-run by a second attempt replace those of the first", () => {
-    const first = reduce(emptyRun, [metrics(1, 1, { kl: 0.1 }), metrics(2, 2, { kl: 0.2 }), metrics(3, 3, { kl: 0.3 })]);
+    const first = reduce(emptyRun, [
+      metrics(1, 1, { kl: 0.1 }),
+      metrics(2, 2, { kl: 0.2 }),
+      metrics(3, 3, { kl: 0.3 }),
+    ]);
     const second = reduce(first, [metrics(4, 2, { kl: 0.25 }), metrics(5, 3, { kl: 0.35 })]);
     expect(second.series.ppo?.kl).toMatchObject({ steps: [1, 2, 3], values: [0.1, 0.25, 0.35] });
   });
 
   test("one batch or many give the same state", () => {
-    const events = [metrics(1, 1, { kl: 1 }), samples(2, 1, "a"), event(3, "message", { text: "x" }), metrics(4, 2, { kl: 2 })];
+    const events = [
+      metrics(1, 1, { kl: 1 }),
+      samples(2, 1, "a"),
+      event(3, "message", { text: "x" }),
+      metrics(4, 2, { kl: 2 }),
+    ];
     const singly = events.reduce((run, one) => reduce(run, [one]), emptyRun);
     expect(singly).toEqual(reduce(emptyRun, events));
   });

@@ -21,7 +21,12 @@ class Stream implements Source {
   }
 }
 
-const points = { lastSeq: 2, log: [], sampleSteps: {}, series: [{ stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }] };
+const points = {
+  lastSeq: 2,
+  log: [],
+  sampleSteps: {},
+  series: [{ stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }],
+};
 const buckets = { ...points, series: [{ stage: "ppo", name: "kl", steps: [2], last: [0.2], min: [0.1], max: [0.2] }] };
 
 function setUp(snapshot: RunServer["snapshot"]) {
@@ -72,13 +77,19 @@ test("a server that is away is asked again", async () => {
 });
 
 test("a step re-run inside a bucket fetches the buckets anew and leaves one stream open", async () => {
-  const snapshot = vi.fn<RunServer["snapshot"]>().mockResolvedValueOnce(buckets).mockResolvedValue({ ...points, lastSeq: 3 });
+  const snapshot = vi
+    .fn<RunServer["snapshot"]>()
+    .mockResolvedValueOnce(buckets)
+    .mockResolvedValue({ ...points, lastSeq: 3 });
   const { store, streams, steps } = setUp(snapshot);
   store.start();
   await vi.advanceTimersByTimeAsync(0);
   streams[0]?.point(3, 1);
   await vi.advanceTimersByTimeAsync(250);
-  expect([steps(), streams.map((stream) => stream.readyState)]).toEqual([[1, 2], [2, 1]]);
+  expect([steps(), streams.map((stream) => stream.readyState)]).toEqual([
+    [1, 2],
+    [2, 1],
+  ]);
 });
 
 test("an answer that comes after the page was left opens nothing", async () => {

@@ -32,7 +32,12 @@ export function AllMetrics({ series, meanings }: Props) {
           {shown.length === 0 && <p className={styles.hint}>No metric is called that.</p>}
           <div className={styles.grid}>
             {shown.map((name) => (
-              <ChartCard key={name} spec={{ title: label(name), lines: [{ name, short: "" }] }} series={series} meanings={meanings} />
+              <ChartCard
+                key={name}
+                spec={{ title: label(name), lines: [{ name, short: "" }] }}
+                series={series}
+                meanings={meanings}
+              />
             ))}
           </div>
         </>

@@ -18,34 +18,64 @@ const optimiser = [one("Learning rate", "lr"), one("Gradient norm", "grad_norm")
 /** What to look at first in each stage, in this order. Every other metric is under "All metrics". */
 export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
   sft: [
-    { title: "Loss", lines: [{ name: "loss", short: "training" }, { name: "eval/loss", short: "held out" }] },
+    {
+      title: "Loss",
+      lines: [
+        { name: "loss", short: "training" },
+        { name: "eval/loss", short: "held out" },
+      ],
+    },
     one("Tokens per second", "tokens_per_second"),
     ...optimiser,
   ],
   reward_model: [
-    { title: "Loss", lines: [{ name: "loss", short: "training" }, { name: "eval/loss", short: "held out" }] },
-    { title: "Accuracy", lines: [{ name: "accuracy", short: "training" }, { name: "eval/accuracy", short: "held out" }] },
+    {
+      title: "Loss",
+      lines: [
+        { name: "loss", short: "training" },
+        { name: "eval/loss", short: "held out" },
+      ],
+    },
+    {
+      title: "Accuracy",
+      lines: [
+        { name: "accuracy", short: "training" },
+        { name: "eval/accuracy", short: "held out" },
+      ],
+    },
     one("Margin", "margin"),
     ...optimiser,
   ],
   ppo: [
     {
       title: "Reward",
-      lines: [{ name: "objective/scores", short: "score" }, { name: "objective/rlhf_reward", short: "score − KL penalty" }],
+      lines: [
+        { name: "objective/scores", short: "score" },
+        { name: "objective/rlhf_reward", short: "score − KL penalty" },
+      ],
     },
     {
       title: "Held-out scores",
-      lines: [{ name: "eval/score", short: "reward model" }, { name: "eval/judge", short: "judge", right: true }],
+      lines: [
+        { name: "eval/score", short: "reward model" },
+        { name: "eval/judge", short: "judge", right: true },
+      ],
     },
     {
       title: "KL to the reference",
-      lines: [{ name: "objective/kl", short: "training" }, { name: "eval/kl", short: "held out" }],
+      lines: [
+        { name: "objective/kl", short: "training" },
+        { name: "eval/kl", short: "held out" },
+      ],
     },
     one("Clip fraction", "policy/clipfrac_avg"),
     one("Entropy", "policy/entropy_avg"),
     {
       title: "Response length",
-      lines: [{ name: "val/response_length", short: "training" }, { name: "eval/response_length", short: "held out" }],
+      lines: [
+        { name: "val/response_length", short: "training" },
+        { name: "eval/response_length", short: "held out" },
+      ],
     },
     one("Policy loss", "loss/policy_avg"),
     one("Value loss", "loss/value_avg"),

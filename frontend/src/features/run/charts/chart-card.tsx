@@ -38,7 +38,12 @@ export function ChartCard({ spec, series, meanings }: Props) {
       </header>
       <Readouts lines={lines} series={series} meanings={meanings} />
       {visible ? (
-        <Lines names={spec.lines.map((line) => line.name)} {...{ series, right }} healthy={notes.find((note) => note.healthy)?.healthy ?? null} title={spec.title} />
+        <Lines
+          names={spec.lines.map((line) => line.name)}
+          {...{ series, right }}
+          healthy={notes.find((note) => note.healthy)?.healthy ?? null}
+          title={spec.title}
+        />
       ) : (
         <div style={{ height: PLOT_HEIGHT }} />
       )}
@@ -67,5 +72,7 @@ function Lines({ names, series, right, healthy, title }: LinesProps) {
     ] as const;
     return toColumns(Object.fromEntries(entries.flatMap(([name, one]) => (one ? [[name, one]] : []))), smoothing);
   }, [name1, name2, name3, first, second, third, smoothing]);
-  return <Plot chart={chart} right={right} healthy={healthy} label={`${title} over steps. Arrow keys move the crosshair.`} />;
+  return (
+    <Plot chart={chart} right={right} healthy={healthy} label={`${title} over steps. Arrow keys move the crosshair.`} />
+  );
 }

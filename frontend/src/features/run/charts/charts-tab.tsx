@@ -35,10 +35,7 @@ export function ChartsTab({ jobId, stage, live, waiting }: Props) {
   };
   const meanings = useMeanings(stage);
   const series = useDetail(jobId, stage, live, zoom);
-  const group = useMemo(
-    () => ({ syncKey, cursor, zoom, setZoom, smoothing }),
-    [syncKey, cursor, zoom, smoothing],
-  );
+  const group = useMemo(() => ({ syncKey, cursor, zoom, setZoom, smoothing }), [syncKey, cursor, zoom, smoothing]);
   const charts = (CHARTS[stage] ?? []).filter((chart) => chart.lines.some((line) => series[line.name]));
   if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
   return (
@@ -76,7 +73,9 @@ export function ChartsTab({ jobId, stage, live, waiting }: Props) {
 
 function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
   return (
-    <Notice title={waiting ? `Nothing measured in ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}>
+    <Notice
+      title={waiting ? `Nothing measured in ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}
+    >
       <p>
         {waiting
           ? "The charts appear with the first step; this page updates by itself."

@@ -52,7 +52,12 @@ function seriesOf({ name, role, sparse }: Column, look: PlotLook): uPlot.Series 
   const scale = look.right.has(name) ? "right" : "y";
   if (role === "max" || role === "min") return { scale, width: 0, points: { show: false } };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
-  return { scale, stroke: colour, width: 1.6, points: { show: sparse && isRoomy, size: 5, fill: look.palette.surface } };
+  return {
+    scale,
+    stroke: colour,
+    width: 1.6,
+    points: { show: sparse && isRoomy, size: 5, fill: look.palette.surface },
+  };
 }
 
 const MOST_MARKS = 40;
@@ -67,7 +72,9 @@ function bandsOf({ columns, palette }: PlotLook): uPlot.Band[] {
   return columns.flatMap((column, index) => {
     const min = columns.findIndex((other) => other.name === column.name && other.role === "min");
     if (column.role !== "max" || min < 0) return [];
-    return [{ series: [index + 1, min + 1] as [number, number], fill: faint(colourOf(column.name, columns, palette), 0.16) }];
+    return [
+      { series: [index + 1, min + 1] as [number, number], fill: faint(colourOf(column.name, columns, palette), 0.16) },
+    ];
   });
 }
 

@@ -41,8 +41,21 @@ function Pair({ row }: { row: SampleRow }) {
       <p className={styles.asked}>
         <LongText text={row.prompt} />
       </p>
-      <Answer name="SFT" better={better === "sft"} text={row.reference ?? ""} score={row.reference_score} judge={row.reference_judge} />
-      <Answer name="PPO" better={better === "ppo"} text={row.response} score={row.score} judge={row.judge} kl={row.kl} />
+      <Answer
+        name="SFT"
+        better={better === "sft"}
+        text={row.reference ?? ""}
+        score={row.reference_score}
+        judge={row.reference_judge}
+      />
+      <Answer
+        name="PPO"
+        better={better === "ppo"}
+        text={row.response}
+        score={row.score}
+        judge={row.judge}
+        kl={row.kl}
+      />
     </li>
   );
 }

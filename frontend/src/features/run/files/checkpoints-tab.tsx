@@ -22,7 +22,11 @@ export function CheckpointsTab({ job }: { job: Job }) {
   if (!query.data.length) {
     return (
       <Notice title={ended ? "No checkpoints" : "No checkpoints yet"}>
-        <p>{ended ? "The job ended before it saved one." : "Each stage saves its model when it is done, and some on the way."}</p>
+        <p>
+          {ended
+            ? "The job ended before it saved one."
+            : "Each stage saves its model when it is done, and some on the way."}
+        </p>
       </Notice>
     );
   }

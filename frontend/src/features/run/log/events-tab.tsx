@@ -13,9 +13,7 @@ export function EventsTab({ log }: { log: readonly RunEvent[] }) {
   const [type, setType] = useState("");
   const [troubleOnly, setTroubleOnly] = useState(false);
   const [shown, setShown] = useState(AT_ONCE);
-  const wanted = log.filter(
-    (event) => (!type || event.type === type) && (!troubleOnly || levelOf(event) !== "info"),
-  );
+  const wanted = log.filter((event) => (!type || event.type === type) && (!troubleOnly || levelOf(event) !== "info"));
   const newest = wanted.toReversed();
   return (
     <>
@@ -36,7 +34,9 @@ export function EventsTab({ log }: { log: readonly RunEvent[] }) {
           warnings and errors only
         </label>
       </div>
-      {newest.length === 0 && <p className={styles.none}>{log.length ? "No event is like that." : "Nothing has happened yet."}</p>}
+      {newest.length === 0 && (
+        <p className={styles.none}>{log.length ? "No event is like that." : "Nothing has happened yet."}</p>
+      )}
       <ol className={styles.log}>
         {newest.slice(0, shown).map((event) => (
           <Line key={event.seq} event={event} />

@@ -12,7 +12,13 @@ interface Props {
   onChoose: (stage: Stage) => void;
 }
 
-const STATES: Record<StageState, string> = { waiting: "to come", active: "running", done: "done", stopped: "stopped", unreached: "not reached" };
+const STATES: Record<StageState, string> = {
+  waiting: "to come",
+  active: "running",
+  done: "done",
+  stopped: "stopped",
+  unreached: "not reached",
+};
 
 /** The stages in order, with their times and headline figures; choosing one shows its metrics and completions. */
 export function StageStepper({ stages, series, chosen, onChoose }: Props) {
