@@ -40,9 +40,10 @@ check: setup ## lint, formats, types, import contracts
 	@$(NPM) run --silent lint
 	@$(NPM) run --silent typecheck
 
-format: setup ## put the Python code into its form
+format: setup ## put the code into its form
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+	@$(NPM) run --silent format
 
 openapi: setup ## regenerate frontend/openapi.json and the dashboard's types from the API
 	@$(BIN)/python -m api openapi > frontend/openapi.json.new
