@@ -90,6 +90,9 @@ class Fake:
     def wait_the_first_time(self) -> int | None:
         return None if self._resume_step() else self.wait()
 
+    def wait_in_attempt_1(self) -> int | None:
+        return self.wait() if self.folder.name == "attempt-1" else None
+
     def die_the_first_time(self) -> None:
         if not self._resume_step():
             self._save(1)

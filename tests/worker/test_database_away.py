@@ -12,6 +12,7 @@ from core.db import engine_for
 from core.embedded.postgres import Postgres
 from core.migrate import migrate
 from core.settings import Settings, get_settings
+from tests.processes import alive, children
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, status
 from worker.follower import Follower
@@ -60,6 +61,30 @@ def test_the_run_goes_on_and_no_event_is_lost_or_doubled(
             eventually(lambda: status(job_id) == "succeeded", 20)
             assert [event.step for event in events(job_id, "metrics")] == [1, 2, 3, 4, 5]
             assert len(events(job_id, "run_started")) == 1
+        finally:
+            engine_for(server.url).dispose()
+            again.kill()
+
+
+def test_away_for_longer_than_the_lease_the_trainer_ends_and_the_run_is_taken_up_again(
+    postgres: tuple[Postgres, child.Child],
+    queue: Queue,
+    start_worker: StartWorker,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "2")
+    server, running = postgres
+    job_id = queue("begin wait_in_attempt_1 steps finish")
+    with start_worker() as worker:
+        eventually(lambda: status(job_id) == "running")
+        (trainer,) = children(worker.pid)
+        running.kill()
+        eventually(lambda: not alive(trainer))
+        again = server.start()
+        try:
+            eventually(lambda: status(job_id) == "succeeded", 20)
+            assert len(events(job_id, "run_stopped")) == 1
         finally:
             engine_for(server.url).dispose()
             again.kill()
