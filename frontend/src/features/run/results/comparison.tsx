@@ -33,7 +33,7 @@ export function Comparison({ summary }: { summary: Summary }) {
       <p className={styles.note}>
         KL to the reference {measured(summary.kl)} nats per response.
         {summary.reward_model_accuracy !== undefined &&
-          ` The reward model orders ${percent(summary.reward_model_accuracy, 1)} of the held-out pairs as people did.`}
+          ` The reward model orders ${percent(summary.reward_model_accuracy, 1)} of the held-out pairs as their labels do.`}
       </p>
     </section>
   );
