@@ -12,6 +12,7 @@ NPM := PATH="$(CURDIR)/.venv/node/bin:$$PATH" npm --prefix frontend
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo '  Options go into ARGS, as in: make demo ARGS="--port 8001 --seed 3"'
 
 setup: ## install everything into .venv and build the dashboard (idempotent)
 	@test -n "$(PYTHON)" || { echo "Proximal needs Python 3.11, 3.12 or 3.13, and none was found on the PATH." \

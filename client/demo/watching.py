@@ -24,6 +24,8 @@ class Watcher:
         columns = (TextColumn("{task.description:<13}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         numbers = TextColumn("{task.fields[numbers]}")
         self._progress = Progress(*columns, numbers, console=console, disable=not console.is_terminal)
+        about = "the worker takes the job and loads PyTorch, some seconds"
+        self._starting: TaskID | None = self._progress.add_task("Starting", total=None, numbers=about)
         self._tasks: dict[str, TaskID] = {}
         self._numbers: dict[str, str] = {}
         self.stage_seconds: dict[str, float] = {}
@@ -53,6 +55,9 @@ class Watcher:
                 self._console.print(data["text"], markup=False)
 
     def _plan(self, stages: list[dict[str, object]]) -> None:
+        if self._starting is not None:
+            self._progress.remove_task(self._starting)
+            self._starting = None
         for stage in stages:
             name = str(stage["stage"])
             if name not in self._tasks:
