@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { onWake } from "@/lib/wake";
+import { watchPage } from "@/lib/wake";
 
 const page = Object.assign(new EventTarget(), { hidden: false });
 const callback = vi.fn();
+const rest = vi.fn();
 let stop: () => void;
 
 function show(visible: boolean): void {
@@ -15,7 +16,9 @@ beforeEach(() => {
   vi.stubGlobal("document", page);
   vi.stubGlobal("window", new EventTarget());
   callback.mockClear();
-  stop = onWake(callback);
+  rest.mockClear();
+  page.hidden = false;
+  stop = watchPage({ onWake: callback, onRest: rest });
 });
 afterEach(() => {
   stop();
@@ -49,4 +52,15 @@ test("a tab that was hidden for long wakes once when it is shown; a glance elsew
 test("a network that comes back wakes", () => {
   window.dispatchEvent(new Event("online"));
   expect(callback).toHaveBeenCalledOnce();
+});
+
+test("a tab that stays hidden rests; one that is shown again in time does not", () => {
+  show(false);
+  vi.advanceTimersByTime(30_000);
+  show(true);
+  vi.advanceTimersByTime(60_000);
+  expect(rest).not.toHaveBeenCalled();
+  show(false);
+  vi.advanceTimersByTime(60_000);
+  expect(rest).toHaveBeenCalledOnce();
 });

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { runServer } from "@/features/run/run-server";
-import { onWake } from "@/lib/wake";
+import { watchPage } from "@/lib/wake";
 import { RunStore, type RunView } from "@/lib/run/store";
 
 /** The run's state, live while the page is open. */
@@ -10,9 +10,9 @@ export function useRun(id: string): RunView {
   const store = useMemo(() => new RunStore(runServer(id, client)), [id, client]);
   useEffect(() => {
     store.start();
-    const stopListening = onWake(store.reopen);
+    const stopWatching = watchPage({ onWake: store.reopen, onRest: store.rest });
     return () => {
-      stopListening();
+      stopWatching();
       store.stop();
     };
   }, [store]);

@@ -110,6 +110,18 @@ describe("EventFeed", () => {
     expect([states, sources.length, latest().readyState]).toEqual([["live", "ended"], 1, 2]);
   });
 
+  test("a resting feed holds no connection, and goes on behind the last event it saw", async () => {
+    const { feed, latest, sources, seen } = setUp();
+    latest().open();
+    latest().send(8);
+    feed.rest();
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(sources.filter((source) => source.readyState !== 2)).toEqual([]);
+    feed.reopen();
+    latest().send(9);
+    expect([latest().after, seen]).toEqual([8, [8, 9]]);
+  });
+
   test("waking up during a retry leaves one stream, not two", async () => {
     const { feed, latest, sources } = setUp(
       () => new Promise((resolve) => setTimeout(resolve, 500, { events: [], ended: false })),

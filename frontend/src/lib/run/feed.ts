@@ -45,6 +45,7 @@ export class EventFeed {
   private grace: ReturnType<typeof setTimeout> | null = null;
   private delay = FIRST_DELAY_MS;
   private stopped = false;
+  private resting = false;
 
   constructor(
     private seq: number,
@@ -53,6 +54,7 @@ export class EventFeed {
 
   start(): void {
     if (this.stopped) return;
+    this.resting = false;
     const source = this.options.open(this.seq);
     this.source = source;
     source.onopen = () => this.opened();
@@ -66,6 +68,12 @@ export class EventFeed {
     if (this.stopped) return;
     this.disconnect();
     this.start();
+  }
+
+  /** Lets go of the connection until `reopen`. */
+  rest(): void {
+    this.resting = true;
+    this.disconnect();
   }
 
   stop(): void {
@@ -106,8 +114,8 @@ export class EventFeed {
   private async tryAgain(): Promise<void> {
     this.retry = null;
     const recovery = await this.options.recover(this.seq).catch(() => null);
-    // Meanwhile the page may have been left, or have woken up and reopened the stream.
-    if (this.stopped || this.source) return;
+    // Meanwhile the page may have been left or hidden, or have woken up and reopened the stream.
+    if (this.stopped || this.resting || this.source) return;
     recovery?.events.forEach((event) => this.receive(event));
     if (!recovery) this.tryLater();
     else if (recovery.ended) this.end();

@@ -63,6 +63,9 @@ export class RunStore {
     if (this.view.loaded && this.view.connection !== "ended") this.feed?.reopen();
   };
 
+  /** Lets go of the connection until `reopen`. */
+  rest = (): void => this.feed?.rest();
+
   private loaded(snapshot: Snapshot): void {
     this.buffer = [];
     const run = fromSnapshot(snapshot);
