@@ -97,11 +97,13 @@ def finish(
     end_attempt(session, job, Outcome.FINISHED)
 
 
-def release(session: Session, job_id: str, attempt: int, reason: str) -> None:
-    """Give the job back, saved: to the queue, or to its end where it was to be cancelled."""
+def release(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
+    """Give the job back, saved: to the queue, or to its end where it was to be cancelled. Answers which."""
     job = held(session, job_id, attempt)
-    move(session, job, after_letting_go(job), reason)
+    to = after_letting_go(job)
+    move(session, job, to, reason)
     end_attempt(session, job, Outcome.RELEASED)
+    return to
 
 
 def held(session: Session, job_id: str, attempt: int) -> Job:

@@ -160,9 +160,17 @@ def _saved(number: int) -> CheckpointSaved:
 def test_release_puts_the_job_back_without_blame(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.release(session, job.id, 1, "The worker is going home.")
+    assert jobs.release(session, job.id, 1, "The worker is going home.") == JobStatus.QUEUED
     assert (job.status, job.status_reason) == ("queued", "The worker is going home.")
     assert session.get_one(JobAttempt, (job.id, 1)).outcome == "released"
+
+
+def test_release_of_a_job_that_was_to_be_cancelled_says_that_it_is(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    jobs.request_cancel(session, job)
+    assert jobs.release(session, job.id, 1, "The worker is going home.") == JobStatus.CANCELLED
+    assert job.status == "cancelled"
 
 
 def test_finish_keeps_the_figures_that_are_numbers(session: Session) -> None:
