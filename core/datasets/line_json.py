@@ -18,12 +18,16 @@ def parse(line: bytes, limit: int) -> dict[str, Any]:
     """The object on this line, or BadLine."""
     if len(line) > limit:
         raise BadLine(f"is longer than {limit} bytes")
-    value = _json(_text(line))
+    try:
+        value = _json(_text(line))
+        bad = bad_text(value, "")
+    except RecursionError as error:
+        raise BadLine("is nested too deeply") from error
     if not isinstance(value, dict):
         hint = " (this looks like a JSON array; write one object a line)" if isinstance(value, list) else ""
         raise BadLine(f"must be a JSON object{hint}", column=1)
-    if pointer := bad_text(value, ""):
-        raise BadLine("holds a NUL character or half of a surrogate pair", pointer=pointer)
+    if bad is not None:
+        raise BadLine("holds a NUL character or half of a surrogate pair", pointer=bad)
     return value
 
 
@@ -43,8 +47,6 @@ def _json(text: str) -> Any:
     except json.JSONDecodeError as error:
         hint = "; write each object on one line" if text.strip() in ("{", "[", "[{") else ""
         raise BadLine(f"is not valid JSON: {_lower_first(error.msg)}{hint}", column=error.colno) from error
-    except RecursionError as error:
-        raise BadLine("is nested too deeply") from error
     except ValueError as error:
         # Python refuses to read integers of thousands of digits.
         raise BadLine("holds a number that is too long") from error

@@ -20,7 +20,9 @@ Row = dict[str, Any]
 ROLES = ("system", "user", "assistant")
 LABELS = ("a", "b", "tie")
 NOTES = ("annotator", "margin", "source")
-"""Kept as they are."""
+"""May be left out, or null."""
+LARGEST = 2**53
+"""Beyond it, not every reader of JSON sees the same number."""
 
 
 def preferences(row: Row) -> Row:
@@ -119,4 +121,16 @@ def _text(value: Any, pointer: str) -> str:
 
 
 def _notes(row: Row) -> Row:
-    return {name: row[name] for name in NOTES if name in row}
+    return {name: _note(row[name], name) for name in NOTES if row.get(name) is not None}
+
+
+def _note(value: Any, name: str) -> Any:
+    if name != "margin":
+        if not isinstance(value, str):
+            raise BadLine("must be text", pointer=f"/{name}")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadLine("must be a number", pointer="/margin")
+    if abs(value) > LARGEST:
+        raise BadLine("is too large a number", pointer="/margin")
+    return value

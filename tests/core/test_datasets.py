@@ -52,6 +52,7 @@ TURN = b'[{"role": "assistant", "content": "a"}]'
             b'{"prompt":"p","a":"x","b":"y","label":"b","annotator":"me","margin":0.5,"source":"s"}',
             {"prompt": "p", "a": "x", "b": "y", "label": "b", "annotator": "me", "margin": 0.5, "source": "s"},
         ),
+        (P, GOOD[:-1] + b',"margin":null,"source":null}', {"prompt": "p", "a": "c", "b": "r", "label": "a"}),
         (
             P,
             b'{"prompt":' + CHAT + b',"chosen":' + TURN + b',"rejected":"r"}',
@@ -86,6 +87,7 @@ def test_the_sum_and_size_are_those_of_what_is_stored(session: Session, blobs: L
     assert first.bytes == blobs._path(first.blob_key).stat().st_size
 
 
+MARGIN = b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": %b}'
 BAD = [
     (b"{'prompt': 1}", {"line": 1, "column": 2, "detail": "is not valid JSON: expecting property name enclosed in double quotes"}),
     (b'{"prompt": "p", }', {"line": 1}),
@@ -99,6 +101,12 @@ BAD = [
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": NaN}', {"line": 1, "detail": "holds NaN, which is not JSON"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": 1e999}', {"line": 1}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": ' + b"9" * 5000 + b"}", {"line": 1}),
+    (MARGIN % b"99999999999999999999999", {"line": 1, "pointer": "/margin", "detail": "is too large a number"}),
+    (MARGIN % b'"lots"', {"line": 1, "pointer": "/margin", "detail": "must be a number"}),
+    (MARGIN % b"true", {"line": 1, "pointer": "/margin"}),
+    (MARGIN % (b"[" * 300 + b"]" * 300), {"line": 1, "pointer": "/margin"}),
+    (MARGIN % b'1, "annotator": {"id": 7}', {"line": 1, "pointer": "/annotator", "detail": "must be text"}),
+    (MARGIN % b'1, "source": 7', {"line": 1, "pointer": "/source", "detail": "must be text"}),
     (b'{"prompt": "a\\u0000", "chosen": "c", "rejected": "r"}', {"line": 1, "pointer": "/prompt"}),
     (b'{"prompt": "a\\ud800", "chosen": "c", "rejected": "r"}', {"line": 1, "pointer": "/prompt"}),
     (b'{"prompt": "p", "chosen": "same", "rejected": "same"}', {"line": 1, "pointer": "/rejected"}),
@@ -142,6 +150,12 @@ def test_every_error_is_counted_and_the_first_twenty_are_listed(session: Session
 def test_after_a_line_that_is_too_long_the_numbers_still_fit(session: Session, blobs: LocalBlobs) -> None:
     content = b'{"prompt": "' + b"x" * 5000 + b'"}\n' + GOOD + b"\nno\n"
     assert [error["line"] for error in _errors(session, blobs, content)] == [1, 3]
+
+
+def test_a_line_nested_beyond_what_can_be_read_is_a_bad_row(session: Session, blobs: LocalBlobs) -> None:
+    upload = Upload(io.BytesIO(b'{"prompt": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"), P, "mine")
+    with pytest.raises(InvalidDataset, match="nested too deeply"):
+        datasets.create(session, blobs, make_key(session).id, upload, Limits(100_000), blobs._root / "scratch")
 
 
 def test_a_line_of_exactly_the_limit_is_taken(session: Session, blobs: LocalBlobs) -> None:
