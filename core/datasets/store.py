@@ -55,9 +55,12 @@ def create(session: Session, blobs: BlobStore, owner_id: str, upload: Upload, li
     return dataset
 
 
-def get(session: Session, owner_id: str, dataset_id: str) -> Dataset:
-    """The owner's dataset. Another owner's is as absent as one that never was."""
-    dataset = session.scalars(select(Dataset).filter_by(id=dataset_id, owner_id=owner_id)).one_or_none()
+def get(session: Session, owner_id: str, dataset_id: str, *, keep: bool = False) -> Dataset:
+    """The owner's dataset. Another owner's is as absent as one that never was. `keep`: nobody deletes it before the commit."""
+    query = select(Dataset).filter_by(id=dataset_id, owner_id=owner_id)
+    if keep:
+        query = query.with_for_update(read=True, key_share=True)
+    dataset = session.scalars(query).one_or_none()
     if dataset is None:
         raise NotFound(f"There is no dataset {dataset_id!r}.")
     return dataset
@@ -72,9 +75,11 @@ def rows(blobs: BlobStore, dataset: Dataset, after: int, limit: int) -> list[tup
 def delete(session: Session, blobs: BlobStore, dataset: Dataset) -> None:
     """Forget it, unless an unfinished job needs it.
 
-    The lock waits for jobs that are being created with it, so that what the query sees is all there is.
+    The lock waits for jobs that are being created with it, so that what the query sees is all there is; and for another
+    who deletes it, who then leaves nothing to lock.
     """
-    session.refresh(dataset, with_for_update=True)
+    if session.scalars(select(Dataset).filter_by(id=dataset.id).with_for_update()).one_or_none() is None:
+        raise NotFound(f"There is no dataset {dataset.id!r}.")
     used = select(Job.id).join(JobDataset, JobDataset.job_id == Job.id)
     used = used.where(JobDataset.dataset_id == dataset.id, Job.status.not_in(TERMINAL)).distinct()
     if jobs := list(session.scalars(used)):

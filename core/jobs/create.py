@@ -61,7 +61,7 @@ def _datasets(session: Session, owner_id: str, spec: JobSpec) -> dict[str, Datas
             continue
         param = f"data.{role}"
         try:
-            dataset = datasets.get(session, owner_id, dataset_id)
+            dataset = datasets.get(session, owner_id, dataset_id, keep=True)
         except NotFound as error:
             raise NotFound(f"There is no dataset {dataset_id!r}.", param=param) from error
         if dataset.kind != role:

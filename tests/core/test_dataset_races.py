@@ -1,0 +1,91 @@
+"""What two who do something with one dataset at the same moment see of each other."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from core import datasets, jobs
+from core.blobs import blob_store
+from core.db import session_scope
+from core.errors import DatasetInUse, NotFound
+from core.models import Dataset
+from core.settings import get_settings
+from tests.core.factories import make_dataset, make_key
+from tests.waiting import eventually
+from trainer.spec import JobSpec
+
+Meanwhile = Callable[[Callable[[Session], object]], Future[None]]
+
+
+@pytest.fixture
+def dataset(session: Session) -> Dataset:
+    made = make_dataset(session, make_key(session).id)
+    session.commit()
+    return made
+
+
+@pytest.fixture
+def meanwhile(session: Session) -> Iterator[Meanwhile]:
+    """Does something in a transaction of its own, and returns once that waits for ours."""
+    waiting = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+
+    def work(verb: Callable[[Session], object]) -> None:
+        with session_scope() as other:
+            verb(other)
+
+    def waits() -> bool:
+        with session_scope() as looking:  # anew each time: a transaction sees one state of the activity throughout
+            return looking.execute(waiting).scalar_one() == 1
+
+    def begin(verb: Callable[[Session], object]) -> Future[None]:
+        done = pool.submit(work, verb)
+        eventually(waits)
+        return done
+
+    with ThreadPoolExecutor(1) as pool:
+        yield begin
+        session.rollback()  # a test that failed must not leave the other waiting
+
+
+def _create(session: Session, dataset: Dataset) -> None:
+    spec = {"model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}}
+    jobs.create(session, dataset.owner_id, JobSpec.model_validate(spec))
+
+
+def _delete(session: Session, dataset: Dataset) -> None:
+    found = datasets.get(session, dataset.owner_id, dataset.id)
+    datasets.delete(session, blob_store(get_settings()), found)
+
+
+def test_of_two_who_delete_it_the_second_finds_nothing(
+    session: Session, dataset: Dataset, meanwhile: Meanwhile
+) -> None:
+    _delete(session, dataset)
+    second = meanwhile(lambda other: _delete(other, dataset))
+    session.commit()
+    with pytest.raises(NotFound, match=dataset.id):
+        second.result(10)
+
+
+def test_a_job_whose_dataset_is_being_deleted_finds_nothing(
+    session: Session, dataset: Dataset, meanwhile: Meanwhile
+) -> None:
+    _delete(session, dataset)
+    job = meanwhile(lambda other: _create(other, dataset))
+    session.commit()
+    with pytest.raises(NotFound) as refusal:
+        job.result(10)
+    assert refusal.value.extras == {"param": "data.preferences"}
+
+
+def test_a_dataset_whose_job_is_being_created_stays(session: Session, dataset: Dataset, meanwhile: Meanwhile) -> None:
+    _create(session, dataset)
+    deleted = meanwhile(lambda other: _delete(other, dataset))
+    session.commit()
+    with pytest.raises(DatasetInUse):
+        deleted.result(10)
