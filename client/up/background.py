@@ -13,7 +13,7 @@ __all__ = ["Child", "start"]
 def start(options: Options) -> Child:
     """`proximal up`, which ends when we do, taking along all that it started."""
     folder = options.folder
-    folder.logs.mkdir(parents=True, exist_ok=True)
+    folder.prepare()
     command = python("client", "up", "--host", options.host, "--port", str(options.port))
     command += ["--data-dir", str(folder.path), "--workers", str(options.workers)]
     with folder.log("up").open("wb") as log:

@@ -3,11 +3,14 @@
 import contextlib
 import fcntl
 import json
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from client.errors import ClientError
+from core.embedded import folders
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,18 @@ class DataFolder:
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
+    def prepare(self) -> None:
+        """Make it, open to its owner alone: logs, data and the key are nobody else's business."""
+        folders.private(self.logs)
+        found = self.path.stat()
+        # Whoever names /tmp as the data folder does not mean to lock everybody out of it.
+        if found.st_uid == os.getuid() and not found.st_mode & stat.S_IWOTH:
+            folders.private(self.path)
+
     @contextlib.contextmanager
     def hold(self, running: Running) -> Iterator[None]:
         """Be the one platform on this folder. The kernel lets go of the lock however we end."""
-        self.logs.mkdir(parents=True, exist_ok=True)
+        self.prepare()
         with self._lock.open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 
@@ -36,7 +37,7 @@ def up(options: Options, say: Say) -> None:
         try:
             key = _start(options, supervisor, say)
             if _await_ready(options, supervisor, lambda: signals > 0):
-                say(_welcome(options, key))
+                say(_welcome(options, key if sys.stdout.isatty() else None))
             while not signals:
                 supervisor.tick()
                 time.sleep(_TICK_SECONDS)
@@ -94,12 +95,14 @@ def _is_ready(options: Options) -> bool:
         return False
 
 
-def _welcome(options: Options, key: str) -> str:
+def _welcome(options: Options, key: str | None) -> str:
+    """With the key only on a terminal: anything else is a log, and logs get around."""
     folder = options.folder
+    sign_in = f"?token={key}" if key else ""
     return f"""
 Proximal is running.
 
-  Dashboard   {options.url}/?token={key}
+  Dashboard   {options.url}/{sign_in}
   REST        {options.url}/v1   (reference: {options.url}/docs)
   API key     {folder.key_file}
   Logs        {folder.logs}

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from client.up.folder import DataFolder, Running
+from client.up.options import Options
+from client.up.platform import _welcome
 from tests.client.conftest import Up, free_port, is_ready, running_up
 from tests.processes import alive, children
 from tests.waiting import eventually
@@ -76,6 +79,27 @@ def test_the_key_and_the_data_stay(tmp_path: Path) -> None:
     with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
         assert (up.folder / "api_key").read_text() == key
         assert client.get_dataset(dataset["id"]) == dataset
+
+
+def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.logs.mkdir(parents=True)
+    with folder.hold(Running(1, "")):
+        assert {path.stat().st_mode & 0o077 for path in (folder.path, folder.logs)} == {0}
+
+
+def test_a_folder_that_is_everybodys_stays_so(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with DataFolder(tmp_path).hold(Running(1, "")):
+        assert tmp_path.stat().st_mode & 0o7777 == 0o1777
+
+
+def test_the_key_is_shown_on_a_terminal_and_kept_out_of_logs(up: Up, tmp_path: Path) -> None:
+    key = DataFolder(up.folder).key() or "no key"
+    assert key not in up.output.read_text()
+    assert f"{up.url}/\n" in up.output.read_text()
+    options = Options(tmp_path)
+    assert f"{options.url}/?token={key}\n" in _welcome(options, key)
 
 
 def refused(*options: str) -> str:
