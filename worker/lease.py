@@ -58,6 +58,9 @@ class Lease:
             self._tell_trainer(0.0)
         except AWAY as error:
             log.warning("%s: could not renew the lease: %s", self._claim.job_id, error)
+        except OSError as error:
+            # The next beat may write it; if none does, the trainer ends by itself.
+            log.warning("%s: could not tell the trainer of its lease: %s", self._claim.job_id, error)
         return not self.lost
 
     def _renew(self) -> None:

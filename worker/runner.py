@@ -39,18 +39,40 @@ class Station:
     stop: StopRequest
 
 
-def run(claim: Claim, station: Station) -> None:
-    """One attempt, from claim to end. Once the job is no longer ours we drop everything and say nothing more about it."""
-    workspace = workspaces.open_for(claim, station.settings.data_dir)
+def run(claim: Claim, station: Station) -> bool:
+    """One attempt, from claim to end; answer whether this machine did its part.
+
+    Once the job is no longer ours we drop everything and say nothing more about it.
+    """
     try:
-        with Lease(claim, workspace.lease, station.settings) as lease:
-            status = _Attempt(claim, station, workspace, lease).go()
+        return _run(claim, station)
     except LeaseLost as lost:
         log.warning("%s walking away", lost)
-        return
+        return True
+
+
+def _run(claim: Claim, station: Station) -> bool:
+    workspace = workspaces.of(claim, station.settings.data_dir)
+    trouble: OSError | None = None
+    try:
+        workspaces.make(workspace)
+        with Lease(claim, workspace.lease, station.settings) as lease:
+            status = _Attempt(claim, station, workspace, lease).go()
+    except OSError as error:
+        trouble = error
+        status = _lose(claim, station, error)
     log.info("%s is %s", claim.job_id, status)
     if status in TERMINAL:
         workspaces.close(workspace, keep_log=status is JobStatus.FAILED)
+    return trouble is None
+
+
+def _lose(claim: Claim, station: Station, error: OSError) -> JobStatus:
+    """A full disk, a share that is gone: another try, here or elsewhere, may go better. There are not endlessly many."""
+    log.error("%s attempt %d: %s", claim.job_id, claim.attempt, error)
+    reason = f"The worker could not store or fetch files: {error}."
+    job = (claim.job_id, claim.attempt)
+    return patiently(lambda session: jobs.lose(session, *job, reason), lambda: station.stop.urgent)
 
 
 class _Attempt:
@@ -65,7 +87,7 @@ class _Attempt:
     def go(self) -> JobStatus:
         try:
             self._prepare()
-        except (NotFound, NoResultFound, OSError) as error:
+        except (NotFound, NoResultFound) as error:
             return self._fail("cannot_prepare", f"The worker could not prepare the run: {error}")
         trainer = self._station.launcher.start(self._workspace)
         log.info("%s attempt %d: trainer is process %d", self._claim.job_id, self._claim.attempt, trainer.pid)

@@ -1,12 +1,14 @@
 """What a knock on the door leads to."""
 
 import logging
+import time
 
 from core import jobs
 from worker.database import patiently
 from worker.presence import Presence
 from worker.runner import Station, run
 
+_POLL_SECONDS = 0.1
 log = logging.getLogger(__name__)
 
 
@@ -20,8 +22,17 @@ def drain(station: Station, presence: Presence) -> int:
         log.info("%s claimed as attempt %d", claim.job_id, claim.attempt)
         presence.works_on(claim.job_id)
         try:
-            run(claim, station)
+            did_its_part = run(claim, station)
         finally:
             presence.works_on(None)
         count += 1
+        if not did_its_part:
+            _rest(station)
     return count
+
+
+def _rest(station: Station) -> None:
+    """As long as a lost worker is waited for: tries in a row must outlast a short trouble, and others may go first."""
+    deadline = time.monotonic() + station.settings.lease_seconds
+    while not station.stop.requested and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)

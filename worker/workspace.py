@@ -54,13 +54,16 @@ class Inputs:
     """How many threads the run had before: another number would give other roundings."""
 
 
-def open_for(claim: Claim, data_dir: Path) -> Workspace:
-    """An empty folder of its own for each attempt: a late writer of an earlier one cannot get in the way."""
-    folder = data_dir / "runs" / claim.job_id / f"attempt-{claim.attempt}"
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    return Workspace(folder)
+def of(claim: Claim, data_dir: Path) -> Workspace:
+    """One of its own for each attempt: a late writer of an earlier one cannot get in the way."""
+    return Workspace(data_dir / "runs" / claim.job_id / f"attempt-{claim.attempt}")
+
+
+def make(workspace: Workspace) -> None:
+    """The folder, empty."""
+    if workspace.folder.exists():
+        shutil.rmtree(workspace.folder)
+    workspace.folder.mkdir(parents=True)
 
 
 def close(workspace: Workspace, *, keep_log: bool) -> None:

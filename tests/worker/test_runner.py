@@ -8,7 +8,7 @@ import pytest
 from core import jobs
 from core.db import session_scope
 from core.models import Job, Worker
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
@@ -159,6 +159,54 @@ def test_a_dataset_that_has_vanished_fails_the_job(queue: Queue, station: Statio
     error = job(job_id).error
     assert error is not None
     assert error["code"] == "cannot_prepare"
+
+
+@pytest.fixture
+def few_tries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("PROXIMAL_MAX_ATTEMPTS", "2")
+    monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "1")
+    get_settings.cache_clear()
+    return get_settings()
+
+
+def test_a_store_that_does_not_take_files_is_named(
+    queue: Queue, few_tries: Settings, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin steps finish")
+    (few_tries.blob_dir / "jobs").touch()  # a file where a folder has to be
+    drain(station, presence)
+    failed = job(job_id)
+    assert (failed.status, failed.attempt) == ("failed", 2)
+    assert failed.error is not None
+    assert failed.error["code"] == "too_many_attempts"
+    assert "could not store or fetch files: [Errno" in failed.error["message"]
+
+
+def test_a_store_that_is_back_at_the_next_try_costs_nothing_more(
+    queue: Queue, few_tries: Settings, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin finish")
+    datasets, aside = few_tries.blob_dir / "datasets", few_tries.blob_dir / "aside"
+    datasets.rename(aside)
+    datasets.touch()
+
+    def come_back() -> None:
+        eventually(lambda: "could not store or fetch" in job(job_id).status_reason)
+        datasets.unlink()
+        aside.rename(datasets)
+
+    with meanwhile(come_back):
+        drain(station, presence)
+    assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
+
+
+def test_a_data_folder_that_cannot_be_written_is_named(
+    queue: Queue, few_tries: Settings, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin finish")
+    (few_tries.data_dir / "runs").touch()
+    drain(station, presence)
+    assert "could not store or fetch files: [Errno" in job(job_id).status_reason
 
 
 def test_the_worker_is_seen_while_it_is_there(settings: Settings) -> None:
