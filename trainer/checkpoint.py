@@ -65,7 +65,7 @@ class Checkpoints:
             _save_model(folder, model, tokenizer)
             state.save(folder / STATE)
         for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
-            shutil.rmtree(old)
+            _vanish(old)
         return path
 
     def save_final(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> Path:
@@ -132,9 +132,16 @@ class _appearing:
         for file in self.temporary.rglob("*"):
             _flush(file)
         if self.path.exists():
-            shutil.rmtree(self.path)
+            _vanish(self.path)
         self.temporary.rename(self.path)
         _flush(self.path.parent)
+
+
+def _vanish(path: Path) -> None:
+    """Remove a folder; killed half-way, it leaves only what the next start sweeps, never half a checkpoint under its name."""
+    doomed = path.with_name(f".tmp-old-{path.name}")
+    path.rename(doomed)
+    shutil.rmtree(doomed)
 
 
 def _flush(path: Path) -> None:

@@ -70,7 +70,8 @@ def load(spec: DataSpec) -> Data:
     )
     prompts = list(_read(Path(spec.prompts), _prompt_of)) if spec.prompts else [c.prompt for c in comparisons]
     prompts = list({prompt_key(prompt): prompt for prompt in prompts}.values())
-    held_out = _held_out_keys([*prompts, *(d.prompt for d in demonstrations), *(c.prompt for c in comparisons)], spec)
+    others = [*(d.prompt for d in demonstrations), *(c.prompt for c in comparisons)]
+    held_out = _held_out_keys(prompts, others, spec)
     data = Data(
         _split(demonstrations, lambda d: d.prompt, held_out),
         _split(comparisons, lambda c: c.prompt, held_out),
@@ -94,13 +95,17 @@ def prompt_text(prompt: Prompt) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(f"{m['role']}: {m['content']}" for m in prompt)
 
 
-def _held_out_keys(prompts: Iterable[Prompt], spec: DataSpec) -> set[str]:
-    """Prompts whose hash falls below `eval_fraction`: the same ones in every file and every run, and always at least one."""
-    position = {key: _hash01(key) for key in {prompt_key(prompt) for prompt in prompts}}
-    if len(position) < 2:
+def _held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], spec: DataSpec) -> set[str]:
+    """Prompts whose hash falls below `eval_fraction`: the same ones in every file and every run.
+
+    Of `prompts`, those for PPO and evaluation, one is held out and one trained on at least.
+    """
+    asked = sorted({prompt_key(prompt) for prompt in prompts}, key=_hash01)
+    if len(asked) < 2:
         raise DataError("The data needs at least two different prompts: one to train on and one to hold out.")
-    held_out = {key for key, value in position.items() if value < spec.eval_fraction}
-    return held_out or {min(position, key=lambda key: position[key])}
+    everything = {*asked, *(prompt_key(prompt) for prompt in others)}
+    held_out = {key for key in everything if _hash01(key) < spec.eval_fraction}
+    return (held_out | {asked[0]}) - {asked[-1]}
 
 
 def _hash01(text: str) -> float:
@@ -135,11 +140,15 @@ def _row(path: Path, number: int, line: str, parse: Callable[[dict[str, Any]], T
         row = json.loads(line)
         if not isinstance(row, dict):
             raise DataError("each line must be a JSON object")
+        if "\\ud" in line.lower():
+            json.dumps(row, ensure_ascii=False).encode()
         return parse(row)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {number}, column {error.colno}: not JSON: {error.msg}.") from error
     except DataError as error:
         raise DataError(f"{path}, line {number}: {error}.") from error
+    except UnicodeEncodeError as error:
+        raise DataError(f"{path}, line {number}: holds half of a surrogate pair (\\ud800 to \\udfff).") from error
 
 
 def _comparison(row: dict[str, Any]) -> Comparison:

@@ -7,6 +7,7 @@ TrainerError
 ├── ModelError     4   a model or tokenizer cannot be loaded or cannot do what the run needs
 ├── Diverged       5   a loss or gradient is not finite
 ├── OutOfMemory    6   the device's memory does not suffice
+├── StorageError   7   the run folder cannot be used or written: taken, full, not a folder
 └── Stopped       75   asked to stop; saved; run again to resume
 """
 
@@ -45,6 +46,11 @@ class Diverged(TrainerError):
 class OutOfMemory(TrainerError):
     code = "out_of_memory"
     exit_status = 6
+
+
+class StorageError(TrainerError):
+    code = "storage"
+    exit_status = 7
 
 
 class Stopped(TrainerError):

@@ -137,8 +137,8 @@ class RunStopped(_Event):
 
     type: Literal["run_stopped"] = "run_stopped"
     reason: Literal["signal", "lease_lost"]
-    stage: StageName
-    step: int
+    stage: StageName | None = None
+    step: int | None = None
 
 
 Event = Annotated[

@@ -24,8 +24,7 @@ def entropies(logits_NV: Tensor, temperature: float = 1.0) -> Tensor:
     """Entropy of softmax(logits / temperature) in nats, (N,) fp32. Not differentiable."""
     parts = []
     for chunk in logits_NV.split(_rows(logits_NV)):
-        logprobs = torch.log_softmax(chunk.float() / temperature, dim=-1)
-        parts.append(-(logprobs.exp() * logprobs).sum(-1))
+        parts.append(torch.special.entr(torch.softmax(chunk.float() / temperature, dim=-1)).sum(-1))
     return torch.cat(parts) if parts else logits_NV.new_zeros(0, dtype=torch.float32)
 
 

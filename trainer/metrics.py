@@ -182,7 +182,7 @@ PPO = [
         "ppo",
         "val/clipfrac_avg",
         "Value clip fraction",
-        "share of values clipped",
+        "share of tokens whose clipped error was the larger",
         "How often the value clipping was active.",
     ),
     Metric(
@@ -328,7 +328,7 @@ EVALUATION = [
         "rm_win_rate",
         "Win rate by reward model",
         "(wins + ½ ties) ÷ prompts",
-        "The same, judged by the reward model.",
+        "The same, judged by the reward model, missing-EOS penalty included.",
     ),
     Metric(
         "evaluation",

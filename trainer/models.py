@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
@@ -19,15 +20,17 @@ from trainer.text import Tokenizer
 Model = Any  # transformers' models: PreTrainedModel, seen as callables with a config
 
 
+SAFELY = {"use_safetensors": True, "trust_remote_code": False}
+"""No pickle, and no code from a model's folder, not even when somebody at a terminal would say yes."""
+
+
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    return _loading(path, lambda: AutoTokenizer.from_pretrained(str(path)))
+    return _loading(path, lambda: AutoTokenizer.from_pretrained(str(path), trust_remote_code=False))
 
 
 def load_policy(path: str | Path) -> Model:
     """A causal language model in fp32, refused if the house cannot compute its logits."""
-    model = _loading(
-        path, lambda: AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, use_safetensors=True)
-    )
+    model = _loading(path, lambda: AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, **SAFELY))
     _check_head(model)
     return model.eval()
 
@@ -45,7 +48,7 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int) -> Model:
     try:
         config = AutoConfig.for_model(str((spec.config or {})["model_type"]), **sizes)
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    except (ValueError, TypeError, KeyError, RuntimeError) as error:
+    except (ValueError, TypeError, KeyError, RuntimeError, ZeroDivisionError, StrictDataclassError) as error:
         raise ModelError(f"`model.config` does not make a causal language model: {error}") from error
     _check_head(model)
     return model.eval()
@@ -68,18 +71,20 @@ def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
     extra = {"num_labels": 1} if fresh_head else {}
     model = _loading(
         path,
-        lambda: AutoModelForSequenceClassification.from_pretrained(
-            str(path), dtype=torch.float32, use_safetensors=True, **extra
-        ),
+        lambda: AutoModelForSequenceClassification.from_pretrained(str(path), dtype=torch.float32, **SAFELY, **extra),
     )
-    head = getattr(model, "score", None)
-    if not isinstance(head, nn.Linear) or head.out_features != 1:
+    if not has_linear_score(model):
         raise ModelError(
             f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
         )
     if not hasattr(model.config, "score_bias"):
         model.config.score_bias = 0.0
     return model.eval()
+
+
+def has_linear_score(model: Model) -> bool:
+    head = getattr(model, "score", None)
+    return isinstance(head, nn.Linear) and head.out_features == 1
 
 
 def trunk(model: Model) -> nn.Module:
@@ -127,5 +132,7 @@ def _loading(path: str | Path, load: Any) -> Any:
     try:
         return load()
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        if Path(path).is_absolute() and not Path(path).is_dir():
+            raise ModelError(f"There is no folder {path} on this machine.") from error
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(f"{path} cannot be loaded: {first_line}") from error

@@ -1,13 +1,16 @@
 """One process's turn at a run: set up the device and the event log, run, and turn trouble into a last event."""
 
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 
 from trainer import run
-from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, TrainerError
+from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, StorageError, TrainerError
 from trainer.events import EventLog, RunFailed
+from trainer.identity import alone_in, claim
 from trainer.session import Session
 from trainer.spec import JobSpec, RuntimeSpec
 
@@ -17,10 +20,19 @@ def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> d
 
     Raises TrainerError. Every failure but a stop leaves a `run_failed` event; checkpoints stay as they are.
     """
-    run_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        with alone_in(run_dir):
+            claim(spec, run_dir)
+            return _with_log(spec, run_dir, lease)
+    except OSError as error:
+        raise StorageError(f"{run_dir} cannot be used as a run folder: {error.strerror or error}.") from error
+
+
+def _with_log(spec: JobSpec, run_dir: Path, lease: Path | None) -> dict[str, float]:
     log = EventLog(run_dir / "events.jsonl")
     try:
-        session = Session(spec, run_dir, log, _device(spec.runtime), lease)
+        session = Session(spec, run_dir, log, lease)
         with session.listening():
             return _run(session)
     finally:
@@ -29,6 +41,7 @@ def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> d
 
 def _run(session: Session) -> dict[str, float]:
     try:
+        session.device = _device(session.spec.runtime)
         return run.run(session)
     except Stopped:
         raise
@@ -37,9 +50,17 @@ def _run(session: Session) -> dict[str, float]:
         raise
     except torch.OutOfMemoryError as error:
         problem: TrainerError = OutOfMemory(
-            f"The device ran out of memory. Lower `micro_batch_size` of the stage {session.stage}."
+            f"The device ran out of memory{f' in stage {session.stage}' if session.stage else ''}. "
+            "Set or lower `micro_batch_size`, or shorten the texts."
         )
         _fail(session, problem)
+        raise problem from error
+    except (OSError, SafetensorError) as error:
+        problem = StorageError(
+            f"The run folder cannot be written: {error}. Free some space and run the same command again."
+        )
+        with suppress(OSError):  # the disk may be too full for even this event
+            _fail(session, problem)
         raise problem from error
     except Exception as error:  # the process edge: a mistake of ours; people get a sentence, the log the trace
         traceback.print_exc()

@@ -21,12 +21,18 @@ def generator(seed: int, *purpose: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(derive_seed(seed, *purpose))
 
 
-def batch_indices(count: int, batch_size: int, step: int, seed: int, purpose: str) -> list[int]:
-    """Indices of batch `step` (0-based) in an endless stream of shuffled passes over `count` items."""
+def batch_indices(
+    count: int, batch_size: int, step: int, seed: int, purpose: str, epochs: int | None = None
+) -> list[int]:
+    """Indices of batch `step` (0-based) in a stream of shuffled passes over `count` items.
+
+    The stream is endless, or ends after `epochs` passes: then the last batch is what remains.
+    """
     first = step * batch_size
+    end = first + batch_size if epochs is None else min(first + batch_size, count * epochs)
     picked = []
     permutations: dict[int, Tensor] = {}
-    for position in range(first, first + batch_size):
+    for position in range(first, end):
         epoch, offset = divmod(position, count)
         if epoch not in permutations:
             permutations[epoch] = torch.randperm(count, generator=generator(seed, purpose, epoch))

@@ -20,7 +20,7 @@ from trainer.sequences import Batch, sequence_scores
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import RewardModelSpec
-from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.stages import ResumePoint, StageRun, run_steps, total_steps
 from trainer.text import Codec
 
 BIAS_EXAMPLES = 2048
@@ -52,8 +52,9 @@ def encode(comparisons: list[Comparison], codec: Codec) -> tuple[list[Pair], int
     return pairs, len(comparisons) - len(pairs)
 
 
-def total_steps(pairs: int, spec: RewardModelSpec) -> int:
-    return max(1, pairs * spec.epochs // spec.batch_size)
+def _pairs_at_once(spec: RewardModelSpec) -> int:
+    """Pairs per forward pass: `micro_batch_size` counts sequences, and a pair is two."""
+    return spec.batch_size if spec.micro_batch_size is None else max(1, spec.micro_batch_size // 2)
 
 
 def bradley_terry_loss(scores_a: Tensor, scores_b: Tensor, targets: Tensor) -> Tensor:
@@ -74,18 +75,23 @@ def train(
     """Train `model` in place from the newest checkpoint on, set its bias, and save it as the stage's result."""
     point = ResumePoint.of(session, "reward_model")
     steps = total_steps(len(pairs), spec)
+    at_once = _pairs_at_once(spec)
     learner = Learner(model, spec, steps)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
 
+    summary: dict[str, float] = {}
+    """The newest held-out figures; the last step always takes them."""
+
     def step(index: int) -> dict[str, float]:
-        rows = batch_indices(len(pairs), spec.batch_size, index, session.seed("reward_model"), "order")
+        rows = batch_indices(len(pairs), spec.batch_size, index, session.seed("reward_model"), "order", spec.epochs)
         batch = [pairs[row] for row in rows]
-        values = _accumulate(model, batch, codec, spec.micro_batch_size or spec.batch_size, session.device)
+        values = accumulate(model, batch, codec, at_once, session.device)
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
         if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
-            evaluation = evaluate(model, held_out, codec, spec.batch_size, session.device)
-            values |= {f"eval/{name}": value for name, value in evaluation.items()}
+            figures = evaluate(model, held_out, codec, at_once, session.device)
+            summary.update({f"eval/{name}": value for name, value in figures.items()})
+            values |= summary
         return values
 
     session.begin("reward_model", steps, point.step)
@@ -93,8 +99,7 @@ def train(
     run = StageRun("reward_model", steps, spec.save_every, model, codec.tokenizer, step, state)
     seconds = run_steps(session, run, point)
     began = time.perf_counter()
-    summary = {f"eval/{k}": v for k, v in evaluate(model, held_out, codec, spec.batch_size, session.device).items()}
-    model.config.score_bias = mean_score(model, references[:BIAS_EXAMPLES], codec, spec.batch_size, session.device)
+    model.config.score_bias = mean_score(model, references[:BIAS_EXAMPLES], codec, 2 * at_once, session.device)
     result = StageResult(
         steps, seconds + time.perf_counter() - began, summary | {"score_bias": model.config.score_bias}
     )
@@ -102,7 +107,7 @@ def train(
     return result
 
 
-def _accumulate(
+def accumulate(
     model: Model, batch: list[Pair], codec: Codec, micro_batch: int, device: torch.device
 ) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split; return loss, accuracy and margin."""

@@ -9,6 +9,7 @@ from types import FrameType
 
 import torch
 
+from trainer import console
 from trainer.checkpoint import Checkpoints, StageResult, TrainerState
 from trainer.errors import Stopped
 from trainer.events import (
@@ -24,6 +25,7 @@ from trainer.events import (
     StageStarted,
     finite,
 )
+from trainer.learner import require_finite
 from trainer.models import Model
 from trainer.randomness import derive_seed
 from trainer.spec import JobSpec, StageName
@@ -33,12 +35,10 @@ from trainer.text import Tokenizer
 class Session:
     """One process's turn at a run."""
 
-    def __init__(
-        self, spec: JobSpec, run_dir: Path, log: EventLog, device: torch.device, lease: Path | None = None
-    ) -> None:
+    def __init__(self, spec: JobSpec, run_dir: Path, log: EventLog, lease: Path | None = None) -> None:
         self.spec = spec
         self.run_dir = run_dir
-        self.device = device
+        self.device = torch.device("cpu")
         self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last)
         self.stage: StageName | None = None
         self.step = 0
@@ -48,6 +48,8 @@ class Session:
 
     def emit(self, event: Event) -> None:
         self._log.emit(event)
+        if text := console.line(event):
+            print(text, flush=True)  # noqa: T201 for whoever watches the command
 
     def say(self, text: str, warning: bool = False) -> None:
         self.emit(Message(text=text, level="warning" if warning else "info"))
@@ -86,6 +88,8 @@ class Session:
     def finish(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> None:
         """Save the stage's result and say so. A stage without a model leaves its figures only."""
         self.check_lease()
+        for name, value in result.summary.items():
+            require_finite(torch.tensor(value), f"{stage} figure {name}")
         path = self.checkpoints.save_final(stage, model, tokenizer, result)
         relative = str(path.relative_to(self.run_dir))
         if model is not None:
@@ -109,11 +113,18 @@ class Session:
         Checked at every step and before every save, so that a worker that was suspended and woken cannot have two
         trainers writing.
         """
-        if self._lease is not None and time.time() > float(self._lease.read_text()):
+        if self._lease is not None and time.time() > self._lease_end(self._lease):
             self._stopped("lease_lost")
 
+    def _lease_end(self, lease: Path) -> float:
+        """A lease whose file is gone has ended."""
+        return float(lease.read_text()) if lease.exists() else 0.0
+
     def _stopped(self, reason: str) -> None:
-        self.emit(RunStopped.model_validate({"reason": reason, "stage": self.stage or "sft", "step": self.step}))
-        raise Stopped(
-            f"Stopped ({reason}) in stage {self.stage} after step {self.step}. Run the same command to resume."
+        self.emit(
+            RunStopped.model_validate(
+                {"reason": reason, "stage": self.stage, "step": self.step if self.stage else None}
+            )
         )
+        where = f"in stage {self.stage} after step {self.step}" if self.stage else "before the first stage"
+        raise Stopped(f"Stopped ({reason}) {where}. Run the same command to resume.")

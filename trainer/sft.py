@@ -15,7 +15,7 @@ from trainer.randomness import batch_indices
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import SFTSpec
-from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.stages import ResumePoint, StageRun, run_steps, total_steps
 from trainer.text import Codec
 
 
@@ -39,38 +39,38 @@ def encode(demonstrations: list[Demonstration], codec: Codec) -> tuple[list[Exam
     return examples, len(demonstrations) - len(examples), cut
 
 
-def total_steps(examples: int, spec: SFTSpec) -> int:
-    return max(1, examples * spec.epochs // spec.batch_size)
-
-
 def train(
     session: Session, spec: SFTSpec, model: Model, codec: Codec, examples: list[Example], held_out: list[Example]
 ) -> StageResult:
     """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
     point = ResumePoint.of(session, "sft")
     steps = total_steps(len(examples), spec)
+    at_once = spec.micro_batch_size or spec.batch_size
     learner = Learner(model, spec, steps)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
 
+    summary: dict[str, float] = {}
+    """The newest held-out figures; the last step always takes them."""
+
     def step(index: int) -> dict[str, float]:
         began = time.perf_counter()
-        rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order")
+        rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order", spec.epochs)
         batch = [examples[row] for row in rows]
-        loss = accumulate(model, batch, codec, spec.micro_batch_size or spec.batch_size, session.device)
+        loss = accumulate(model, batch, codec, at_once, session.device)
         norm = learner.update(index)
         tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
         speed = tokens / (time.perf_counter() - began)
         values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
         if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
-            values["eval/loss"] = evaluate(model, held_out, codec, spec.batch_size, session.device)
+            summary["eval/loss"] = evaluate(model, held_out, codec, at_once, session.device)
+            values |= summary
         return values
 
     session.begin("sft", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
     run = StageRun("sft", steps, spec.save_every, model, codec.tokenizer, step, state)
     seconds = run_steps(session, run, point)
-    summary = {"eval/loss": evaluate(model, held_out, codec, spec.batch_size, session.device)} if held_out else {}
     result = StageResult(steps, seconds, summary)
     session.finish("sft", model, codec.tokenizer, result)
     return result

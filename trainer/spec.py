@@ -90,13 +90,13 @@ class OptimizerSpec(Section):
     lr_schedule: Schedule = "cosine"
     """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
     warmup_ratio: Fraction = 0.03
-    """Share of the optimizer steps over which the learning rate rises from 0."""
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
     max_grad_norm: Annotated[float, Field(gt=0)] = 1.0
     """Gradients are scaled down to this global L2 norm."""
     micro_batch_size: PositiveInt | None = None
-    """Sequences per forward pass; gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
     save_every: PositiveInt = 100
     """Steps between checkpoints to resume from."""
 

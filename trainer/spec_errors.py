@@ -32,6 +32,8 @@ def _problem(item: Any, model: type[BaseModel]) -> Problem:
     pointer = "#/" + "/".join(str(part) for part in path) if path else "#"
     if item["type"] == "extra_forbidden":
         return Problem(pointer, _unknown_field(str(path[-1]), _section_at(path[:-1], model)))
+    if item["type"] in ("model_type", "model_attributes_type"):
+        return Problem(pointer, "must be an object")
     return Problem(pointer, str(item["msg"]).removeprefix("Value error, "))
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import tokenizers
+from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerFast
 
 from trainer.data import Prompt
-from trainer.errors import ModelError
+from trainer.errors import DataError, ModelError
 from trainer.spec import DataSpec
 
 Tokenizer = Any  # transformers' tokenizers share an interface, not a typed base class
@@ -60,21 +61,36 @@ class Codec:
         """Token ids of a prompt as generation starts from it; None when it is too long."""
         if self.use_chat_template:
             messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            text = self._templated(messages)
             ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         else:
             text = prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
-            ids = self.tokenizer(text)["input_ids"]
+            ids = self.tokenizer(text, split_special_tokens=True)["input_ids"]
             # Tokenizers that append an EOS of their own would end the text before it begins.
             ids = ids[:-1] if ids and ids[-1] == self.eos_id else ids
         return list(ids) if 0 < len(ids) <= self.max_prompt_tokens else None
 
     def completion(self, text: str) -> tuple[list[int], bool]:
-        """Token ids of a completion and whether it is whole. A whole one ends with the EOS; a cut one does not."""
-        ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        """Token ids of a completion and whether it is whole. A whole one ends with one EOS; a cut one does not.
+
+        An EOS that the text already ends with is not doubled, and special tokens spelt out inside it stay plain text.
+        """
+        text = text.removesuffix(self.tokenizer.eos_token)
+        ids = list(self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
         if len(ids) + 1 > self.max_completion_tokens:
             return ids[: self.max_completion_tokens], False
         return [*ids, self.eos_id], True
+
+    def _templated(self, messages: list[dict[str, str]]) -> str:
+        """The conversation in the tokenizer's chat template; DataError when the template refuses it."""
+        try:
+            return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except TemplateError as error:
+            roles = ", ".join(message["role"] for message in messages)
+            raise DataError(
+                f"The tokenizer's chat template refuses a prompt with the roles {roles}: {error}. "
+                'Mend the prompt, or set `data.chat_template` to "none".'
+            ) from error
 
     def decode(self, ids: list[int]) -> str:
         """Text of a response, special tokens left out."""

@@ -26,16 +26,22 @@ SMALL = 1_000_000
 def choose(setting: int | Literal["auto"] | None, parameters: int, memory: Path, workload: Callable[[], None]) -> int:
     """The thread count for this run: the setting; for None all cores, or one for a small model; for "auto" the faster.
 
-    What "auto" found is written to `memory`, so that a resumed run finds the same.
+    What was chosen is written to `memory`, so that a resumed run computes with the same.
     """
     if isinstance(setting, int):
         return setting
+    if not memory.exists():
+        draft = memory.with_suffix(".new")
+        draft.write_text(str(_decide(setting, parameters, workload)))
+        draft.replace(memory)
+    return int(memory.read_text())
+
+
+def _decide(setting: Literal["auto"] | None, parameters: int, workload: Callable[[], None]) -> int:
     cores = available_cores()
     if setting is None or cores == 1:
         return 1 if parameters < SMALL else cores
-    if not memory.exists():
-        memory.write_text(str(_faster_of(1, cores, workload)))
-    return int(memory.read_text())
+    return _faster_of(1, cores, workload)
 
 
 def _faster_of(one: int, all_cores: int, workload: Callable[[], None]) -> int:

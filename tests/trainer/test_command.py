@@ -13,7 +13,10 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from tests.trainer.running import ROOT, events_of, run, write_spec
 from trainer.cli import main
 from trainer.events import Metrics, RunFailed
+from trainer.identity import alone_in
 from trainer.metrics import METRICS
+
+SMALL = {"n_embd": 32, "n_layer": 1, "n_head": 4, "n_positions": 128, "rotary_dim": 8}
 
 
 def complaint_of(capsys: pytest.CaptureFixture[str], spec: Path, run_dir: Path) -> tuple[int, str]:
@@ -40,12 +43,23 @@ def test_a_missing_dataset_fails_with_its_name(tmp_path: Path, capsys: pytest.Ca
     assert [e.code for e in events_of(tmp_path / "run") if isinstance(e, RunFailed)] == ["invalid_data"]
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a GPU where there is none")
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"model": {"config": {"model_type": "no-such"}}}, "does not make a causal language model"),
+        ({"model": {"config": {"model_type": "lama"}}}, "unknown `model_type` 'lama'; did you mean 'llama'?"),
+        ({"model": {"config": {"model_type": "llama", "hiden_size": 8}}}, "'hiden_size'; did you mean 'hidden_size'?"),
+        (
+            {"model": {"config": {"model_type": "llama", "hidden_size": 30, "num_attention_heads": 4}}},
+            "`model.config` does not make a causal language model",
+        ),
+        ({"model": {"config": SMALL | {"model_type": "codegen"}}}, "codegen: transformers has no reward model"),
+        ({"runtime": {"device": "cuda"}}, "no CUDA device is available here"),
         ({"data": {"max_prompt_tokens": 120}, "ppo": {"max_new_tokens": 120}}, "the model's context is 128"),
-        ({"model": {"config": None, "tokenizer": None, "path": "/no/such/folder"}}, "/no/such/folder cannot be loaded"),
+        (
+            {"model": {"config": None, "tokenizer": None, "path": "/no/such/folder"}},
+            "There is no folder /no/such/folder on this machine",
+        ),
     ],
 )
 def test_a_model_that_cannot_serve_is_refused_before_training(
@@ -53,7 +67,8 @@ def test_a_model_that_cannot_serve_is_refused_before_training(
 ) -> None:
     status, complaint = complaint_of(capsys, write_spec(tmp_path, **changes), tmp_path / "run")
     assert status == 4 and said in complaint
-    assert not [e for e in events_of(tmp_path / "run") if isinstance(e, Metrics)]
+    said_by = [type(event) for event in events_of(tmp_path / "run")]
+    assert said_by[-1] is RunFailed and Metrics not in said_by
 
 
 def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,3 +124,39 @@ def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
     assert isinstance(failed, RunFailed) and failed.code == "internal_error"
     assert failed.message == "The trainer failed unexpectedly: ZeroDivisionError: division by zero"
     assert status == 1 and "Traceback" in said
+
+
+def test_another_spec_on_the_same_folder_is_refused_by_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = write_spec(tmp_path, data={"sft": "gone.jsonl"}, evaluation={"judge": None})
+    assert main(["run", str(first), "--run-dir", str(tmp_path / "run")]) == 3
+    renamed = write_spec(tmp_path / "again", name="other name", data={"sft": "gone.jsonl"}, runtime={"threads": 2})
+    assert main(["run", str(renamed), "--run-dir", str(tmp_path / "run")]) == 3
+    other = write_spec(tmp_path / "other", seed=7, ppo={"kl_coef": 0.5}, data={"sft": "gone.jsonl"})
+    status, said = complaint_of(capsys, other, tmp_path / "run")
+    assert status == 2 and "it differs at #/ppo/kl_coef, #/seed." in said
+
+
+def test_completions_that_never_fit_with_their_eos_are_refused_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = write_spec(tmp_path, data={"max_completion_tokens": 2})
+    status, said = complaint_of(capsys, spec, tmp_path / "run")
+    assert status == 3 and "No demonstrations that fit with their EOS are left" in said
+
+
+def test_a_run_folder_that_is_a_file_or_taken_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = write_spec(tmp_path)
+    (tmp_path / "file").touch()
+    status, said = complaint_of(capsys, spec, tmp_path / "file")
+    assert status == 7 and "cannot be used as a run folder: File exists" in said
+    (tmp_path / "run").mkdir()
+    with alone_in(tmp_path / "run"):
+        status, said = complaint_of(capsys, spec, tmp_path / "run")
+    assert status == 7 and "Another process is at work" in said
+
+
+def test_a_lease_file_that_is_gone_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["run", str(write_spec(tmp_path)), "--run-dir", str(tmp_path), "--lease", str(tmp_path / "gone")])
+    assert status == 75 and events_of(tmp_path)[-1].reason == "lease_lost"  # type: ignore[union-attr]

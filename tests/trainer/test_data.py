@@ -65,6 +65,7 @@ def test_conversations_are_prompts_too(tmp_path: Path) -> None:
         ('{"prompt": "q", "chosen": }', "line 3, column 27: not JSON"),
         ("[1]", "line 3: each line must be a JSON object"),
         ({"prompt": "q", "chosen": "x"}, "line 3: `rejected` must be a text"),
+        ({"prompt": "q\ud800", "chosen": "x", "rejected": "y"}, "line 3: holds half of a surrogate pair"),
         ({"prompt": "", "chosen": "x", "rejected": "y"}, "line 3: `prompt` must be a text"),
         ({"prompt": "q", "a": "x", "b": "y", "label": "A"}, 'line 3: `label` must be "a", "b" or "tie"'),
     ],
@@ -79,3 +80,9 @@ def test_a_missing_file_and_a_single_prompt_are_refused(tmp_path: Path) -> None:
         data.load(DataSpec(preferences=str(tmp_path / "nowhere.jsonl")))
     with pytest.raises(DataError, match="at least two different prompts"):
         data.load(DataSpec(preferences=file_of(tmp_path, pairs(1) * 5)))
+
+
+def test_few_prompts_beside_many_pairs_still_leave_one_of_each(tmp_path: Path) -> None:
+    prompts = file_of(tmp_path, [{"prompt": "this"}, {"prompt": "that"}], "prompts.jsonl")
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, pairs(50)), prompts=prompts, eval_fraction=0.5))
+    assert {len(loaded.prompts.train), len(loaded.prompts.held_out)} == {1}

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from trainer.errors import ModelError
+from trainer.errors import DataError, ModelError
 from trainer.spec import DataSpec
 from trainer.text import Codec, train_tokenizer
 
@@ -64,3 +64,18 @@ def test_a_tokenizer_that_adds_bos_does_so_before_the_prompt_only(shared_data: P
     codec = Codec.of(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
     assert (codec.prompt("Once") or [])[0] == 1
     assert 1 not in codec.completion(" upon")[0]
+
+
+def test_an_eos_that_the_text_brings_is_not_doubled_and_others_stay_text() -> None:
+    codec = Codec.of(train_tokenizer(["x"], 260), DataSpec(preferences="-"))
+    assert codec.completion("ab<|eos|>") == codec.completion("ab")
+    inside, _ = codec.completion("a<|eos|>b")
+    assert inside.count(codec.eos_id) == 1 and codec.decode(inside) == "a<|eos|>b"
+    assert codec.eos_id not in (codec.prompt("a<|eos|>b") or [])
+
+
+def test_a_prompt_that_the_chat_template_refuses_is_a_data_error() -> None:
+    tokenizer = train_tokenizer(["x"], 260)
+    tokenizer.chat_template = "{{ raise_exception('System role not supported') }}"
+    with pytest.raises(DataError, match="refuses a prompt with the roles system, user: System role not supported"):
+        Codec.of(tokenizer, SPEC).prompt([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}])

@@ -31,6 +31,12 @@ def test_what_auto_found_is_kept_for_a_resume(tmp_path: Path) -> None:
     assert threads.choose("auto", 10**7, tmp_path / "threads", lambda: pytest.fail("probed again")) == 7
 
 
+def test_what_one_per_core_meant_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert threads.choose(None, 10**7, tmp_path / "threads", lambda: None) == 2
+    monkeypatch.setattr(threads, "available_cores", lambda: 4)
+    assert threads.choose(None, 10**7, tmp_path / "threads", lambda: None) == 2
+
+
 @pytest.mark.parametrize(
     ("setting", "parameters", "chosen"), [(3, 10**7, 3), (3, 10, 3), (None, 10**6, 2), (None, 10**6 - 1, 1)]
 )

@@ -1,4 +1,4 @@
-"""PPO's two losses (Schulman et al. 2017, eq. 7; value clipping as in Stiennon et al. 2020). Pure functions.
+"""PPO's two losses (Schulman et al. 2017, eq. 7; value clipping as in the code of Ziegler et al. 2019). Pure functions.
 
 Shapes: B responses, R response positions. Each returns (loss, metrics): sums over the masked tokens divided by `tokens`,
 the count of the whole minibatch, so that micro-batches add up to the minibatch's loss and metrics however it is split.

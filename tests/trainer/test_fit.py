@@ -1,0 +1,52 @@
+"""What is found out about a model and its data before any training."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.models import gpt2, llama
+from trainer.encoded import Encoded
+from trainer.errors import ModelError
+from trainer.fit import _check_sampling
+from trainer.models import load_policy
+from trainer.prompts import EncodedPrompt
+from trainer.reward_model import Pair
+from trainer.sft import Example
+
+
+def test_held_out_texts_count_for_the_context_too() -> None:
+    short, long = [1] * 2, [1] * 9
+    encoded = Encoded(
+        examples=[Example(short, short)],
+        held_out_examples=[Example(short, long)],
+        references=[],
+        pairs=[Pair(short, short, short, 1.0)],
+        held_out_pairs=[Pair(long, short, long, 1.0)],
+        prompts=[EncodedPrompt("p", short)],
+        held_out_prompts=[EncodedPrompt("p", long)],
+    )
+    assert (encoded.longest_prompt(), encoded.longest_demonstration(), encoded.longest_side()) == (9, 11, 18)
+
+
+def test_models_that_sample_as_they_predict_pass() -> None:
+    _check_sampling(llama())
+    _check_sampling(gpt2())
+
+
+def test_a_model_whose_positions_ignore_the_padding_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = gpt2()
+    forward = model.forward
+    monkeypatch.setattr(model, "forward", lambda *a, position_ids=None, **k: forward(*a, **k))
+    with pytest.raises(ModelError, match="does not agree with the plain forward pass"):
+        _check_sampling(model)
+
+
+def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    (tmp_path / "model.py").write_text(f"open({str(marker)!r}, 'w')")
+    config = {"model_type": "evil", "auto_map": {"AutoConfig": "model.Config", "AutoModelForCausalLM": "model.Model"}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        load_policy(tmp_path)
+    assert not marker.exists()

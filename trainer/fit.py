@@ -1,0 +1,118 @@
+"""Refuses, before any training, a model that would fail in the middle of the run."""
+
+import copy
+import difflib
+
+import torch
+from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
+
+from trainer.encoded import Encoded
+from trainer.errors import ModelError
+from trainer.models import Model, has_linear_score, trunk
+from trainer.ppo.sampling import sample
+from trainer.session import Session
+from trainer.spec import JobSpec, ModelSpec
+from trainer.text import Codec
+
+_PROBE = ([1, 2, 3], [4])
+_PROBE_TOKENS = 3
+
+
+def check_config(spec: ModelSpec) -> None:
+    """Raise ModelError for a `model.config` with an unknown `model_type` or an unknown key, with the nearest known one."""
+    if spec.config is None:
+        return
+    model_type, config = str(spec.config["model_type"]), spec.config.keys() - {"model_type"}
+    if model_type not in CONFIG_MAPPING:
+        near = _nearest(model_type, list(CONFIG_MAPPING))
+        raise ModelError(f"`model.config`: unknown `model_type` {model_type!r}{near}")
+    known_config = CONFIG_MAPPING[model_type]()
+    known = {*known_config.to_dict(), *known_config.attribute_map}
+    for key in sorted(config):
+        if key not in known:
+            raise ModelError(f"`model.config` has an unknown field {key!r}{_nearest(key, sorted(known))}")
+
+
+def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) -> None:
+    """Raise ModelError for a vocabulary too small, a context too short, no score head, or sampling that goes wrong."""
+    config = model.config.get_text_config()
+    if len(codec.tokenizer) > config.vocab_size:
+        raise ModelError(
+            f"The tokenizer has {len(codec.tokenizer)} tokens, the model only {config.vocab_size}: they do not belong together."
+        )
+    _check_context(getattr(config, "max_position_embeddings", None), encoded, session.spec)
+    _check_score_head(model)
+    _check_sampling(model)
+    _warn_of_other_stops(session, model, codec)
+
+
+def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None:
+    needs = {
+        "The longest prompt and `ppo.max_new_tokens` together": encoded.longest_prompt() + spec.ppo.max_new_tokens,
+        "The longest demonstration": encoded.longest_demonstration(),
+        "The longest preference pair": encoded.longest_side(),
+    }
+    for what, tokens in needs.items():
+        if context is not None and tokens > context:
+            raise ModelError(
+                f"{what}: {tokens} tokens, but the model's context is {context}. "
+                "Lower `data.max_prompt_tokens`, `data.max_completion_tokens` or `ppo.max_new_tokens`."
+            )
+
+
+def _check_score_head(model: Model) -> None:
+    """Made without memory, on the meta device."""
+    kind, config = model.config.model_type, copy.deepcopy(model.config)
+    config.num_labels = 1
+    try:
+        with torch.device("meta"):
+            scorer = AutoModelForSequenceClassification.from_config(config)
+    except (ValueError, KeyError, AttributeError) as error:
+        raise ModelError(f"{kind}: transformers has no reward model for this architecture.") from error
+    if not has_linear_score(scorer):
+        raise ModelError(f"{kind}: the reward model of this architecture has no linear `score` head.")
+
+
+@torch.no_grad()
+def _check_sampling(model: Model) -> None:
+    """A ragged, left-padded batch with a cache must say what each row says alone without one."""
+    vocabulary = model.config.get_text_config().vocab_size
+    prompts = [[token % vocabulary for token in prompt] for prompt in _PROBE]
+    kind = model.config.model_type
+    try:
+        responses = sample(
+            model,
+            prompts,
+            eos_id=-1,
+            pad_id=0,
+            max_new_tokens=_PROBE_TOKENS,
+            temperature=1e-4,
+            generator=torch.Generator().manual_seed(0),
+            device=model.device,
+        )
+    except (TypeError, AttributeError, ValueError, RuntimeError, IndexError) as error:
+        raise ModelError(f"{kind}: this architecture cannot be sampled with a cache here: {error}") from error
+    for prompt, response in zip(prompts, responses, strict=True):
+        ids = torch.tensor([prompt + response.ids], device=model.device)
+        hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
+        logits = model.get_output_embeddings()(hidden)[0, len(prompt) - 1 : -1]
+        best, chosen = logits.max(-1).values, logits.gather(-1, ids[0, len(prompt) :, None])[:, 0]
+        if not torch.allclose(best, chosen, rtol=1e-3, atol=1e-3):
+            raise ModelError(f"{kind}: padded sampling with a cache does not agree with the plain forward pass.")
+
+
+def _warn_of_other_stops(session: Session, model: Model, codec: Codec) -> None:
+    generation = getattr(model, "generation_config", None)
+    ids = getattr(generation, "eos_token_id", None)
+    others = {ids} if isinstance(ids, int) else set(ids or ())
+    if others - {codec.eos_id}:
+        session.say(
+            f"The model's generation config also ends on {sorted(others - {codec.eos_id})}; here only the tokenizer's EOS "
+            f"({codec.eos_id}) ends a response. Set `eos_token` in tokenizer_config.json if another one should.",
+            warning=True,
+        )
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
