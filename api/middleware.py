@@ -4,6 +4,7 @@ import logging
 import secrets
 import time
 from typing import Any
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -100,7 +101,7 @@ class _Request:
         await response(self._scope, self._receive, self.send)
 
     def note(self) -> None:
-        """One line, without the query: it may hold a token."""
+        """One line, without the query: it may hold a token. Quoted: a path may hold a line break."""
         milliseconds = (time.perf_counter() - self._began) * 1000
-        fields: tuple[Any, ...] = (self._scope["method"], self._scope["path"], self._status, milliseconds, self.id)
+        fields: tuple[Any, ...] = (self._scope["method"], quote(self._scope["path"]), self._status, milliseconds, self.id)
         log.info("%s %s %s %.0f ms %s", *fields)
