@@ -43,8 +43,7 @@ def settle(session: Session, claim: Claim, end: End) -> JobStatus:
     if end.failed:
         return _fail(session, claim, end.failed.code, end.failed.message)
     if end.killed_by_us or end.status in _STOPPED:
-        jobs.release(session, *job, _why_released(end))
-        return JobStatus.QUEUED
+        return jobs.release(session, *job, _why_released(end))
     if end.status == -signal.SIGKILL:
         reason = "The trainer was killed from outside (SIGKILL): the machine has probably run out of memory."
         return jobs.lose(session, *job, reason)
