@@ -26,6 +26,8 @@ from worker.workspace import Workspace
 
 _POLL_SECONDS = 0.1
 _DATABASE_PAUSE = 1.0
+# What a cancelled run has not saved nobody waits for; a trainer that does not listen is, say, waiting for a model hub.
+_CANCEL_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
@@ -75,9 +77,14 @@ def _lose(claim: Claim, station: Station, error: OSError) -> JobStatus:
     return patiently(lambda session: jobs.lose(session, *job, reason), lambda: station.stop.urgent)
 
 
+class _NoLongerWanted(Exception):
+    """The job was cancelled, or this worker is to end, before there was a trainer."""
+
+
 class _Attempt:
     def __init__(self, claim: Claim, station: Station, workspace: Workspace, lease: Lease) -> None:
         self._claim = claim
+        self._job = (claim.job_id, claim.attempt)
         self._station = station
         self._workspace = workspace
         self._lease = lease
@@ -89,6 +96,9 @@ class _Attempt:
             self._prepare()
         except (NotFound, NoResultFound) as error:
             return self._fail("cannot_prepare", f"The worker could not prepare the run: {error}")
+        except _NoLongerWanted:
+            reason = "The run was stopped before its trainer started."
+            return patiently(lambda session: jobs.release(session, *self._job, reason), self._give_up)
         trainer = self._station.launcher.start(self._workspace)
         log.info("%s attempt %d: trainer is process %d", self._claim.job_id, self._claim.attempt, trainer.pid)
         try:
@@ -100,7 +110,13 @@ class _Attempt:
 
     def _prepare(self) -> None:
         inputs = patiently(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
-        workspaces.fill(self._workspace, self._claim, inputs, self._station.blobs)
+        workspaces.fill(self._workspace, self._claim, inputs, self._station.blobs, self._go_on)
+
+    def _go_on(self) -> None:
+        """Asked between two downloads, which may be long."""
+        self._lease.check()
+        if self._wanted_to_end():
+            raise _NoLongerWanted
 
     def _see_through(self, trainer: Child) -> JobStatus:
         self._follow(trainer)
@@ -120,18 +136,18 @@ class _Attempt:
 
     def _follow(self, trainer: Child) -> None:
         """Until the trainer has ended: by itself, or because it was asked to, or because it did not listen."""
-        deadline: float | None = None
+        asked_at: float | None = None
         next_look = 0.0
         while trainer.poll() is None:
             self._lease.check()
             now = time.monotonic()
             if now >= next_look and not self._look():
                 next_look = now + _DATABASE_PAUSE
-            if deadline is None and self._wanted_to_end():
+            if asked_at is None and self._wanted_to_end():
                 log.info("%s: asking the trainer to save and end", self._claim.job_id)
                 trainer.send(signal.SIGTERM)
-                deadline = now + self._station.settings.stop_seconds
-            if self._station.stop.urgent or (deadline is not None and now > deadline):
+                asked_at = now
+            if self._station.stop.urgent or (asked_at is not None and now > asked_at + self._grace()):
                 self._killed = True
                 trainer.kill()
             time.sleep(_POLL_SECONDS)
@@ -148,12 +164,18 @@ class _Attempt:
     def _wanted_to_end(self) -> bool:
         return self._station.stop.requested or self._lease.cancel_requested or self._lease.expired
 
+    def _grace(self) -> float:
+        seconds = self._station.settings.stop_seconds
+        return min(_CANCEL_SECONDS, seconds) if self._lease.cancel_requested else seconds
+
     def _give_up(self) -> bool:
         """Nobody waits for us any more: another attempt has begun, or we are to be gone."""
         self._lease.check()
         return self._station.stop.urgent
 
     def _fail(self, code: str, message: str) -> JobStatus:
-        job, error = (self._claim.job_id, self._claim.attempt), {"code": code, "message": message}
-        patiently(lambda session: jobs.finish(session, *job, JobStatus.FAILED, message, error=error), self._give_up)
+        error = {"code": code, "message": message}
+        patiently(
+            lambda session: jobs.finish(session, *self._job, JobStatus.FAILED, message, error=error), self._give_up
+        )
         return JobStatus.FAILED

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,15 @@ def inputs_of(session: Session, claim: Claim) -> Inputs:
     return Inputs(datasets, saved, last_start["threads"] if last_start else None)
 
 
-def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore) -> None:
-    """Fetch the datasets and checkpoints, and write the spec that names them."""
+def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, go_on: Callable[[], None]) -> None:
+    """Fetch the datasets and checkpoints, and write the spec that names them. `go_on` is called after each and may raise."""
     paths = {role: f"data/{role}.jsonl" for role in inputs.datasets}
     for role, key in inputs.datasets.items():
         blobs.get_to(key, workspace.folder / paths[role])
+        go_on()
     for prefix in inputs.checkpoints:
         checkpoints.download(blobs, prefix, workspace.folder / "checkpoints")
+        go_on()
     workspace.spec.write_text(json.dumps(_resolved(claim.spec, paths, inputs.threads), indent=2, ensure_ascii=False))
 
 

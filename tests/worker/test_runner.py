@@ -1,17 +1,24 @@
 """One attempt from claim to end, with a trainer that is a real process."""
 
 import json
+import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core import jobs
+from core.blobs import LocalBlobs
 from core.db import session_scope
 from core.models import Job, Worker
+from core.models.job import JobStatus
 from core.settings import Settings, get_settings
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
+from worker import runner
+from worker.outcome import End, settle
 from worker.presence import Presence
 from worker.runner import Station
 from worker.tasks import drain
@@ -108,19 +115,52 @@ def test_cancel_stops_the_trainer(queue: Queue, station: Station, presence: Pres
     assert status(job_id) == "cancelled"
 
 
-def test_a_trainer_that_does_not_listen_is_killed(queue: Queue, station: Station, presence: Presence) -> None:
-    station = Station(
-        station.settings.model_copy(update={"stop_seconds": 0.3}), station.blobs, station.launcher, station.stop
-    )
+def test_a_cancelled_trainer_that_does_not_listen_is_killed_soon(
+    queue: Queue, station: Station, presence: Presence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_CANCEL_SECONDS", 0.3)
     job_id = queue("begin deaf")
 
     def ask() -> None:
         eventually(lambda: events(job_id, "message"))
         cancel(job_id)
+        eventually(lambda: status(job_id) == "cancelled", 4)
 
     with meanwhile(ask):
-        drain(station, presence)
+        drain(patient(station), presence)
     assert status(job_id) == "cancelled"
+
+
+def patient(station: Station) -> Station:
+    """One whose trainers are given all the time to save."""
+    return replace(station, settings=station.settings.model_copy(update={"stop_seconds": 60}))
+
+
+@pytest.mark.parametrize(("wish", "end"), [("cancel", "cancelled"), ("stop", "queued")])
+def test_a_wish_is_heard_between_two_downloads(
+    wish: str, end: str, queue: Queue, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin wait")
+
+    class Slow(LocalBlobs):
+        def get_to(self, key: str, target: Path) -> None:
+            super().get_to(key, target)
+            cancel(job_id) if wish == "cancel" else station.stop.ask()
+            time.sleep(3 * station.settings.heartbeat_seconds)
+
+    drain(replace(station, blobs=Slow(station.settings.blob_dir)), presence)
+    assert (status(job_id), events(job_id, "run_started")) == (end, [])
+
+
+def test_a_cancel_that_the_worker_has_not_heard_of_is_the_end_of_a_stopped_run(queue: Queue) -> None:
+    job_id = queue("")
+    with session_scope() as session:
+        claim = jobs.claim(session, "wrk_1")
+    assert claim is not None
+    cancel(job_id)
+    stopped = End(75, None, None, "", cancel_requested=False, stop_requested=True, killed_by_us=False)
+    with session_scope() as session:
+        assert settle(session, claim, stopped) is JobStatus.CANCELLED
 
 
 def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
