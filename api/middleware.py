@@ -103,5 +103,11 @@ class _Request:
     def note(self) -> None:
         """One line, without the query: it may hold a token. Quoted: a path may hold a line break."""
         milliseconds = (time.perf_counter() - self._began) * 1000
-        fields: tuple[Any, ...] = (self._scope["method"], quote(self._scope["path"]), self._status, milliseconds, self.id)
+        fields: tuple[Any, ...] = (
+            self._scope["method"],
+            quote(self._scope["path"]),
+            self._status,
+            milliseconds,
+            self.id,
+        )
         log.info("%s %s %s %.0f ms %s", *fields)
