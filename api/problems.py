@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from sqlalchemy.exc import DataError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 
-from core.errors import InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable
+from core.errors import InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable, WrongMediaType
 from trainer.spec import JobSpec
 from trainer.spec_errors import explain
 
@@ -104,6 +104,9 @@ async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     if any(item["type"] == "json_invalid" for item in error.errors()):
         return _answer(request, _bad_json(error))
+    if isinstance(error.body, bytes):
+        # The framework parses only what calls itself JSON.
+        return _answer(request, WrongMediaType("Send the body with the header `Content-Type: application/json`."))
     model = typing.get_type_hints(request.scope["endpoint"]).get("body")
     if model is not None and all(item["loc"][0] == "body" for item in error.errors()):
         return _answer(request, invalid_body(model, error.body))

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from api.deps import PrincipalDep
 from core.datasets.store import Upload
-from core.errors import InvalidRequest
+from core.errors import InvalidRequest, WrongMediaType
 from core.models.dataset import DatasetKind
 
 KINDS = [kind.value for kind in DatasetKind]
@@ -38,7 +38,7 @@ UPLOAD_BODY: dict[str, Any] = {
 async def read_upload(_: PrincipalDep, request: Request) -> AsyncIterator[Upload]:
     """The file, spooled to disk. FastAPI would read a declared form before it looks at the key; this one waits for it."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise _invalid("#", "send multipart/form-data with the parts file, kind and, if you like, name")
+        raise WrongMediaType("Send multipart/form-data with the parts file, kind and, if you like, name.")
     try:
         form = await request.form(max_files=1, max_fields=4)
     except HTTPException as error:

@@ -10,6 +10,7 @@ PlatformError
 │   ├── DatasetInUse       409  an unfinished job needs it
 │   └── LeaseLost          409  a worker writes for a job that it no longer holds
 ├── TooLarge               413  the body exceeds a limit
+├── WrongMediaType         415  the body says that it is something else than what is read here
 ├── InvalidRequest         422  a parameter or field is not valid
 │   ├── InvalidSpec        422  the job spec is not valid
 │   ├── InvalidDataset     422  an upload has bad rows
@@ -93,6 +94,12 @@ class TooLarge(PlatformError):
     status = 413
     code = "too_large"
     title = "The request is larger than allowed."
+
+
+class WrongMediaType(PlatformError):
+    status = 415
+    code = "wrong_media_type"
+    title = "The body's Content-Type is not the one that is read here."
 
 
 class InvalidRequest(PlatformError):

@@ -12,7 +12,16 @@ from api.uploads import UPLOAD_BODY, read_upload
 from core import datasets, models
 from core.datasets.reading import Limits
 from core.datasets.store import Upload
-from core.errors import CrossOrigin, DatasetInUse, InvalidDataset, InvalidRequest, NotFound, NotSignedIn, TooLarge
+from core.errors import (
+    CrossOrigin,
+    DatasetInUse,
+    InvalidDataset,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    TooLarge,
+    WrongMediaType,
+)
 from core.models.dataset import DatasetKind
 from core.pages import page
 
@@ -23,7 +32,7 @@ router = APIRouter(prefix="/datasets", tags=["Datasets"])
     "",
     status_code=201,
     openapi_extra=UPLOAD_BODY,
-    responses=documented(NotSignedIn, CrossOrigin, TooLarge, InvalidRequest, InvalidDataset),
+    responses=documented(NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, InvalidDataset),
 )
 def upload_dataset(
     principal: PrincipalDep,

@@ -21,6 +21,7 @@ from core.errors import (
     NotSignedIn,
     TooLarge,
     WrongDatasetKind,
+    WrongMediaType,
 )
 from core.models.job import JobStatus
 from core.pages import page
@@ -35,7 +36,15 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"])
     "",
     status_code=201,
     responses=documented(
-        BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, InvalidRequest, InvalidSpec, WrongDatasetKind
+        BadRequest,
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        TooLarge,
+        WrongMediaType,
+        InvalidRequest,
+        InvalidSpec,
+        WrongDatasetKind,
     ),
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:

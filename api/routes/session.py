@@ -8,12 +8,12 @@ from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, refuse_other
 from api.problems import BadRequest, documented
 from api.schemas.session import KeyRef, Session, SignIn
 from core import keys
-from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge
+from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, WrongMediaType
 
 router = APIRouter(prefix="/session", tags=["Session"])
 
 
-@router.post("", responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, InvalidRequest))
+@router.post("", responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest))
 def sign_in(body: SignIn, request: Request, response: Response, session: SessionDep, settings: SettingsDep) -> Session:
     """Exchange an API key for a cookie, as the dashboard does with the token in its first address."""
     refuse_other_sites(request, silence_is_fine=True)

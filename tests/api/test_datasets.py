@@ -55,7 +55,6 @@ def test_a_bad_row_is_named_and_nothing_is_stored(client: TestClient, session: S
         ({"files": {"file": ("x", b"")}, "data": {"kind": "x"}}, "#/kind"),
         ({"files": {"other": ("x", b"")}, "data": {"kind": "sft"}}, "#/file"),
         ({"files": {"kind": (None, "sft"), "file": (None, "text")}}, "#/file"),
-        ({"json": {"kind": "sft"}}, "#"),
         ({"content": b"no form", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}, "#"),
         ({"content": b"no form", "headers": {"Content-Type": "multipart/form-data"}}, "#"),
         ({"files": {"file": ("x", GOOD)}, "data": {"kind": "preferences", "name": "a\x00"}}, "#/name"),
@@ -66,6 +65,10 @@ def test_a_bad_row_is_named_and_nothing_is_stored(client: TestClient, session: S
 def test_a_form_that_is_wrong(client: TestClient, arguments: dict[str, Any], pointer: str) -> None:
     document = problem(client.post("/v1/datasets", **arguments), 422, "invalid_request")
     assert document["errors"][0]["pointer"] == pointer
+
+
+def test_an_upload_that_is_no_form(client: TestClient) -> None:
+    problem(client.post("/v1/datasets", json={"kind": "sft"}), 415, "wrong_media_type")
 
 
 def test_an_upload_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str]) -> None:

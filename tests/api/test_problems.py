@@ -74,7 +74,7 @@ def test_a_body_that_is_no_object(client: TestClient, content: bytes) -> None:
 
 def test_a_body_that_does_not_say_what_it_is(client: TestClient) -> None:
     for headers in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}):
-        problem(client.post("/v1/jobs", content=b'{"ppo": {}}', headers=headers), 422, "invalid_spec")
+        problem(client.post("/v1/jobs", content=b'{"ppo": {}}', headers=headers), 415, "wrong_media_type")
 
 
 def test_a_body_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str], body: dict[str, Any]) -> None:
@@ -139,6 +139,13 @@ def test_the_log_holds_no_query(client: TestClient, caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.INFO, logger="api"):
         client.get("/?token=prx_secret")
     assert "GET / " in caplog.text and "secret" not in caplog.text
+
+
+def test_a_path_writes_no_line_of_its_own_into_the_log(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="api"):
+        client.get("/v1/jobs/%0aFAKE%00%1b[31mLOG")
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "api"]
+    assert line.startswith("GET /v1/jobs/%0AFAKE%00%1B%5B31mLOG 422")
 
 
 def test_the_dashboard_is_served_and_answers_its_own_addresses(

@@ -1323,7 +1323,7 @@ export interface components {
             lr_schedule: "constant" | "linear" | "cosine";
             /**
              * Warmup Ratio
-             * @description Share of the optimizer steps over which the learning rate rises from 0.
+             * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
              * @default 0.03
              */
             warmup_ratio: number;
@@ -1341,7 +1341,7 @@ export interface components {
             max_grad_norm: number;
             /**
              * Micro Batch Size
-             * @description Sequences per forward pass; gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
+             * @description Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
              */
             micro_batch_size?: number | null;
             /**
@@ -1533,7 +1533,7 @@ export interface components {
             lr_schedule: "constant" | "linear" | "cosine";
             /**
              * Warmup Ratio
-             * @description Share of the optimizer steps over which the learning rate rises from 0.
+             * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
              * @default 0.03
              */
             warmup_ratio: number;
@@ -1551,7 +1551,7 @@ export interface components {
             max_grad_norm: number;
             /**
              * Micro Batch Size
-             * @description Sequences per forward pass; gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
+             * @description Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
              */
             micro_batch_size?: number | null;
             /**
@@ -1611,7 +1611,7 @@ export interface components {
             lr_schedule: "constant" | "linear" | "cosine";
             /**
              * Warmup Ratio
-             * @description Share of the optimizer steps over which the learning rate rises from 0.
+             * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
              * @default 0.03
              */
             warmup_ratio: number;
@@ -1629,7 +1629,7 @@ export interface components {
             max_grad_norm: number;
             /**
              * Micro Batch Size
-             * @description Sequences per forward pass; gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
+             * @description Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
              */
             micro_batch_size?: number | null;
             /**
@@ -2187,6 +2187,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `invalid_request`: The request is not valid. */
             422: {
                 headers: {
@@ -2390,6 +2399,15 @@ export interface operations {
             };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2777,6 +2795,15 @@ export interface operations {
             };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
