@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.problems import BadRequest, documented
 from api.schemas.job import Job, JobList, JobSummary
+from api.schemas.stored_spec import in_order
 from core import jobs, metrics, models
 from core.db import after_commit
 from core.errors import (
@@ -88,7 +89,7 @@ def cancel_job(job: JobDep, session: SessionDep) -> Job:
 
 def _job(session: Session, job: models.Job) -> Job:
     (summary,) = _summaries(session, [job])
-    return Job(**summary.model_dump(), spec=JobSpec.model_validate(job.spec))
+    return Job.model_validate({**summary.model_dump(), "spec": in_order(job.spec)})
 
 
 def _summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:

@@ -1,8 +1,8 @@
 from typing import Literal
 
 from api.schemas.base import ListOf, Schema, Timestamp
+from api.schemas.stored_spec import StoredSpec
 from core.models.job import JobStatus
-from trainer.spec import JobSpec
 
 
 class Progress(Schema):
@@ -71,7 +71,7 @@ class JobSummary(Schema):
 class Job(JobSummary):
     """A job."""
 
-    spec: JobSpec
+    spec: StoredSpec
     """What the run is, with every default filled in."""
 
 

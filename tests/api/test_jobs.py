@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -26,7 +27,9 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job(client: TestClient, body: 
     assert list(job["spec"])[:3] == ["name", "model", "data"]
     assert job["queue_reason"].startswith("No worker is online")
     assert (job["progress"], job["error"], job["summary"], job["reward_sparkline"]) == (None, None, None, [])
-    assert client.get(f"/v1/jobs/{job['id']}").json() == job
+    again = client.get(f"/v1/jobs/{job['id']}").json()
+    assert again == job
+    assert json.dumps(again["spec"]) == json.dumps(job["spec"])  # the order of the fields, too
 
 
 def _knocks(settings: Settings) -> int:
@@ -154,6 +157,16 @@ def test_a_running_job_is_asked_to_stop_once(client: TestClient, session: Sessio
     running(session, job)
     assert client.post(f"/v1/jobs/{job.id}/cancel").json()["status"] == "cancelling"
     problem(client.post(f"/v1/jobs/{job.id}/cancel"), 409, "invalid_transition")
+
+
+def test_a_job_of_another_version_s_spec_is_shown_and_cancelled(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    job = make_job(session, owner[0].id)
+    job.spec = {name: value for name, value in job.spec.items() if name != "model"} | {"modell": {"of": "old"}}
+    session.commit()
+    assert client.get(f"/v1/jobs/{job.id}").json()["spec"] == job.spec
+    assert client.post(f"/v1/jobs/{job.id}/cancel").json()["status"] == "cancelled"
 
 
 ROUTES = ["", "/events", "/stream", "/metrics", "/samples", "/samples/steps", "/checkpoints"]
