@@ -40,7 +40,7 @@ def meanwhile(session: Session) -> Iterator[Meanwhile]:
 
     def waits() -> bool:
         with session_scope() as looking:  # anew each time: a transaction sees one state of the activity throughout
-            return looking.execute(waiting).scalar_one() == 1
+            return bool(looking.execute(waiting).scalar_one())
 
     def begin(verb: Callable[[Session], object]) -> Future[None]:
         done = pool.submit(work, verb)
