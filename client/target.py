@@ -19,7 +19,13 @@ class Target:
     def client(self) -> Client:
         folder = Options().folder
         running = folder.running()
-        key = self.key or folder.key()
+        local = running.url if running else DEFAULT_URL
+        url = (self.url or local).rstrip("/")
+        # The kept key opens the local platform, and is nobody else's to see.
+        key = self.key or (folder.key() if url == local else None)
         if key is None:
-            raise ClientError("No API key: give --key, set PROXIMAL_API_KEY, or run where `proximal up` has run.")
-        return Client(self.url or (running.url if running else DEFAULT_URL), key)
+            raise ClientError(
+                f"No API key for {url}: give --key or set PROXIMAL_API_KEY. "
+                "Only the platform that `proximal up` runs in this folder needs none."
+            )
+        return Client(url, key)
