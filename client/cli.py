@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from client.commands import datasets, jobs, keys
 from client.errors import ClientError
 from client.target import Target
+from client.terminal import plain
 
 app = typer.Typer(
     name="proximal",
@@ -75,5 +77,6 @@ def main() -> None:
     try:
         app()
     except ClientError as error:
-        Console(stderr=True, highlight=False).print(f"[red]error:[/red] {error}", soft_wrap=True)
+        told = Text.assemble(("error:", "red"), " ", plain(error))
+        Console(stderr=True).print(told, soft_wrap=True)
         sys.exit(1)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+
+from client.terminal import list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets and list them.", no_args_is_help=True)
 console = Console(highlight=False)
@@ -30,10 +31,9 @@ def list_(
     kind: Annotated[str | None, typer.Option(help="Only this kind: preferences, prompts or sft.")] = None,
 ) -> None:
     """List datasets, newest first."""
-    table = Table("id", "name", "kind", "rows", "bytes", "created")
+    table = list_of("name", "kind", "rows", "bytes", "created")
     with context.obj.client() as client:
         for row in client.list_datasets(kind):
-            table.add_row(
-                row["id"], row["name"], row["kind"], str(row["rows"]), str(row["bytes"]), row["created_at"][:19]
-            )
+            size = (str(row["rows"]), str(row["bytes"]))
+            table.add_row(row["id"], plain(row["name"]), row["kind"], *size, moment(row["created_at"]))
     console.print(table)

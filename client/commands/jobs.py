@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from client.answers import JobEvent, JobSummary
 from client.submit import read_spec, with_uploads
+from client.terminal import list_of, moment, plain
 
 app = typer.Typer(help="Submit jobs, look at them, cancel them.", no_args_is_help=True)
 JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
@@ -37,10 +39,10 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
 ) -> None:
     """List jobs, newest first."""
-    table = Table("id", "name", "status", "progress", "created")
+    table = list_of("name", "status", "progress", "created")
     with context.obj.client() as client:
         for job, _ in zip(client.list_jobs(status or ()), range(limit), strict=False):
-            table.add_row(job["id"], job["name"], job["status"], _progress(job), job["created_at"][:19])
+            table.add_row(job["id"], plain(job["name"]), job["status"], _progress(job), moment(job["created_at"]))
     console.print(table)
 
 
@@ -52,13 +54,13 @@ def show(context: typer.Context, job_id: JobId) -> None:
     table = Table(show_header=False, box=None)
     for name in ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at"):
         if job[name] is not None:
-            table.add_row(name, str(job[name]))
+            table.add_row(name, plain(job[name]))
     table.add_row("progress", _progress(job))
-    for name, value in (job["summary"] or {}).items():
-        table.add_row(name, f"{value:.4g}")
+    for key, value in (job["summary"] or {}).items():
+        table.add_row(plain(key), f"{value:.4g}")
     console.print(table)
     if job["error"]:
-        console.print(f"[red]{job['error']['code']}[/red]: {job['error']['message']}", markup=True)
+        console.print(Text.assemble((job["error"]["code"], "red"), ": ", plain(job["error"]["message"])))
 
 
 @app.command()
@@ -89,9 +91,8 @@ def _progress(job: JobSummary) -> str:
 def _print_events(events: Iterable[JobEvent]) -> None:
     for event in events:
         where = " ".join(str(part) for part in (event["stage"], event["step"]) if part is not None)
-        console.print(
-            f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_told(event)}", soft_wrap=True, markup=False
-        )
+        line = f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_told(event)}"
+        console.print(plain(line), soft_wrap=True)
 
 
 def _told(event: JobEvent) -> str:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from client.answers import JobEvent
+from client.terminal import plain
 
 LABELS = {"sft": "SFT", "reward_model": "Reward model", "ppo": "PPO", "evaluation": "Evaluation"}
 HEADLINES = {
@@ -50,9 +51,9 @@ class Watcher:
             case "stage_finished":
                 self._finish(stage, data["seconds"])
             case "status_changed" if data["from"] in ("starting", "running") and data["to"] == "queued":
-                self._console.print(f"The run was interrupted and will go on by itself. {data['reason']}")
+                self._console.print(plain(f"The run was interrupted and will go on by itself. {data['reason']}"))
             case "message":
-                self._console.print(data["text"], markup=False)
+                self._console.print(plain(data["text"]))
 
     def _plan(self, stages: list[dict[str, object]]) -> None:
         if self._starting is not None:

@@ -1,6 +1,7 @@
 """The `proximal` command as a person types it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from client import cli
 from client.errors import ClientError
+from client.terminal import plain
 from tests.client.conftest import Up
 
 
@@ -17,8 +19,9 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def
     """Without --url and --key: both are found in the data folder."""
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(up.folder))
 
-    def run(*arguments: str) -> Result:
-        result = CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
+    def run(*arguments: str, columns: int = 200) -> Result:
+        width = {"COLUMNS": str(columns)}
+        result = CliRunner().invoke(cli.app, arguments, env=width, catch_exceptions=False)
         assert result.exit_code == 0, result.output
         return result
 
@@ -34,6 +37,28 @@ def test_submit_list_show_cancel_logs(run, tmp_path: Path) -> None:  # type: ign
     assert "queued" in run("jobs", "show", job_id).output
     assert run("jobs", "cancel", job_id).output == "cancelled\n"
     assert "cancelled: Cancelled by its owner." in run("jobs", "logs", job_id).output
+
+
+def test_names_are_words_not_markup_and_ids_stay_whole(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": "p", "chosen": "a", "rejected": "b"}) + "\n")
+    spec = {"name": "[/b] :smile:", "model": "m", "data": {"preferences": "p.jsonl"}, "ppo": {}}
+    (tmp_path / "job.json").write_text(json.dumps(spec))
+    job_id = run("jobs", "submit", str(tmp_path / "job.json")).output.strip()
+    assert job_id in run("jobs", "list", columns=80).output
+    assert "[/b] :smile:" in run("jobs", "show", job_id, columns=80).output
+    run("datasets", "upload", str(tmp_path / "p.jsonl"), "--kind", "preferences", "--name", "[/b] pairs")
+    assert re.search(r"│ ds_\w{24,} ", run("datasets", "list", columns=80).output)
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    assert plain("a\x1b[2Jb\nc").plain == "a\N{REPLACEMENT CHARACTER}[2Jb\nc"
+
+
+def test_an_error_is_words_not_markup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["proximal", "--url", "http://elsewhere/[/b]", "jobs", "list"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "http://elsewhere/[/b]" in capsys.readouterr().err
 
 
 def test_datasets_are_uploaded_and_listed(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -52,3 +77,14 @@ def test_without_a_key_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path))
     with pytest.raises(ClientError, match="--key"):
         CliRunner().invoke(cli.app, ["jobs", "list"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://elsewhere.example"])
+def test_the_local_key_is_not_sent_elsewhere(url: str, run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("PROXIMAL_URL", url)
+    with pytest.raises(ClientError, match=f"No API key for {url}"):
+        run("jobs", "list")
+
+
+def test_the_local_address_may_be_spelt_out(run, up: Up) -> None:  # type: ignore[no-untyped-def]
+    run("--url", f"{up.url}/", "jobs", "list")

@@ -1,0 +1,27 @@
+"""Words from outside on the terminal, as they are: neither markup nor emoji codes nor control characters in them count."""
+
+from rich.table import Table
+from rich.text import Text
+
+_ID_WIDTH = 28
+
+
+def plain(value: object) -> Text:
+    """What somebody else wrote: a job's name, a trainer's message."""
+    return Text(
+        "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in str(value))
+    )
+
+
+def list_of(*columns: str) -> Table:
+    """A table whose first column holds ids, which are whole however narrow the terminal is: people copy them."""
+    table = Table()
+    table.add_column("id", no_wrap=True, min_width=_ID_WIDTH)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def moment(timestamp: str) -> str:
+    """To the second, and where a narrow column can be broken."""
+    return timestamp[:19].replace("T", " ")
