@@ -1,0 +1,74 @@
+"""What PPO's loop reports, and the rates at which it learns."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.trainer.running import metrics_of
+from tests.trainer.stage_tools import four_models, new_codec, session_in
+from trainer.evaluation import HeldOut
+from trainer.models import Model
+from trainer.ppo.loop import _describe, train
+from trainer.ppo.rollout import Experience, Models, Scored
+from trainer.ppo.sampling import Response
+from trainer.prompts import EncodedPrompt
+from trainer.sequences import Batch
+from trainer.spec import EvaluationSpec, PPOSpec
+
+PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
+
+
+def trained(folder: Path, **changes: object) -> Models:
+    defaults = {"batch_size": 4, "epochs": 1, "minibatches": 1, "max_new_tokens": 5, "warmup_ratio": 0}
+    spec = PPOSpec.model_validate({**defaults, "lr_schedule": "constant", **changes})
+    models, held_out = four_models(), HeldOut(PROMPTS[:2], None, EvaluationSpec())
+    with session_in(folder) as session:
+        train(session, spec, models, new_codec(), PROMPTS, held_out)
+    return models
+
+
+def moved(new: Model, old: Model) -> float:
+    """The longest way that a single weight went."""
+    return max(float((a - b).detach().abs().max()) for a, b in zip(new.parameters(), old.parameters(), strict=True))
+
+
+def test_sums_are_per_response_and_pads_count_nowhere() -> None:
+    batch = Batch.of([[5], [6, 7]], [[8, 1], [9]], pad_id=0)  # the second response is cut off after one token
+    responses, scores = [Response([8, 1], True), Response([9], False)], torch.tensor([1.0, -2.0])
+    kl, logprobs = torch.tensor([[0.1, 0.2], [0.6, 77.0]]), torch.tensor([[-1.0, -2.0], [-4.0, -77.0]])
+    rewards = torch.tensor([[-0.05, 0.9], [-2.3, 77.0]])  # β = .5: 1 − .5·.3 = .85 and −2 − .5·.6 = −2.3 a response
+    values, returns = torch.tensor([[1.0, 2.0], [3.0, 77.0]]), torch.tensor([[2.0, 3.0], [1.0, -77.0]])
+    scored = Scored(batch, responses, logprobs, kl, scores, {"time/score": 0.5})
+    found = _describe(Experience(scored, values, rewards, torch.zeros(2, 2), returns))
+    assert found == pytest.approx(
+        {
+            "objective/scores": -0.5,
+            "objective/kl": 0.45,  # (.1 + .2 + .6) / 2
+            "objective/rlhf_reward": -0.725,  # (.85 − 2.3) / 2
+            "objective/non_score_reward": -0.225,  # −.5 · .45
+            "objective/entropy": 3.5,  # (1 + 2 + 4) / 2
+            "val/explained_var": -2.0,  # R − V = 1, 1, −2 has variance 2; R = 2, 3, 1 has ⅔
+            "val/num_eos_tokens": 1,
+            "val/eos_rate": 0.5,
+            "val/response_length": 1.5,
+            "time/score": 0.5,
+        }
+    )
+
+
+def test_policy_and_critic_learn_at_rates_of_their_own(tmp_path: Path) -> None:
+    models, before = trained(tmp_path, steps=1, learning_rate=1e-3, critic_learning_rate=4e-3), four_models()
+    # Adam's first step takes no weight further than the rate, and one with a fair gradient nearly that far
+    assert 0.9e-3 < moved(models.policy, before.policy) < 1.01e-3
+    assert 3.6e-3 < moved(models.critic, before.critic) < 4.04e-3
+    reported = metrics_of(tmp_path)["ppo", 1]
+    assert (reported["lr"], reported["critic_lr"]) == pytest.approx((1e-3, 4e-3))
+
+
+def test_episodes_count_responses_and_evaluations_come_when_due(tmp_path: Path) -> None:
+    trained(tmp_path, steps=5, eval_every=2, save_every=100)
+    metrics = metrics_of(tmp_path)
+    episodes = {step: values["episode"] for (_, step), values in metrics.items() if step}
+    assert episodes == {1: 4, 2: 8, 3: 12, 4: 16, 5: 20}
+    assert [step for (_, step), values in metrics.items() if "eval/score" in values] == [0, 2, 4, 5]
