@@ -7,6 +7,7 @@ with Client("http://127.0.0.1:8000", "prx_…") as client:
         …
 """
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ from client.sse import messages
 from trainer.spec import JobSpec
 
 _RECONNECT_SECONDS = (0.2, 5.0)
+log = logging.getLogger(__name__)
 
 
 class Client(Connection):
@@ -92,21 +94,23 @@ class Client(Connection):
 
     def stream_job_events(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
         """Every event behind `after`, as it happens, until the job has ended. Lost connections are taken up again."""
-        pause, longest = _RECONNECT_SECONDS
+        self.get_job(job_id)  # Whoever does not answer at the start is not away for a moment.
+        first, longest = _RECONNECT_SECONDS
+        pause = first
         while True:
             try:
                 for event in self._stream_once(job_id, after):
                     if event is None:
                         return
-                    after, pause = event["seq"], _RECONNECT_SECONDS[0]
+                    after, pause = event["seq"], first
                     yield event
-            except Unreachable:
-                time.sleep(pause)
-            except ApiError as error:
-                if error.status < 500:
+            except (Unreachable, ApiError) as error:
+                if isinstance(error, ApiError) and error.status < 500:
                     raise
+                if pause == first:
+                    log.warning("%s. Trying until it answers again.", str(error).rstrip("."))
                 time.sleep(pause)
-            pause = min(2 * pause, longest)
+                pause = min(2 * pause, longest)
 
     def _stream_once(self, job_id: str, after: int) -> Iterator[JobEvent | None]:
         """One connection; None says that nothing will follow."""

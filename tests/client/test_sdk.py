@@ -1,6 +1,8 @@
 """The SDK against a real platform."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,10 @@ import pytest
 from client.errors import ApiError, ClientError, Unreachable
 from client.sdk import Client
 from client.submit import read_spec, with_uploads
-from tests.client.conftest import Up, free_port
+from tests.client.conftest import Up, free_port, is_ready
+from tests.client.test_up import parts
+from tests.waiting import eventually
+from tests.worker.conftest import meanwhile
 
 PAIR = {"prompt": "p", "chosen": "good", "rejected": "bad"}
 
@@ -57,6 +62,30 @@ def test_a_job_is_submitted_listed_watched_and_cancelled(client: Client, pairs: 
     assert [event["data"]["to"] for event in streamed] == ["queued", "cancelled"]
     assert streamed == list(client.list_job_events(job["id"]))
     assert list(client.stream_job_events(job["id"], after=streamed[-1]["seq"])) == []
+
+
+def test_a_stream_goes_on_after_an_outage_and_says_that_there_is_one(
+    up: Up, client: Client, pairs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    job_id = client.create_job(spec(client.upload_dataset(pairs, "preferences")["id"]))["id"]
+    stream = client.stream_job_events(job_id)
+    assert next(stream)["data"]["to"] == "queued"
+
+    def cancel() -> None:
+        eventually(lambda: "No answer from the platform" in caplog.text)
+        eventually(lambda: is_ready(up), 20)
+        with up.client() as other:
+            other.cancel_job(job_id)
+
+    os.kill(parts(up)["api"], signal.SIGKILL)
+    with meanwhile(cancel):
+        assert [event["data"]["to"] for event in stream] == ["cancelled"]
+    assert caplog.text.count("Trying until it answers again") == 1
+
+
+def test_a_stream_from_nowhere_is_refused_at_once() -> None:
+    with Client(f"http://127.0.0.1:{free_port()}", "prx_any") as client, pytest.raises(Unreachable):
+        next(client.stream_job_events("job_any"))
 
 
 def test_lists_are_followed_over_their_pages(client: Client, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
