@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from core.errors import IllegalTransition
 from core.models import Job, JobEvent
 from core.models.job import ACTIVE, TERMINAL, JobStatus
+from core.storable import message
 
 S = JobStatus
 TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
@@ -40,7 +41,7 @@ def move(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any)
         columns |= {"finished_at": datetime.now(UTC)}
     for name, value in columns.items():
         setattr(job, name, value)
-    _write(session, job, start, to, reason)
+    _write(session, job, start, to, message(reason))
 
 
 def born(session: Session, job: Job, reason: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 _BAD_TEXT = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+LONGEST_MESSAGE = 2000
 
 
 def storable(value: Any) -> Any:
@@ -20,6 +21,13 @@ def storable(value: Any) -> Any:
         case list():
             return [storable(item) for item in value]
     return value
+
+
+def message(text: str) -> str:
+    """What somebody will read: storable, and of one that is very long only how it begins and how it ends."""
+    half = LONGEST_MESSAGE // 2
+    short = text if len(text) <= LONGEST_MESSAGE else f"{text[:half]}\n[…]\n{text[-half:]}"
+    return str(storable(short))
 
 
 def numbers(values: dict[str, float]) -> dict[str, float]:

@@ -16,22 +16,18 @@ from core.models import Job, JobAttempt
 from core.models.job import ACTIVE, JobStatus
 from core.models.job_attempt import Outcome
 from core.settings import get_settings
-from core.storable import numbers, storable
+from core.storable import message, numbers
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A job that is the caller's until the lease ends. `previous_attempts`: how many tried before."""
+    """A job that is the caller's until the lease ends."""
 
     job_id: str
     owner_id: str
     attempt: int
     spec: dict[str, Any]
     lease_expires_at: datetime
-
-    @property
-    def previous_attempts(self) -> int:
-        return self.attempt - 1
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,6 @@ class LeaseState:
 
     expires_at: datetime
     cancel_requested: bool
-    pause_requested: bool = False
 
 
 def claim(session: Session, worker_id: str, lease_seconds: float | None = None) -> Claim | None:
@@ -74,11 +69,7 @@ def renew_lease(session: Session, job_id: str, attempt: int, lease_seconds: floa
     session.flush()
     session.refresh(job, ["lease_expires_at"])
     assert job.lease_expires_at is not None
-    return LeaseState(
-        job.lease_expires_at,
-        cancel_requested=job.status == JobStatus.CANCELLING,
-        pause_requested=job.status == JobStatus.PAUSING,
-    )
+    return LeaseState(job.lease_expires_at, cancel_requested=job.status == JobStatus.CANCELLING)
 
 
 def finish(
@@ -87,13 +78,14 @@ def finish(
     attempt: int,
     status: JobStatus,
     reason: str,
-    error: dict[str, Any] | None = None,
+    error: dict[str, str] | None = None,
     summary: dict[str, float] | None = None,
 ) -> None:
     """End the job: succeeded, failed (`error` is `{code, message}`) or cancelled."""
     job = held(session, job_id, attempt)
     figures = numbers(summary) if summary is not None else None
-    move(session, job, status, storable(reason), error=storable(error), summary=figures)
+    told = {name: message(value) for name, value in error.items()} if error else None
+    move(session, job, status, reason, error=told, summary=figures)
     end_attempt(session, job, Outcome.FINISHED)
 
 

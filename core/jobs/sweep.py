@@ -12,6 +12,7 @@ from core.models import Checkpoint, Job, JobAttempt
 from core.models.job import ACTIVE, JobStatus
 from core.models.job_attempt import Outcome
 from core.settings import get_settings
+from core.storable import message
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def _take_away(session: Session, job: Job, limit: int, reason: str) -> JobStatus
     lost = _lost_since_checkpoint(session, job)
     to = after_letting_go(job)
     if to is JobStatus.QUEUED and lost >= limit:
-        message = f"{reason} This was try {lost} in a row without a new checkpoint. Is memory sufficient?"
-        move(session, job, JobStatus.FAILED, message, error={"code": "too_many_attempts", "message": message})
+        told = message(f"{reason} This was try {lost} in a row without a new checkpoint. Is memory sufficient?")
+        move(session, job, JobStatus.FAILED, told, error={"code": "too_many_attempts", "message": told})
         return JobStatus.FAILED
     move(session, job, to, reason)
     return to

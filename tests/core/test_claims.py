@@ -191,6 +191,24 @@ def test_an_error_may_hold_what_a_crashed_process_wrote(session: Session) -> Non
     assert job.error == {"code": "trainer_crashed", "message": "core�dumped �"}
 
 
+def test_a_very_long_message_keeps_its_beginning_and_its_end(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    said = f"It began so. {'x' * 1_000_000} The cause."
+    jobs.finish(session, job.id, 1, JobStatus.FAILED, said, error={"code": "trainer_crashed", "message": said})
+    assert job.error is not None
+    for told in (job.status_reason, job.error["message"]):
+        assert told.startswith("It began so.") and told.endswith("The cause.") and len(told) < 2100
+
+
+def test_what_a_worker_gives_as_its_reason_may_be_unfit_to_store(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    jobs.lose(session, job.id, 1, "No such file: a\x00b\udcff")
+    session.commit()
+    assert job.status_reason == "No such file: a�b�"
+
+
 def test_the_sweep_lists_what_waits(session: Session) -> None:
     first, second = make_job(session), make_job(session)
     assert set(jobs.sweep(session).queued) == {first.id, second.id}
