@@ -4,7 +4,7 @@ from core.jobs.checkpoints import checkpoint_prefix, checkpoints_to_resume, prun
 from core.jobs.create import create
 from core.jobs.holding import Claim, LeaseState, claim, finish, release, renew_lease
 from core.jobs.log import append_events, stored_offset
-from core.jobs.queue_reason import queue_reason, queue_reasons
+from core.jobs.queue_reason import queue_reasons
 from core.jobs.sweep import SweepResult, lose, sweep
 from core.jobs.wishes import request_cancel
 
@@ -20,7 +20,6 @@ __all__ = [
     "finish",
     "lose",
     "prune_checkpoints",
-    "queue_reason",
     "queue_reasons",
     "record_checkpoint",
     "release",

@@ -10,13 +10,8 @@ from core.models import Job
 from core.models.job import JobStatus
 
 
-def queue_reason(session: Session, job: Job) -> str:
-    """In words, for the page of a queued job."""
-    return queue_reasons(session, [job])[job.id]
-
-
 def queue_reasons(session: Session, jobs: Sequence[Job]) -> dict[str, str]:
-    """For each of `jobs` that is queued; however many they are, in two queries."""
+    """In words, for each of `jobs` that is queued; however many they are, in two queries."""
     queued = [job.id for job in jobs if job.status == JobStatus.QUEUED]
     if not queued:
         return {}

@@ -17,7 +17,7 @@ from core.__main__ import main
 from core.db import after_commit, engine_for, session_scope
 from core.errors import SettingsError
 from core.migrate import at_head, migrate
-from core.models import ApiKey, Base
+from core.models import ApiKey, Base, Job
 from core.queue import celery_app, knock
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, running
@@ -58,14 +58,17 @@ def test_lists_of_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPa
 
 
 def test_queue_reasons(session: Session) -> None:
+    def reason(job: Job) -> str:
+        return jobs.queue_reasons(session, [job])[job.id]
+
     first, second = make_job(session), make_job(session)
-    assert "No worker is online" in jobs.queue_reason(session, first)
+    assert "No worker is online" in reason(first)
     workers.heartbeat(session, "wrk_1", "host", None)
-    assert jobs.queue_reason(session, first) == "Waiting to be picked up."
+    assert reason(first) == "Waiting to be picked up."
     workers.heartbeat(session, "wrk_1", "host", "job_x")
-    assert jobs.queue_reason(session, first) == "The only worker is busy; this job is next."
+    assert reason(first) == "The only worker is busy; this job is next."
     workers.heartbeat(session, "wrk_2", "host", "job_y")
-    assert jobs.queue_reason(session, second) == "All 2 workers are busy; 1 job is ahead."
+    assert reason(second) == "All 2 workers are busy; 1 job is ahead."
 
 
 def test_workers_come_stay_and_go(session: Session) -> None:
