@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
-from sqlalchemy.exc import DataError, OperationalError, TimeoutError
+from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from core.errors import InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable, WrongMediaType
@@ -17,6 +17,8 @@ from trainer.spec import JobSpec
 from trainer.spec_errors import explain
 
 MEDIA_TYPE = "application/problem+json"
+# The second: a connection that was lost between two statements; the third: none came free in time.
+DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 log = logging.getLogger(__name__)
 
 
@@ -67,8 +69,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(PlatformError, _platform_error)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(OperationalError, _database_down)
-    app.add_exception_handler(TimeoutError, _database_down)
+    for away in DATABASE_AWAY:
+        app.add_exception_handler(away, _database_down)
     app.add_exception_handler(DataError, _not_storable)
 
 

@@ -6,6 +6,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import text
+from sqlalchemy.exc import InterfaceError
 from sqlalchemy.orm import Session
 
 from api.app import create_app
@@ -124,6 +125,15 @@ def test_a_database_that_is_away_is_503(settings: Settings) -> None:
         response = client.get("/v1/jobs")
     problem(response, 503, "unavailable")
     assert response.headers["retry-after"]
+
+
+def test_a_connection_that_is_lost_in_between_is_503(app: FastAPI) -> None:
+    @app.get("/v1/lost")
+    def lost() -> None:
+        raise InterfaceError("SELECT 1", None, Exception("the connection is closed"))
+
+    with TestClient(app) as client:
+        problem(client.get("/v1/lost"), 503, "unavailable")
 
 
 def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
