@@ -4,12 +4,14 @@ No connection is held between two looks, so a thousand open pages cost the datab
 since the cursor is all the state there is, any process can go on where another stopped.
 """
 
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 
 import anyio
 from starlette.concurrency import run_in_threadpool
 
+from api.problems import DATABASE_AWAY
 from api.schemas.run import JobEvent
 from core import events
 from core.db import session_scope
@@ -20,6 +22,7 @@ from core.settings import Settings
 BATCH = 200
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_MS = 2000
+log = logging.getLogger(__name__)
 
 
 class Stream:
@@ -33,7 +36,12 @@ class Stream:
         began = spoke = time.monotonic()
         yield f"retry: {RETRY_MS}\n\n"
         while not self._closing() and time.monotonic() - began < self._settings.stream_seconds:
-            news, ended = await run_in_threadpool(self._look)
+            try:
+                news, ended = await run_in_threadpool(self._look)
+            except DATABASE_AWAY as error:
+                # Too late for a 503. The client comes back by itself, and is then told.
+                log.warning("the stream of %s ends early, the database does not answer: %s", self._job_id, error)
+                return
             for event in news:
                 self._seen = event.seq
                 yield f"id: {event.seq}\nevent: {event.type}\ndata: {event.model_dump_json()}\n\n"

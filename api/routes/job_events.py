@@ -57,7 +57,8 @@ async def stream_job_events(
     ] = None,
 ) -> Response:
     """The job's events as they happen."""
-    seen = _cursor(last_event_id, after)
+    # One from beyond the end is of another job, or of a database that was set back: waiting there would tell nothing.
+    seen = min(_cursor(last_event_id, after), job.last_seq)
     if job.status in TERMINAL and seen >= job.last_seq:
         return Response(status_code=204)
     stream = Stream(settings, job.id, seen, lambda: request.app.state.closing)
@@ -66,7 +67,7 @@ async def stream_job_events(
 
 
 def _cursor(last_event_id: str | None, after: int) -> int:
-    if last_event_id is None:
+    if not last_event_id:  # some polyfills send an empty one
         return after
     if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 19):
         raise InvalidRequest("Last-Event-ID is not a sequence number.", param="Last-Event-ID")

@@ -166,6 +166,19 @@ def test_a_stream_of_a_great_age_ends_without_done(settings: Settings, job: Job)
     assert told.startswith("retry: 2000") and "id: 1\n" in told and "event: done" not in told
 
 
+def test_a_stream_whose_database_goes_away_ends_quietly(
+    settings: Settings, job: Job, caplog: pytest.LogCaptureFixture
+) -> None:
+    away = settings.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none"})
+
+    async def collect() -> list[str]:
+        return [part async for part in Stream(away, job.id, 0, lambda: False).body()]
+
+    assert asyncio.run(collect()) == ["retry: 2000\n\n"]
+    (record,) = caplog.records
+    assert "the database does not answer" in record.getMessage() and record.exc_info is None
+
+
 def test_a_silent_stream_gives_signs_of_life(settings: Settings, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.stream.KEEP_ALIVE_SECONDS", 0.1)
     brief = settings.model_copy(update={"stream_poll_seconds": 0.05, "stream_seconds": 0.4})
@@ -174,6 +187,20 @@ def test_a_silent_stream_gives_signs_of_life(settings: Settings, job: Job, monke
         return [part async for part in Stream(brief, job.id, job.last_seq, lambda: False).body()]
 
     assert ": keep-alive\n\n" in asyncio.run(collect())
+
+
+def test_an_empty_cursor_is_none_at_all(serve: Served, session: Session, job: Job) -> None:
+    _finish(session, job)
+    with serve() as client:
+        response = client.get(f"/v1/jobs/{job.id}/stream", headers={"Last-Event-ID": ""})
+    assert [message.id for message in _messages(response)] == [*range(1, job.last_seq + 1), None]
+
+
+def test_a_cursor_from_beyond_the_end_hears_what_comes_next(serve: Served, session: Session, job: Job) -> None:
+    beyond = {"Last-Event-ID": str(job.last_seq + 50)}
+    with serve() as client, client.stream("GET", f"/v1/jobs/{job.id}/stream", headers=beyond) as response:
+        _say(session, job, 1)
+        assert next(_messages(response)).id == job.last_seq
 
 
 @pytest.mark.parametrize("wrong", ["x", "-1", "1.5", "9" * 40, "²"])
