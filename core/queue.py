@@ -23,7 +23,7 @@ def celery_app(redis_url: str) -> Celery:
         worker_prefetch_multiplier=1,
         broker_connection_retry_on_startup=True,
         # No retries while publishing: a request waits for it, and the sweeper knocks again anyway.
-        broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 10, "max_retries": 0},
+        broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 2, "max_retries": 0},
         worker_hijack_root_logger=False,
     )
     return app

@@ -1,6 +1,7 @@
 """Settings, workers, the queue's doorbell, transactions, migrations and the operator's command."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from sqlalchemy.orm import Session
 from core import jobs, keys, workers
 from core.__main__ import main
 from core.db import after_commit, engine_for, session_scope
+from core.embedded.redis import Redis
 from core.errors import SettingsError
 from core.migrate import at_head, migrate
 from core.models import ApiKey, Base, Job
@@ -93,6 +95,21 @@ def test_a_transaction_that_fails_leaves_nothing_and_calls_nobody(settings: Sett
         assert session.query(ApiKey).count() == 0
         after_commit(session, lambda: called.append(2))
     assert called == [2]
+
+
+def test_a_broker_that_hangs_costs_a_moment(tmp_path: Path) -> None:
+    redis = Redis(tmp_path, tmp_path / "log", durable=False)
+    server = redis.start()
+    assert knock(redis.url)
+    os.kill(server.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        assert not knock(redis.url)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+        celery_app(redis.url).close()
+        redis.stop(server)
+    assert time.monotonic() - began < 5
 
 
 def test_a_knock_reaches_the_queue_and_a_dead_broker_only_costs_a_warning(
