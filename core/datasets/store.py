@@ -1,5 +1,6 @@
 """What is kept of an upload: a row in the table, and its rows as a blob."""
 
+import unicodedata
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,9 +18,10 @@ from core.ids import new_id
 from core.models import Dataset, Job, JobDataset
 from core.models.dataset import DatasetKind
 from core.models.job import TERMINAL
-from core.storable import bad_text
 
 LONGEST_NAME = 200
+_UNFIT = frozenset({"Cc", "Cs"})
+"""Control characters and halves of surrogate pairs; joiners and unusual spaces do occur in names of files."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ def blobs_key(dataset_id: str) -> str:
 
 def create(session: Session, blobs: BlobStore, owner_id: str, upload: Upload, limits: Limits, scratch: Path) -> Dataset:
     """Read every row, then store all of them, or raise InvalidDataset and store nothing. `scratch`: a folder for the draft."""
-    if len(upload.name) > LONGEST_NAME or bad_text(upload.name):
-        detail = f"must have at most {LONGEST_NAME} characters, all printable"
+    if len(upload.name) > LONGEST_NAME or _UNFIT.intersection(map(unicodedata.category, upload.name)):
+        detail = f"must have at most {LONGEST_NAME} characters, and no control character"
         raise InvalidRequest(f"The name {detail}.", param="name", errors=[{"pointer": "#/name", "detail": detail}])
     with canonical(upload.file, upload.kind, limits, scratch) as content:
         dataset = Dataset(id=new_id("ds"), owner_id=owner_id, name=upload.name, kind=upload.kind.value)

@@ -33,8 +33,9 @@ def create(session: Session, owner_id: str, spec: JobSpec, local_models: LocalMo
 
 def _check_text(resolved: dict[str, Any]) -> None:
     if pointer := bad_text(resolved):
-        problem = {"pointer": pointer, "detail": "holds a NUL character or half of a surrogate pair"}
-        raise InvalidSpec(errors=[problem])
+        detail = "holds a NUL character or half of a surrogate pair"
+        param = pointer.removeprefix("#/").replace("/", ".")
+        raise InvalidSpec(f"{pointer}: {detail}", param=param, errors=[{"pointer": pointer, "detail": detail}])
 
 
 def _check_model(path: str | None, allowed: LocalModels) -> None:

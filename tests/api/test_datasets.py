@@ -58,6 +58,7 @@ def test_a_bad_row_is_named_and_nothing_is_stored(client: TestClient, session: S
         ({"content": b"no form", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}, "#"),
         ({"content": b"no form", "headers": {"Content-Type": "multipart/form-data"}}, "#"),
         ({"files": {"file": ("x", GOOD)}, "data": {"kind": "preferences", "name": "a\x00"}}, "#/name"),
+        ({"files": {"file": ("x", GOOD)}, "data": {"kind": "preferences", "name": "a\nb"}}, "#/name"),
         ({"files": {"file": ("x", GOOD)}, "data": {"kind": "preferences", "name": "a" * 201}}, "#/name"),
         ({"files": [("file", ("x", b"1")), ("file", ("y", b"2"))], "data": {"kind": "sft"}}, "#"),
     ],
@@ -96,7 +97,9 @@ def test_who_has_no_key_uploads_nothing(settings: Settings) -> None:
     assert sent[0]["status"] == 401 and read == []
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/b", "..", "<script>"])
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "a/b", "..", "<script>", "5.00\u202fPM \U0001f469\u200d\U0001f4bb"]
+)
 def test_a_name_is_only_a_name(client: TestClient, settings: Settings, name: str) -> None:
     made = _upload(client, name=name).json()
     assert made["name"] == name

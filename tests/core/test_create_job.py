@@ -43,6 +43,7 @@ def test_text_that_cannot_be_stored_is_refused_by_its_place(session: Session) ->
     with pytest.raises(InvalidSpec) as refusal:
         make_job(session, name="a\x00")
     assert refusal.value.extras["errors"][0]["pointer"] == "#/name"
+    assert refusal.value.extras["param"] == "name" and refusal.value.detail.startswith("#/name: holds a NUL")
 
 
 @pytest.mark.parametrize(
