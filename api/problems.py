@@ -34,8 +34,8 @@ class MethodNotAllowed(PlatformError):
     title = "This address does not know that method."
 
 
-REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge)}
-"""What the framework refuses by itself, by status."""
+REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge, InvalidRequest)}
+"""What the framework, or what we hang into it, refuses by itself: by status."""
 
 
 def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:

@@ -11,6 +11,7 @@ from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, Se
 from api.problems import BadRequest, documented
 from api.schemas.job import Job, JobList, JobSummary
 from api.schemas.stored_spec import in_order
+from api.strict_json import StrictRoute
 from core import jobs, metrics, models
 from core.db import after_commit
 from core.errors import (
@@ -30,7 +31,7 @@ from core.progress import progress
 from core.queue import knock
 from trainer.spec import JobSpec
 
-router = APIRouter(prefix="/jobs", tags=["Jobs"])
+router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 
 
 @router.post(

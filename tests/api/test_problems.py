@@ -66,6 +66,12 @@ def test_a_body_nested_beyond_reason(client: TestClient) -> None:
     assert 400 <= response.status_code < 500
 
 
+@pytest.mark.parametrize("content", [b'{"seed": 1, "seed": 2}', b'{"ppo": {"steps": 1, "steps": 2}}'])
+def test_a_body_that_says_one_thing_twice(client: TestClient, content: bytes) -> None:
+    response = client.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
+    assert "twice" in problem(response, 422, "invalid_request")["detail"]
+
+
 @pytest.mark.parametrize("content", [b"[]", b"null", b"3", b'"x"'])
 def test_a_body_that_is_no_object(client: TestClient, content: bytes) -> None:
     response = client.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
