@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -17,15 +16,6 @@ from trainer.spec import DataSpec, JobSpec
 from trainer.text import Codec, train_tokenizer
 
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """For the module that imports it: models this small are only slowed down by more, on a busy machine fourfold."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @contextmanager

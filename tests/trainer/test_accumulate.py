@@ -8,7 +8,6 @@ from torch import Tensor
 
 from tests.trainer.models import llama, scorer
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, scores_alone, session_in
-from tests.trainer.stage_tools import one_thread as one_thread
 from trainer import reward_model, sft
 from trainer.models import Model, load_reward_model
 from trainer.reward_model import Pair

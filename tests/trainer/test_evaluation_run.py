@@ -7,7 +7,6 @@ import torch
 
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import four_models, new_codec, scores_alone, session_in
-from tests.trainer.stage_tools import one_thread as one_thread
 from trainer import evaluation
 from trainer.completions import completions
 from trainer.evaluation import HeldOut

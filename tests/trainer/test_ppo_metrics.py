@@ -7,7 +7,6 @@ import torch
 
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import four_models, new_codec, session_in
-from tests.trainer.stage_tools import one_thread as one_thread
 from trainer.evaluation import HeldOut
 from trainer.models import Model
 from trainer.ppo.loop import _describe, train

@@ -5,7 +5,6 @@ import torch
 from torch import Tensor
 
 from tests.trainer.stage_tools import CPU, four_models, logprobs_alone, new_codec, scores_alone
-from tests.trainer.stage_tools import one_thread as one_thread
 from trainer.ppo.rollout import Experience, collect
 from trainer.spec import PPOSpec
 
