@@ -54,7 +54,7 @@ def _take_away(session: Session, job: Job, limit: int, reason: str) -> JobStatus
     lost = _lost_since_checkpoint(session, job)
     to = after_letting_go(job)
     if to is JobStatus.QUEUED and lost >= limit:
-        told = message(f"{reason} This was try {lost} in a row without a new checkpoint. Is memory sufficient?")
+        told = message(f"{reason} This was try {lost} in a row without a new checkpoint.")
         move(session, job, JobStatus.FAILED, told, error={"code": "too_many_attempts", "message": told})
         return JobStatus.FAILED
     move(session, job, to, reason)
