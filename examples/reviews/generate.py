@@ -18,7 +18,7 @@ TEMPERATURE = 0.6
 FLIPPED = 0.05
 
 
-def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 10000) -> dict[str, Path]:
+def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000) -> dict[str, Path]:
     """Write sft.jsonl, preferences.jsonl and prompts.jsonl into `folder`; return their paths by those names."""
     rng = random.Random(seed)
     asked = questions()
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reviews", type=int, default=7000, help="rows of sft.jsonl")
-    parser.add_argument("--pairs", type=int, default=10000, help="rows of preferences.jsonl")
+    parser.add_argument("--pairs", type=int, default=16000, help="rows of preferences.jsonl")
     arguments = parser.parse_args()
     write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs)
 
