@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Literal
 
 import torch
@@ -45,14 +46,16 @@ def _decide(setting: Literal["auto"] | None, parameters: int, workload: Callable
 
 
 def _faster_of(one: int, all_cores: int, workload: Callable[[], None]) -> int:
-    """Time the workload with both counts in turn, A B A B. More threads must bring half as much again to be taken: they
-    spin while they wait for each other, so what they gain on a quiet machine they lose twice over on a busy one."""
+    """Time the workload with both counts in turn, A B A B. More threads must bring three quarters as much again: they spin
+    while they wait for each other, so what they gain on a quiet machine they lose many times over on a busy one. The
+    median, not the best time: it is the bad moments that decide.
+    """
     seconds: dict[int, list[float]] = {one: [], all_cores: []}
     workload()
-    for _ in range(3):
+    for _ in range(5):
         for count, times in seconds.items():
             torch.set_num_threads(count)
             began = time.perf_counter()
             workload()
             times.append(time.perf_counter() - began)
-    return all_cores if 1.5 * min(seconds[all_cores]) < min(seconds[one]) else one
+    return all_cores if 1.75 * median(seconds[all_cores]) < median(seconds[one]) else one
