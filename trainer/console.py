@@ -1,6 +1,18 @@
 """A run for somebody who sits before a terminal: a line per stage, and what it learnt."""
 
+import os
+import sys
+
 from trainer.events import Event, Message, RunFinished, RunStarted, StageFinished, StageStarted
+
+
+def show(event: Event) -> None:
+    """Print the event's line, if it has one. A reader who has gone away does not end the run."""
+    if text := line(event):
+        try:
+            print(text, flush=True)  # noqa: T201 for whoever watches the command
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def line(event: Event) -> str | None:

@@ -48,8 +48,7 @@ class Session:
 
     def emit(self, event: Event) -> None:
         self._log.emit(event)
-        if text := console.line(event):
-            print(text, flush=True)  # noqa: T201 for whoever watches the command
+        console.show(event)
 
     def say(self, text: str, warning: bool = False) -> None:
         self.emit(Message(text=text, level="warning" if warning else "info"))

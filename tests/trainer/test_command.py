@@ -160,3 +160,14 @@ def test_a_run_folder_that_is_a_file_or_taken_is_refused(tmp_path: Path, capsys:
 def test_a_lease_file_that_is_gone_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["run", str(write_spec(tmp_path)), "--run-dir", str(tmp_path), "--lease", str(tmp_path / "gone")])
     assert status == 75 and events_of(tmp_path)[-1].reason == "lease_lost"  # type: ignore[union-attr]
+
+
+def test_a_reader_of_the_output_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "trainer", "run", str(write_spec(tmp_path)), "--run-dir", str(tmp_path / "run")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline().startswith("sft (")
+    process.stdout.close()
+    complaint = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(timeout=60), complaint) == (0, "")
