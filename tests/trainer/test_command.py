@@ -43,7 +43,6 @@ def test_a_missing_dataset_fails_with_its_name(tmp_path: Path, capsys: pytest.Ca
     assert [e.code for e in events_of(tmp_path / "run") if isinstance(e, RunFailed)] == ["invalid_data"]
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a GPU where there is none")
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -54,7 +53,11 @@ def test_a_missing_dataset_fails_with_its_name(tmp_path: Path, capsys: pytest.Ca
             "`model.config` does not make a causal language model",
         ),
         ({"model": {"config": SMALL | {"model_type": "codegen"}}}, "codegen: transformers has no reward model"),
-        ({"runtime": {"device": "cuda"}}, "no CUDA device is available here"),
+        pytest.param(
+            {"runtime": {"device": "cuda"}},
+            "no CUDA device is available here",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a GPU where there is none"),
+        ),
         ({"data": {"max_prompt_tokens": 120}, "ppo": {"max_new_tokens": 120}}, "the model's context is 128"),
         (
             {"model": {"config": None, "tokenizer": None, "path": "/no/such/folder"}},
