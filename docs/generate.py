@@ -46,7 +46,7 @@ may hold is in [datasets.md](datasets.md).
 METRICS_INTRODUCTION = """\
 # Metrics
 
-<!-- Written by docs/generate.py from trainer/metrics.py: change it there, then run `make docs`. -->
+<!-- Written by docs/generate.py from trainer/metrics/: change it there, then run `make docs`. -->
 
 Every number that a run reports, as the dashboard shows it and `GET /v1/reference/metrics` lists it. Names follow TRL and the
 N+ implementation details paper. Means over tokens are over response tokens only; padding never counts. What a healthy range

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from trainer.errors import SpecError, TrainerError
-from trainer.spec import JobSpec
+from trainer.spec import DATASETS, JobSpec
 from trainer.spec_errors import explain
 
 
@@ -51,9 +51,7 @@ def load_spec(path: Path) -> JobSpec:
 
 
 def _resolved(spec: JobSpec, base: Path) -> JobSpec:
-    data = {
-        name: str(base / value) for name in ("preferences", "sft", "prompts") if (value := getattr(spec.data, name))
-    }
+    data = {name: str(base / value) for name in DATASETS if (value := getattr(spec.data, name))}
     changes: dict[str, Any] = {"data": spec.data.model_copy(update=data)}
     if spec.model.path is not None and (base / spec.model.path).is_dir():
         changes["model"] = spec.model.model_copy(update={"path": str(base / spec.model.path)})

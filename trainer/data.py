@@ -62,7 +62,7 @@ def load(spec: DataSpec) -> Data:
 
     Raises DataError, naming file and line, for what cannot be read or used.
     """
-    comparisons = list(_read(Path(spec.preferences), _comparison))
+    comparisons = list(_read(Path(spec.preferences), _comparison)) if spec.preferences else []
     demonstrations = (
         list(_read(Path(spec.sft), _demonstration))
         if spec.sft

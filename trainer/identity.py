@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer.errors import SpecError, StorageError
-from trainer.spec import JobSpec
-
-DATASETS = ("preferences", "sft", "prompts")
+from trainer.spec import DATASETS, JobSpec
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def run(session: Session) -> dict[str, float]:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     spec, began = session.spec, time.perf_counter()
-    judge = judges.load(spec.evaluation.judge)
+    judge = judges.load(spec.evaluation.judge if isinstance(spec.evaluation.judge, str) else None)
     check_config(spec.model)
     loaded = data.load(spec.data)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
@@ -58,7 +58,7 @@ def _fine_tune(session: Session, codec: Codec, encoded: Encoded) -> Path:
     check_fit(session, policy, codec, encoded)
     _set_threads(session, policy, encoded, codec)
     _announce(session, encoded)
-    if spec.sft is None:
+    if "sft" not in spec.stages:
         return Path(spec.model.path or "")
     if session.checkpoints.result("sft") is None:
         sft.train(session, spec.sft, policy, codec, encoded.examples, encoded.held_out_examples)
@@ -134,7 +134,7 @@ def _set_threads(session: Session, policy: Model, encoded: Encoded, codec: Codec
     spec = session.spec
 
     def workload() -> None:
-        rows = encoded.examples[: (spec.sft.micro_batch_size if spec.sft else None) or 32]
+        rows = encoded.examples[: spec.sft.micro_batch_size or 32]
         sft.accumulate(policy, rows, codec, len(rows), session.device)
         policy.zero_grad(set_to_none=True)
 
@@ -147,7 +147,7 @@ def _set_threads(session: Session, policy: Model, encoded: Encoded, codec: Codec
 def _announce(session: Session, encoded: Encoded) -> None:
     """Say what the run will do, and from where it goes on."""
     spec = session.spec
-    totals: dict[StageName, int] = {"sft": total_steps(len(encoded.examples), spec.sft)} if spec.sft else {}
+    totals: dict[StageName, int] = {"sft": total_steps(len(encoded.examples), spec.sft)} if "sft" in spec.stages else {}
     totals |= {
         "reward_model": total_steps(len(encoded.pairs), spec.reward_model),
         "ppo": spec.ppo.steps,

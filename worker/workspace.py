@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.jobs import Claim
 from core.jobs.checkpoints import checkpoints_to_resume
-from core.jobs.create import ROLES
 from core.models import Dataset, Job, JobEvent
 from core.models.job import JobStatus
+from trainer.spec import DATASETS
 from worker import checkpoints
 
 
@@ -86,7 +86,7 @@ def clear_away(session: Session, data_dir: Path) -> None:
 
 
 def inputs_of(session: Session, claim: Claim) -> Inputs:
-    named = {role: claim.spec["data"].get(role) for role in ROLES}
+    named = {role: claim.spec["data"].get(role) for role in DATASETS}
     datasets = {role: session.get_one(Dataset, name).blob_key for role, name in named.items() if name}
     saved = [checkpoint.blob_prefix for checkpoint in checkpoints_to_resume(session, claim.job_id)]
     started = select(JobEvent.data).where(JobEvent.job_id == claim.job_id, JobEvent.type == "run_started")

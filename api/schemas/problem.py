@@ -13,7 +13,7 @@ class ProblemItem(Schema):
     detail: str
     """What is wrong, and often what would be right."""
     pointer: str | None = None
-    """Where: `#/ppo/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row."""
+    """Where: `#/ppo/policy_loss/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row."""
     line: int | None = None
     """Line of an uploaded file, from 1."""
     column: int | None = None

@@ -12,10 +12,7 @@ from core.job_state import born
 from core.models import Dataset, Job, JobDataset
 from core.settings import LocalModels, get_settings
 from core.storable import bad_text
-from trainer.spec import JobSpec
-
-ROLES = ("preferences", "sft", "prompts")
-"""The fields of `data` that name datasets; each is also the kind that it takes."""
+from trainer.spec import DATASETS, JobSpec
 
 
 def create(session: Session, owner_id: str, spec: JobSpec, local_models: LocalModels | None = None) -> Job:
@@ -57,7 +54,7 @@ def _names_a_folder(path: str) -> bool:
 
 def _datasets(session: Session, owner_id: str, spec: JobSpec) -> dict[str, Dataset]:
     used = {}
-    for role in ROLES:
+    for role in DATASETS:
         if (dataset_id := getattr(spec.data, role)) is None:
             continue
         param = f"data.{role}"

@@ -23,7 +23,7 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job(client: TestClient, body: 
     job = response.json()
     assert response.status_code == 201
     assert (job["object"], job["status"], job["attempt"]) == ("job", "queued", 0)
-    assert job["spec"]["ppo"]["clip_range"] == 0.2 and job["spec"]["model"]["path"] == "some/model"
+    assert job["spec"]["ppo"]["policy_loss"]["clip_range"] == 0.2 and job["spec"]["model"]["path"] == "some/model"
     assert list(job["spec"])[:3] == ["name", "model", "data"]
     assert job["queue_reason"].startswith("No worker is online")
     assert (job["progress"], job["error"], job["summary"], job["reward_sparkline"]) == (None, None, None, [])
@@ -52,9 +52,13 @@ def test_a_dead_broker_does_not_fail_the_job(client: TestClient, body: Body, set
 @pytest.mark.parametrize(
     ("change", "pointer", "detail"),
     [
-        ({"ppo": {"clip_rnage": 0.1}}, "#/ppo/clip_rnage", "unknown field 'clip_rnage'; did you mean 'clip_range'?"),
+        (
+            {"ppo": {"policy_loss": {"clip_rnage": 0.1}}},
+            "#/ppo/policy_loss/clip_rnage",
+            "unknown field 'clip_rnage'; did you mean 'clip_range'?",
+        ),
         ({"modle": "x"}, "#/modle", "unknown field 'modle'; did you mean 'model'?"),
-        ({"ppo": {"clip_range": 2}}, "#/ppo/clip_range", "Input should be less than 1"),
+        ({"ppo": {"policy_loss": {"clip_range": 2}}}, "#/ppo/policy_loss/clip_range", "Input should be less than 1"),
         ({"ppo": {"batch_size": 5}}, "#/ppo", "`minibatches` (4) must divide `batch_size` (5)"),
         ({"ppo": None}, "#/ppo", None),
         ({"name": "a\x00"}, "#/name", "holds a NUL character or half of a surrogate pair"),
@@ -71,7 +75,7 @@ def test_a_spec_that_is_wrong_is_told_where_and_how(
 
 
 def test_numbers_that_are_not_numbers_are_refused(client: TestClient, dataset: Dataset) -> None:
-    raw = '{"model": "x", "data": {"preferences": "%s"}, "ppo": {"kl_coef": %s}}'
+    raw = '{"model": "x", "data": {"preferences": "%s"}, "ppo": {"kl": {"coef": %s}}}'
     for value in ("NaN", "Infinity", "1e999"):
         response = client.post(
             "/v1/jobs", content=raw % (dataset.id, value), headers={"Content-Type": "application/json"}

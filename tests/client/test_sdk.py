@@ -48,8 +48,8 @@ def test_a_bad_row_is_named_with_its_line(client: Client, tmp_path: Path) -> Non
 
 def test_a_misspelt_field_is_answered_with_the_nearest(client: Client, pairs: Path) -> None:
     dataset = client.upload_dataset(pairs, "preferences")
-    with pytest.raises(ApiError, match="kl_coef"):
-        client.create_job({**spec(dataset["id"]), "ppo": {"kl_coeff": 0.1}})
+    with pytest.raises(ApiError, match="coef"):
+        client.create_job({**spec(dataset["id"]), "ppo": {"kl": {"coeff": 0.1}}})
 
 
 def test_a_job_is_submitted_listed_watched_and_cancelled(client: Client, pairs: Path) -> None:

@@ -25,9 +25,9 @@ def complaint_of(capsys: pytest.CaptureFixture[str], spec: Path, run_dir: Path) 
 
 
 def test_an_unknown_field_is_named_with_the_nearest_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, said = complaint_of(capsys, write_spec(tmp_path, ppo={"clip_rnge": 0.1}), tmp_path / "run")
+    status, said = complaint_of(capsys, write_spec(tmp_path, ppo={"policy_loss": {"clip_rnge": 0.1}}), tmp_path / "run")
     assert status == 2
-    assert "#/ppo/clip_rnge: unknown field 'clip_rnge'; did you mean 'clip_range'?" in said
+    assert "#/ppo/policy_loss/clip_rnge: unknown field 'clip_rnge'; did you mean 'clip_range'?" in said
     assert not (tmp_path / "run").exists()
 
 
@@ -80,7 +80,7 @@ def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_keeps_the_checkpoints(tmp_path: Path) -> None:
-    status, said = run(write_spec(tmp_path, ppo={"kl_coef": 1e38}), tmp_path)
+    status, said = run(write_spec(tmp_path, ppo={"kl": {"coef": 1e38}}), tmp_path)
     assert status == 5 and "is not finite" in said
     failed = events_of(tmp_path)[-1]
     assert isinstance(failed, RunFailed)
@@ -136,9 +136,9 @@ def test_another_spec_on_the_same_folder_is_refused_by_what_differs(
     assert main(["run", str(first), "--run-dir", str(tmp_path / "run")]) == 3
     renamed = write_spec(tmp_path / "again", name="other name", data={"sft": "gone.jsonl"}, runtime={"threads": 2})
     assert main(["run", str(renamed), "--run-dir", str(tmp_path / "run")]) == 3
-    other = write_spec(tmp_path / "other", seed=7, ppo={"kl_coef": 0.5}, data={"sft": "gone.jsonl"})
+    other = write_spec(tmp_path / "other", seed=7, ppo={"kl": {"coef": 0.5}}, data={"sft": "gone.jsonl"})
     status, said = complaint_of(capsys, other, tmp_path / "run")
-    assert status == 2 and "it differs at #/ppo/kl_coef, #/seed." in said
+    assert status == 2 and "it differs at #/ppo/kl/coef, #/seed." in said
 
 
 def test_completions_that_never_fit_with_their_eos_are_refused_before_training(

@@ -19,7 +19,7 @@ from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate([[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3]])]
-PPO = PPOSpec(max_new_tokens=6, temperature=1.0, missing_eos_penalty=0)
+PPO = PPOSpec(max_new_tokens=6, temperature=1.0, shaping={"missing_eos_penalty": 0})
 
 
 def evaluated(folder: Path, temperature: float) -> tuple[dict[str, float], list[Sample]]:

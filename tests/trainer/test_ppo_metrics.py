@@ -58,7 +58,7 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
 
 
 def test_policy_and_critic_learn_at_rates_of_their_own(tmp_path: Path) -> None:
-    models, before = trained(tmp_path, steps=1, learning_rate=1e-3, critic_learning_rate=4e-3), four_models()
+    models, before = trained(tmp_path, steps=1, learning_rate=1e-3, critic={"learning_rate": 4e-3}), four_models()
     # Adam's first step takes no weight further than the rate, and one with a fair gradient nearly that far
     assert 0.9e-3 < moved(models.policy, before.policy) < 1.01e-3
     assert 3.6e-3 < moved(models.critic, before.critic) < 4.04e-3

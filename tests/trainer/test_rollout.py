@@ -13,7 +13,13 @@ BIAS = 0.25  # what the small scorers are made with
 
 
 def collected(**changes: object) -> Experience:
-    defaults = {"batch_size": 6, "minibatches": 1, "max_new_tokens": 9, "temperature": 0.7, "whiten_advantages": False}
+    defaults = {
+        "batch_size": 6,
+        "minibatches": 1,
+        "max_new_tokens": 9,
+        "temperature": 0.7,
+        "advantage": {"normalize": "none"},
+    }
     spec = PPOSpec.model_validate({**defaults, **changes})
     return collect(four_models(), PROMPTS, new_codec(), spec, torch.Generator().manual_seed(3), CPU)
 
@@ -25,7 +31,7 @@ def rows(experience: Experience, values_BR: Tensor) -> list[list[float]]:
 
 @torch.no_grad()
 def test_a_response_without_an_eos_loses_the_penalty() -> None:
-    scored = collected(missing_eos_penalty=5.0).scored
+    scored = collected(shaping={"missing_eos_penalty": 5.0}).scored
     assert {r.finished for r in scored.responses} == {True, False}
     for prompt, response, score in zip(PROMPTS, scored.responses, scored.scores_B.tolist(), strict=True):
         raw = float(scores_alone(four_models().reward_model, prompt, response.ids)[-1]) - BIAS
@@ -44,7 +50,7 @@ def test_the_kl_is_how_much_likelier_the_policy_finds_each_token_than_the_refere
 
 
 def test_every_token_pays_for_its_kl_and_the_last_one_earns_the_score() -> None:
-    experience = collected(kl_coef=0.3)
+    experience = collected(kl={"coef": 0.3})
     kls, rewards = rows(experience, experience.scored.kl_BR), rows(experience, experience.rewards_BR)
     for kl, reward, score in zip(kls, rewards, experience.scored.scores_B.tolist(), strict=True):
         expected = [-0.3 * value for value in kl]
@@ -63,7 +69,7 @@ def test_the_values_are_the_critics_before_each_token() -> None:
 
 
 def test_gamma_discounts_and_lambda_only_weighs() -> None:
-    experience = collected(gamma=0.9, gae_lambda=0.5)
+    experience = collected(advantage={"gamma": 0.9, "gae_lambda": 0.5, "normalize": "none"})
     parts = (experience.rewards_BR, experience.values_BR, experience.advantages_BR, experience.returns_BR)
     for rewards, values, advantages, returns in zip(*(rows(experience, part) for part in parts), strict=True):
         next_value = next_advantage = 0.0  # nothing comes after the last token
@@ -75,7 +81,7 @@ def test_gamma_discounts_and_lambda_only_weighs() -> None:
 
 
 def test_whitening_moves_the_advantages_to_mean_0_and_variance_1_and_leaves_the_returns() -> None:
-    plain, white = collected(), collected(whiten_advantages=True)
+    plain, white = collected(), collected(advantage={})
     mask = white.scored.batch.mask_BR
     inside, before = white.advantages_BR[mask], plain.advantages_BR[mask]
     torch.testing.assert_close(inside, (before - before.mean()) / before.std(unbiased=False), rtol=1e-4, atol=1e-5)

@@ -19,7 +19,7 @@ def problems_of(**changes: Any) -> list[str]:
 def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
     job = JobSpec.model_validate(SMALLEST)
     assert job.model.path == "some/model"
-    assert job.sft is not None and job.ppo.kl_coef == 0.05
+    assert job.stages == ("sft", "reward_model", "ppo", "evaluation") and job.ppo.kl.coef == 0.05
     assert JobSpec.model_validate(job.model_dump(mode="json")) == job
 
 
@@ -27,11 +27,11 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
     ("changes", "problem"),
     [
         ({"modle": "x"}, "#/modle: unknown field 'modle'; did you mean 'model'?"),
-        ({"ppo": {"kl_coeff": 0.1}}, "#/ppo/kl_coeff: unknown field 'kl_coeff'; did you mean 'kl_coef'?"),
+        ({"ppo": {"kl": {"coeff": 0.1}}}, "#/ppo/kl/coeff: unknown field 'coeff'; did you mean 'coef'?"),
         ({"sft": {"epoch": 2}}, "#/sft/epoch: unknown field 'epoch'; did you mean 'epochs'?"),
         ({"ppo": {"batch_size": 10, "minibatches": 4}}, "#/ppo: `minibatches` (4) must divide `batch_size` (10)"),
-        ({"ppo": {"clip_range": 1.5}}, "#/ppo/clip_range: Input should be less than 1"),
-        ({"ppo": {"kl_coef": float("nan")}}, "#/ppo/kl_coef: Input should be a finite number"),
+        ({"ppo": {"policy_loss": {"clip_range": 1.5}}}, "#/ppo/policy_loss/clip_range: Input should be less than 1"),
+        ({"ppo": {"kl": {"coef": float("nan")}}}, "#/ppo/kl/coef: Input should be a finite number"),
         ({"runtime": {"threads": 0}}, "#/runtime/threads: Input should be greater than or equal to 1"),
     ],
 )
@@ -55,7 +55,7 @@ def test_a_model_comes_from_one_place(model: dict[str, Any], said: str) -> None:
 
 def test_a_random_model_cannot_skip_sft() -> None:
     model = {"config": {"model_type": "llama"}, "tokenizer": {}}
-    assert "it needs `sft`" in " ".join(problems_of(model=model, sft=None))
+    assert 'it needs "sft" in `stages`' in " ".join(problems_of(model=model, stages=["reward_model"]))
 
 
 def test_every_field_has_a_description() -> None:

@@ -41,7 +41,7 @@ def spec_of(**changes: object) -> PPOSpec:
 
 
 def step(models: Models, spec: PPOSpec, experience: Experience) -> dict[str, float]:
-    policy, critic = Learner(models.policy, spec, 1), Learner(models.critic, spec, 1, peak=spec.critic_learning_rate)
+    policy, critic = Learner(models.policy, spec, 1), Learner(models.critic, spec, 1, peak=spec.critic.learning_rate)
     return update(experience, policy, critic, spec, iteration=0, seed=0)
 
 
@@ -65,7 +65,7 @@ def test_the_micro_batch_split_changes_nothing_but_rounding() -> None:
     results = []
     for micro_batch_size in (None, 1, 3):
         models = models_of(llama, scorer)
-        spec = spec_of(micro_batch_size=micro_batch_size, learning_rate=1e-2, critic_learning_rate=1e-2)
+        spec = spec_of(micro_batch_size=micro_batch_size, learning_rate=1e-2, critic={"learning_rate": 1e-2})
         metrics = step(models, spec, experience_of(models, spec))
         results.append((metrics, torch.cat([p.detach().flatten() for p in models.policy.parameters()])))
     (first, weights), *others = results
@@ -90,7 +90,7 @@ def test_what_the_pads_contain_changes_no_metric_and_no_weight() -> None:
 
 
 def test_an_update_makes_good_tokens_likelier_and_bad_ones_rarer() -> None:
-    models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-3, whiten_advantages=True)
+    models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-3, advantage={})
     experience = experience_of(models, spec)
     step(models, spec, experience)
     from trainer.sequences import completion_logprobs
@@ -101,7 +101,7 @@ def test_an_update_makes_good_tokens_likelier_and_bad_ones_rarer() -> None:
 
 
 def test_only_policy_and_critic_move() -> None:
-    models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-2, critic_learning_rate=1e-2)
+    models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-2, critic={"learning_rate": 1e-2})
     before = copy.deepcopy([list(m.parameters()) for m in vars(models).values()])
     step(models, spec, experience_of(models, spec))
     moved = [

@@ -27,7 +27,7 @@ class Recording(Learner):
 def updated(
     models: Models, prompts: list[list[int]], iteration: int = 0, **changes: object
 ) -> tuple[Experience, dict[str, float], Recording, Recording]:
-    defaults = {"steps": 9, "batch_size": len(prompts), "max_new_tokens": 9, "critic_learning_rate": STILL}
+    defaults = {"steps": 9, "batch_size": len(prompts), "max_new_tokens": 9, "critic": {"learning_rate": STILL}}
     spec = PPOSpec.model_validate({"learning_rate": STILL, **defaults, **changes})
     experience = collect(models, prompts, new_codec(), spec, torch.Generator().manual_seed(5), CPU)
     policy, critic = Recording(models.policy, spec, 9), Recording(models.critic, spec, 9)

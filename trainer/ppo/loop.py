@@ -29,7 +29,7 @@ def train(
     """Train `models.policy` and `models.critic` in place from the newest checkpoint on, and save the policy as the result."""
     point = ResumePoint.of(session, "ppo")
     policy = Learner(models.policy, spec, spec.steps, eps=spec.adam_eps)
-    critic = Learner(models.critic, spec, spec.steps, peak=spec.critic_learning_rate, eps=spec.adam_eps)
+    critic = Learner(models.critic, spec, spec.steps, peak=spec.critic.learning_rate, eps=spec.adam_eps)
     if point.checkpoint:
         policy.restore(load_optimizer(point.checkpoint, "policy_optimizer"))
         critic.restore(load_optimizer(point.checkpoint, "critic_optimizer"))

@@ -95,7 +95,7 @@ def respond_and_score(
         responses,
         logprobs_BR,
         kl_k1(logprobs_BR, reference_BR),
-        penalise_missing_eos(raw_B, finished_B, spec.missing_eos_penalty),
+        penalise_missing_eos(raw_B, finished_B, spec.shaping.missing_eos_penalty),
         {"time/rollout": sampled - began, "time/score": time.perf_counter() - sampled},
     )
 
@@ -115,9 +115,9 @@ def collect(
     batch, mask_BR = scored.batch, scored.batch.mask_BR
     rows = torch.arange(len(batch), device=device).split(spec.micro_batch_size or len(batch))
     values_BR = _in_parts(lambda part: completion_values(models.critic, part), batch, rows)
-    rewards_BR = token_rewards(scored.scores_B, scored.kl_BR, mask_BR, spec.kl_coef)
-    advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.gamma, spec.gae_lambda)
-    if spec.whiten_advantages:
+    rewards_BR = token_rewards(scored.scores_B, scored.kl_BR, mask_BR, spec.kl.coef)
+    advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, spec.advantage.gae_lambda)
+    if spec.advantage.normalize == "whiten":
         advantages_BR = masked_whiten(advantages_BR, mask_BR)
     scored.seconds["time/score"] += time.perf_counter() - began
     return Experience(scored, values_BR, rewards_BR, advantages_BR, returns_BR)

@@ -54,14 +54,19 @@ def _micro_batch(
 
     logprobs_BR, entropy_BR = completion_logprobs(policy.model, part, spec.temperature, with_entropy=True)
     loss, metrics = policy_loss(
-        logprobs_BR, cut(experience.scored.logprobs_BR), cut(experience.advantages_BR), mask_BR, spec.clip_range, tokens
+        logprobs_BR,
+        cut(experience.scored.logprobs_BR),
+        cut(experience.advantages_BR),
+        mask_BR,
+        spec.policy_loss.clip_range,
+        tokens,
     )
     require_finite(loss, "policy loss")
     loss.backward()
 
     values_BR = completion_values(critic.model, part)
     loss, value_metrics = value_loss(
-        values_BR, cut(experience.values_BR), cut(experience.returns_BR), mask_BR, spec.value_clip_range, tokens
+        values_BR, cut(experience.values_BR), cut(experience.returns_BR), mask_BR, spec.critic.value_clip_range, tokens
     )
     require_finite(loss, "value loss")
     loss.backward()

@@ -429,6 +429,56 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AdvantageSpec
+         * @description How much better a token was than expected.
+         */
+        AdvantageSpec: {
+            /**
+             * Estimator
+             * @description `gae`: generalised advantage estimation with a critic (Schulman et al. 2016); `reward_to_go`: the discounted rewards from the token on, no critic (Williams 1992); `sequence`: the whole response is one action, its return stands at every token (Ahmadian et al. 2024).
+             * @default gae
+             * @enum {string}
+             */
+            estimator: "gae" | "reward_to_go" | "sequence";
+            /**
+             * Gamma
+             * @description γ: discount per token.
+             * @default 1
+             */
+            gamma: number;
+            /**
+             * Gae Lambda
+             * @description λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference.
+             * @default 0.95
+             */
+            gae_lambda: number;
+            /**
+             * Length Adaptive
+             * @description α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all.
+             */
+            length_adaptive?: number | null;
+            /**
+             * Bootstrap Truncated
+             * @description A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score.
+             * @default false
+             */
+            bootstrap_truncated: boolean;
+            /**
+             * Baseline
+             * @description Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025).
+             * @default none
+             * @enum {string}
+             */
+            baseline: "none" | "batch_mean" | "leave_one_out" | "group_mean" | "optimal_value";
+            /**
+             * Normalize
+             * @description `whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are.
+             * @default whiten
+             * @enum {string}
+             */
+            normalize: "whiten" | "group_std" | "none";
+        };
+        /**
          * Checkpoint
          * @description A saved model folder that transformers' `from_pretrained` loads.
          */
@@ -460,7 +510,7 @@ export interface components {
              * @description The stage it was saved in.
              * @enum {string}
              */
-            stage: "sft" | "reward_model" | "ppo" | "evaluation";
+            stage: "sft" | "reward_model" | "dpo" | "ppo" | "evaluation";
             /**
              * Step
              * @description The step it was saved after.
@@ -563,15 +613,184 @@ export interface components {
             keep_last: number;
         };
         /**
+         * ClassifierReward
+         * @description Any sequence classifier: the probability, log-probability or logit of one of its labels.
+         */
+        ClassifierReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "classifier";
+            /**
+             * Path
+             * @description Hub id or folder of a sequence-classification model with its tokenizer.
+             */
+            path: string;
+            /**
+             * Label
+             * @description Label whose value is the reward, by name or number. Left out: the only one, or the last of several.
+             */
+            label?: string | number | null;
+            /**
+             * Output
+             * @description What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm.
+             * @default logit
+             * @enum {string}
+             */
+            output: "logit" | "probability" | "log_probability";
+            /**
+             * Text
+             * @description What the classifier reads.
+             * @default prompt_and_response
+             * @enum {string}
+             */
+            text: "response" | "prompt_and_response";
+        };
+        /**
+         * CriticSpec
+         * @description The value function of `advantage.estimator` = "gae".
+         */
+        CriticSpec: {
+            /**
+             * Kind
+             * @description `separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both.
+             * @default separate
+             * @enum {string}
+             */
+            kind: "separate" | "value_head";
+            /**
+             * Initial
+             * @description What a separate critic starts as: the reward model, or the policy with a fresh head. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy.
+             * @default auto
+             * @enum {string}
+             */
+            initial: "auto" | "reward_model" | "policy";
+            /**
+             * Learning Rate
+             * @description Peak learning rate of a separate critic.
+             * @default 0.00001
+             */
+            learning_rate: number;
+            /**
+             * Coef
+             * @description Weight of the value loss beside the policy loss, for `value_head`.
+             * @default 0.1
+             */
+            coef: number;
+            /**
+             * Value Clip Range
+             * @description New values are clipped to within this distance of the old ones; null (in TOML: false) turns value clipping off.
+             * @default 0.2
+             */
+            value_clip_range: number | null;
+            /**
+             * Warmup Steps
+             * @description First iterations in which only the critic learns.
+             * @default 0
+             */
+            warmup_steps: number;
+        };
+        /**
+         * DPOSpec
+         * @description Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model.
+         */
+        DPOSpec: {
+            /**
+             * Learning Rate
+             * @description Peak learning rate of AdamW.
+             * @default 0.000001
+             */
+            learning_rate: number;
+            /**
+             * Lr Schedule
+             * @description Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine.
+             * @default cosine
+             * @enum {string}
+             */
+            lr_schedule: "constant" | "linear" | "cosine";
+            /**
+             * Warmup Ratio
+             * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
+             * @default 0.03
+             */
+            warmup_ratio: number;
+            /**
+             * Weight Decay
+             * @description Decoupled weight decay of AdamW, on matrices only (never on biases and norms).
+             * @default 0
+             */
+            weight_decay: number;
+            /**
+             * Max Grad Norm
+             * @description Gradients are scaled down to this global L2 norm.
+             * @default 1
+             */
+            max_grad_norm: number;
+            /**
+             * Micro Batch Size
+             * @description Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
+             */
+            micro_batch_size?: number | null;
+            /**
+             * Save Every
+             * @description Steps between checkpoints to resume from.
+             * @default 100
+             */
+            save_every: number;
+            /**
+             * Epochs
+             * @description Passes over the pairs.
+             * @default 1
+             */
+            epochs: number;
+            /**
+             * Batch Size
+             * @description Pairs per optimizer step.
+             * @default 64
+             */
+            batch_size: number;
+            /**
+             * Beta
+             * @description β: how strongly the policy is held to the reference.
+             * @default 0.1
+             */
+            beta: number;
+            /**
+             * Loss
+             * @description `sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023).
+             * @default sigmoid
+             * @enum {string}
+             */
+            loss: "sigmoid" | "ipo";
+            /**
+             * Label Smoothing
+             * @description Probability that a label is wrong (conservative DPO, Mitchell 2023).
+             * @default 0
+             */
+            label_smoothing: number;
+        };
+        /**
          * DataSpec
          * @description What the run learns from. Over REST these are dataset ids (`ds_…`); on the command line, JSONL files.
          */
         DataSpec: {
             /**
              * Preferences
-             * @description Preference pairs: they train the reward model.
+             * @description Preference pairs, or rankings of several completions: they train the reward model, and DPO.
              */
-            preferences: string;
+            preferences?: string | null;
             /**
              * Sft
              * @description Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`.
@@ -579,9 +798,14 @@ export interface components {
             sft?: string | null;
             /**
              * Prompts
-             * @description Prompts for PPO and evaluation. Left out: the prompts of `preferences`.
+             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. Left out: the prompts of `preferences`, else of `sft`.
              */
             prompts?: string | null;
+            /**
+             * Pretraining
+             * @description Plain texts for `ppo.ptx`.
+             */
+            pretraining?: string | null;
             /**
              * Eval Fraction
              * @description Share of the prompts held out from every stage, chosen by a hash of the prompt so that no prompt crosses.
@@ -596,7 +820,7 @@ export interface components {
             max_prompt_tokens: number;
             /**
              * Max Completion Tokens
-             * @description Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side are left out of the reward model's data.
+             * @description Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side are left out of the reward model's and DPO's data.
              * @default 512
              */
             max_completion_tokens: number;
@@ -755,12 +979,12 @@ export interface components {
         };
         /**
          * EvaluationSpec
-         * @description The trained policy against the SFT policy on held-out prompts, paired by prompt.
+         * @description The trained policy against the one before it on held-out prompts, paired by prompt.
          */
         EvaluationSpec: {
             /**
              * Prompts
-             * @description Held-out prompts to use, at most.
+             * @description Held-out prompts to use, at most; the same ones in the loop and at the end.
              * @default 128
              */
             prompts: number;
@@ -777,10 +1001,88 @@ export interface components {
              */
             temperature: number;
             /**
-             * Judge
-             * @description Name of an installed judge (entry-point group `proximal.judges`) that scores completions beside the reward model.
+             * Max New Tokens
+             * @description Longest response. Left out: `ppo.max_new_tokens`.
              */
-            judge?: string | null;
+            max_new_tokens?: number | null;
+            /**
+             * Judge
+             * @description Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run.
+             */
+            judge?: string | (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"] | components["schemas"]["HttpJudge"]) | null;
+            /**
+             * Against
+             * @description Checkpoint or model to compare with. Left out: the policy as it was before PPO (or DPO).
+             */
+            against?: string | null;
+            /**
+             * Keep Best
+             * @description Keep the PPO checkpoint with the best held-out win rate beside the last one.
+             * @default true
+             */
+            keep_best: boolean;
+        };
+        /**
+         * ExactMatchReward
+         * @description 1 where the response equals the prompt's `answer`, else 0.
+         */
+        ExactMatchReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "exact_match";
+            /**
+             * Ignore Case
+             * @description Compare without regard to case.
+             * @default false
+             */
+            ignore_case: boolean;
+            /**
+             * Ignore Whitespace
+             * @description Strip both sides and take runs of white space for one space.
+             * @default true
+             */
+            ignore_whitespace: boolean;
+        };
+        /**
+         * GuardsSpec
+         * @description Brakes inside an iteration.
+         */
+        GuardsSpec: {
+            /**
+             * Target Kl
+             * @description End the iteration's passes once a minibatch's KL to the sampling policy (`approxkl`) exceeds this, before its step. Left out: never.
+             */
+            target_kl?: number | null;
+            /**
+             * Lr Cut Kl
+             * @description Multiply the learning rates by `lr_cut_factor` for the next `lr_cut_steps` optimizer steps once a minibatch's KL to the sampling policy exceeds this (usual: 0.015). Left out: never.
+             */
+            lr_cut_kl?: number | null;
+            /**
+             * Lr Cut Factor
+             * @description Of `lr_cut_kl`.
+             * @default 0.5
+             */
+            lr_cut_factor: number;
+            /**
+             * Lr Cut Steps
+             * @description Of `lr_cut_kl`.
+             * @default 100
+             */
+            lr_cut_steps: number;
         };
         /**
          * Health
@@ -794,6 +1096,228 @@ export interface components {
              * @constant
              */
             status: "ok";
+        };
+        /**
+         * HealthRule
+         * @description One rule: how far is too far, for how long, and what then.
+         */
+        HealthRule: {
+            /**
+             * Action
+             * @description `warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail; `roll_back`: back to the best checkpoint with half the learning rates.
+             * @default warn
+             * @enum {string}
+             */
+            action: "off" | "warn" | "pause" | "stop" | "roll_back";
+            /**
+             * Limit
+             * @description The threshold; what it measures stands at the rule. Left out: the rule's own.
+             * @default 0
+             */
+            limit: number;
+            /**
+             * Patience
+             * @description Steps in a row (evaluations, where the rule looks at those) beyond the limit before the rule acts. Left out: the rule's own.
+             * @default 1
+             */
+            patience: number;
+        };
+        /**
+         * HealthSpec
+         * @description What PPO watches in itself. Each rule's event names the cause, the evidence and the knob to turn.
+         */
+        HealthSpec: {
+            /**
+             * Enabled
+             * @description False turns every rule off.
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * @description `objective/kl` above the limit, in nats per response.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 50,
+             *       "patience": 1
+             *     }
+             */
+            kl_blow_up: components["schemas"]["HealthRule"];
+            /**
+             * @description `objective/kl` below the limit: the sampled policy is not the one that is trained.
+             * @default {
+             *       "action": "warn",
+             *       "limit": -1,
+             *       "patience": 5
+             *     }
+             */
+            negative_kl: components["schemas"]["HealthRule"];
+            /**
+             * @description `policy/entropy_avg` below this share of its first value.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.1,
+             *       "patience": 3
+             *     }
+             */
+            entropy_collapse: components["schemas"]["HealthRule"];
+            /**
+             * @description `policy/clipfrac_avg` above the limit.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.5,
+             *       "patience": 3
+             *     }
+             */
+            clipfrac_high: components["schemas"]["HealthRule"];
+            /**
+             * @description `policy/clipfrac_avg` at the limit or below, though there is more than one optimizer step to an iteration: the policy hardly moves.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0,
+             *       "patience": 30
+             *     }
+             */
+            clipfrac_zero: components["schemas"]["HealthRule"];
+            /**
+             * @description `val/explained_var` below the limit: the critic is worse than a constant.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0,
+             *       "patience": 20
+             *     }
+             */
+            negative_explained_variance: components["schemas"]["HealthRule"];
+            /**
+             * @description The score rises while the win rate (or the judge) is this far below its best.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.1,
+             *       "patience": 2
+             *     }
+             */
+            over_optimisation: components["schemas"]["HealthRule"];
+            /**
+             * @description The score rises while `val/response_length` is above this multiple of its first value.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 2,
+             *       "patience": 3
+             *     }
+             */
+            length_explosion: components["schemas"]["HealthRule"];
+            /**
+             * @description Share of responses cut off without an EOS above the limit.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.7,
+             *       "patience": 10
+             *     }
+             */
+            truncation: components["schemas"]["HealthRule"];
+            /**
+             * @description `loss/value_avg` above this multiple of the median of its last 20 steps.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 20,
+             *       "patience": 1
+             *     }
+             */
+            value_loss_spike: components["schemas"]["HealthRule"];
+            /**
+             * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint.
+             * @default {
+             *       "action": "stop",
+             *       "limit": 0,
+             *       "patience": 1
+             *     }
+             */
+            not_finite: components["schemas"]["HealthRule"];
+        };
+        /**
+         * HttpJudge
+         * @description A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie.
+         */
+        HttpJudge: {
+            /**
+             * @description Which judge this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "http_judge";
+            /**
+             * Url
+             * @description Where to ask.
+             */
+            url: string;
+            /**
+             * Batch Size
+             * @description Pairs per request.
+             * @default 32
+             */
+            batch_size: number;
+            /**
+             * Timeout
+             * @description Seconds for one request.
+             * @default 120
+             */
+            timeout: number;
+            /**
+             * Retries
+             * @description Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between.
+             * @default 4
+             */
+            retries: number;
+        };
+        /**
+         * HttpReward
+         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}.
+         */
+        HttpReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "http";
+            /**
+             * Url
+             * @description Where to ask.
+             */
+            url: string;
+            /**
+             * Batch Size
+             * @description Responses per request.
+             * @default 64
+             */
+            batch_size: number;
+            /**
+             * Timeout
+             * @description Seconds for one request.
+             * @default 60
+             */
+            timeout: number;
+            /**
+             * Retries
+             * @description Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between.
+             * @default 4
+             */
+            retries: number;
+            /**
+             * Protocol
+             * @description The form of request and answer: ours, or {"query": [text, …], "prompts": […]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak.
+             * @default proximal
+             * @enum {string}
+             */
+            protocol: "proximal" | "openrlhf";
         };
         /**
          * Job
@@ -1011,7 +1535,7 @@ export interface components {
         };
         /**
          * JobSpec
-         * @description One RLHF run: SFT → reward model → PPO → evaluation.
+         * @description One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`.
          */
         JobSpec: {
             /**
@@ -1025,7 +1549,18 @@ export interface components {
             /** @description Datasets. */
             data: components["schemas"]["DataSpec"];
             /**
-             * @description Supervised fine-tuning; null skips it (the model is used as it is).
+             * Stages
+             * @description What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`.
+             * @default [
+             *       "sft",
+             *       "reward_model",
+             *       "ppo",
+             *       "evaluation"
+             *     ]
+             */
+            stages: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation")[];
+            /**
+             * @description Supervised fine-tuning.
              * @default {
              *       "learning_rate": 0.00001,
              *       "lr_schedule": "cosine",
@@ -1034,10 +1569,12 @@ export interface components {
              *       "max_grad_norm": 1,
              *       "save_every": 100,
              *       "epochs": 1,
-             *       "batch_size": 32
+             *       "batch_size": 32,
+             *       "packing": false,
+             *       "turns": "last"
              *     }
              */
-            sft: components["schemas"]["SFTSpec"] | null;
+            sft: components["schemas"]["SFTSpec"];
             /**
              * @description The reward model's training.
              * @default {
@@ -1048,21 +1585,186 @@ export interface components {
              *       "max_grad_norm": 1,
              *       "save_every": 100,
              *       "epochs": 1,
-             *       "batch_size": 64
+             *       "batch_size": 64,
+             *       "margin": false,
+             *       "center_coef": 0,
+             *       "normalize": "mean"
              *     }
              */
             reward_model: components["schemas"]["RewardModelSpec"];
-            /** @description The policy's optimisation; `{}` takes every default. */
+            /**
+             * @description Direct preference optimisation.
+             * @default {
+             *       "learning_rate": 0.000001,
+             *       "lr_schedule": "cosine",
+             *       "warmup_ratio": 0.03,
+             *       "weight_decay": 0,
+             *       "max_grad_norm": 1,
+             *       "save_every": 100,
+             *       "epochs": 1,
+             *       "batch_size": 64,
+             *       "beta": 0.1,
+             *       "loss": "sigmoid",
+             *       "label_smoothing": 0
+             *     }
+             */
+            dpo: components["schemas"]["DPOSpec"];
+            /**
+             * @description The policy's optimisation.
+             * @default {
+             *       "learning_rate": 0.000003,
+             *       "lr_schedule": "linear",
+             *       "warmup_ratio": 0.03,
+             *       "weight_decay": 0,
+             *       "max_grad_norm": 1,
+             *       "save_every": 10,
+             *       "steps": 100,
+             *       "batch_size": 64,
+             *       "samples_per_prompt": 1,
+             *       "epochs": 4,
+             *       "minibatches": 4,
+             *       "adam_eps": 0.00001,
+             *       "max_new_tokens": 64,
+             *       "temperature": 1,
+             *       "advantage": {
+             *         "baseline": "none",
+             *         "bootstrap_truncated": false,
+             *         "estimator": "gae",
+             *         "gae_lambda": 0.95,
+             *         "gamma": 1,
+             *         "normalize": "whiten"
+             *       },
+             *       "policy_loss": {
+             *         "aggregation": "token_mean",
+             *         "beta": 1,
+             *         "clip_range": 0.2,
+             *         "entropy_coef": 0,
+             *         "kind": "clipped"
+             *       },
+             *       "critic": {
+             *         "coef": 0.1,
+             *         "initial": "auto",
+             *         "kind": "separate",
+             *         "learning_rate": 0.00001,
+             *         "value_clip_range": 0.2,
+             *         "warmup_steps": 0
+             *       },
+             *       "kl": {
+             *         "coef": 0.05,
+             *         "controller": "fixed",
+             *         "estimator": "k1",
+             *         "final_coef": 0,
+             *         "horizon": 10000,
+             *         "placement": "reward",
+             *         "target": 6,
+             *         "unbiased_gradient": true
+             *       },
+             *       "reference": {
+             *         "decay": 0.995,
+             *         "every": 1,
+             *         "update": "fixed"
+             *       },
+             *       "shaping": {
+             *         "length_free": 0,
+             *         "length_penalty": 0,
+             *         "missing_eos": "subtract",
+             *         "missing_eos_penalty": 1,
+             *         "normalize": "none",
+             *         "whiten_rewards": false
+             *       },
+             *       "guards": {
+             *         "lr_cut_factor": 0.5,
+             *         "lr_cut_steps": 100
+             *       },
+             *       "optimal_value": {
+             *         "beta": 0.5,
+             *         "samples": 8
+             *       },
+             *       "self_test": true,
+             *       "eval_every": 10,
+             *       "log_samples": 8,
+             *       "log_token_tables": 1
+             *     }
+             */
             ppo: components["schemas"]["PPOSpec"];
             /**
-             * @description The comparison at the end.
+             * Rewards
+             * @description What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run.
+             * @default []
+             */
+            rewards: (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"])[];
+            /**
+             * @description The comparison at the end, and in the loop.
              * @default {
              *       "prompts": 128,
              *       "batch_size": 64,
-             *       "temperature": 1
+             *       "temperature": 1,
+             *       "keep_best": true
              *     }
              */
             evaluation: components["schemas"]["EvaluationSpec"];
+            /**
+             * @description What PPO watches in itself.
+             * @default {
+             *       "enabled": true,
+             *       "kl_blow_up": {
+             *         "action": "warn",
+             *         "limit": 50,
+             *         "patience": 1
+             *       },
+             *       "negative_kl": {
+             *         "action": "warn",
+             *         "limit": -1,
+             *         "patience": 5
+             *       },
+             *       "entropy_collapse": {
+             *         "action": "warn",
+             *         "limit": 0.1,
+             *         "patience": 3
+             *       },
+             *       "clipfrac_high": {
+             *         "action": "warn",
+             *         "limit": 0.5,
+             *         "patience": 3
+             *       },
+             *       "clipfrac_zero": {
+             *         "action": "warn",
+             *         "limit": 0,
+             *         "patience": 30
+             *       },
+             *       "negative_explained_variance": {
+             *         "action": "warn",
+             *         "limit": 0,
+             *         "patience": 20
+             *       },
+             *       "over_optimisation": {
+             *         "action": "warn",
+             *         "limit": 0.1,
+             *         "patience": 2
+             *       },
+             *       "length_explosion": {
+             *         "action": "warn",
+             *         "limit": 2,
+             *         "patience": 3
+             *       },
+             *       "truncation": {
+             *         "action": "warn",
+             *         "limit": 0.7,
+             *         "patience": 10
+             *       },
+             *       "value_loss_spike": {
+             *         "action": "warn",
+             *         "limit": 20,
+             *         "patience": 1
+             *       },
+             *       "not_finite": {
+             *         "action": "stop",
+             *         "limit": 0,
+             *         "patience": 1
+             *       }
+             *     }
+             */
+            health: components["schemas"]["HealthSpec"];
             /**
              * @default {
              *       "keep_last": 2
@@ -1081,6 +1783,12 @@ export interface components {
              * @default 0
              */
             seed: number;
+            /**
+             * Seeds
+             * @description Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed.
+             * @default 1
+             */
+            seeds: number;
         };
         /**
          * JobStatus
@@ -1165,7 +1873,93 @@ export interface components {
              */
             reward_sparkline: number[];
         };
+        /**
+         * JsonSchemaReward
+         * @description 1 where the response is JSON that a schema accepts, else 0.
+         */
+        JsonSchemaReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "json_schema";
+            /**
+             * Json Schema
+             * @description A JSON schema (draft 2020-12).
+             */
+            json_schema: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
         JsonValue: unknown;
+        /**
+         * KLSpec
+         * @description The tie to the reference policy.
+         */
+        KLSpec: {
+            /**
+             * Coef
+             * @description β: weight of the KL penalty; the first one, where `controller` changes it.
+             * @default 0.05
+             */
+            coef: number;
+            /**
+             * Placement
+             * @description Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO).
+             * @default reward
+             * @enum {string}
+             */
+            placement: "reward" | "loss";
+            /**
+             * Estimator
+             * @description Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x.
+             * @default k1
+             * @enum {string}
+             */
+            estimator: "k1" | "k2" | "k3";
+            /**
+             * Unbiased Gradient
+             * @description In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate, which for k1 is 0 on average and for k3 that of the reverse KL.
+             * @default true
+             */
+            unbiased_gradient: boolean;
+            /**
+             * Controller
+             * @description How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine.
+             * @default fixed
+             * @enum {string}
+             */
+            controller: "fixed" | "adaptive" | "linear" | "cosine";
+            /**
+             * Target
+             * @description Nats per response that `adaptive` steers to.
+             * @default 6
+             */
+            target: number;
+            /**
+             * Horizon
+             * @description Responses over which `adaptive` answers to an error: β ← β·(1 + clip(KL/target − 1, ±0.2)·batch/horizon).
+             * @default 10000
+             */
+            horizon: number;
+            /**
+             * Final Coef
+             * @description β at the last iteration, for `linear` and `cosine`.
+             * @default 0
+             */
+            final_coef: number;
+        };
         /**
          * KeyRef
          * @description Whose session this is.
@@ -1181,6 +1975,104 @@ export interface components {
              * @description The key's name.
              */
             name: string;
+        };
+        /**
+         * LengthReward
+         * @description −|length − target| ÷ target: 0 at the target length, −1 for an empty response.
+         */
+        LengthReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "length";
+            /**
+             * Target
+             * @description The length that is wanted.
+             */
+            target: number;
+            /**
+             * Unit
+             * @description What is counted; an EOS is not.
+             * @default tokens
+             * @enum {string}
+             */
+            unit: "tokens" | "words" | "characters";
+        };
+        /**
+         * LexiconReward
+         * @description Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules).
+         */
+        LexiconReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "lexicon";
+            /**
+             * Path
+             * @description A text file with a word and its valence on each line, tab-separated (VADER's format; further columns are ignored).
+             */
+            path?: string | null;
+            /**
+             * Words
+             * @description The words themselves, in place of `path`.
+             */
+            words?: {
+                [key: string]: number;
+            } | null;
+        };
+        /**
+         * LoraSpec
+         * @description Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft.
+         */
+        LoraSpec: {
+            /**
+             * Rank
+             * @description r: rank of each adapter.
+             * @default 16
+             */
+            rank: number;
+            /**
+             * Alpha
+             * @description α: adapters are scaled by α / r.
+             * @default 32
+             */
+            alpha: number;
+            /**
+             * Target Modules
+             * @description Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer.
+             * @default all-linear
+             */
+            target_modules: string[] | "all-linear";
+            /**
+             * Share Backbone
+             * @description One frozen backbone in memory for policy, reference, critic and reward model, each with an adapter (the reference with none): four models cost about one. False: each has a backbone of its own.
+             * @default true
+             */
+            share_backbone: boolean;
         };
         /**
          * MetricInfo
@@ -1284,13 +2176,40 @@ export interface components {
             last_seq: number;
         };
         /**
+         * ModelReward
+         * @description A trained reward model: a scalar head read at the EOS.
+         */
+        ModelReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "model";
+            /**
+             * Path
+             * @description Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run.
+             */
+            path?: string | null;
+        };
+        /**
          * ModelSpec
          * @description The language model to start from: a pretrained one by `path`, or a new one from `config` and `tokenizer`.
          */
         ModelSpec: {
             /**
              * Path
-             * @description Hub id or local folder of a causal language model with its tokenizer. Weights must be safetensors.
+             * @description Hub id, local folder or checkpoint of a causal language model with its tokenizer. Weights must be safetensors.
              */
             path?: string | null;
             /**
@@ -1302,10 +2221,122 @@ export interface components {
             } | null;
             /** @description How to train the tokenizer of a model made from `config`. */
             tokenizer?: components["schemas"]["TokenizerSpec"] | null;
+            /**
+             * Dtype
+             * @description Type of the frozen models' weights, and of the backbone under adapters. Weights that are trained stay in float32; with a smaller type here their forward passes compute in it (autocast).
+             * @default float32
+             * @enum {string}
+             */
+            dtype: "float32" | "bfloat16" | "float16";
+            /**
+             * Gradient Checkpointing
+             * @description Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower.
+             * @default false
+             */
+            gradient_checkpointing: boolean;
+            /** @description Train low-rank adapters, not the weights themselves. Left out: full fine-tuning. */
+            lora?: components["schemas"]["LoraSpec"] | null;
+            /**
+             * Quantization
+             * @description Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`.
+             */
+            quantization?: ("8bit" | "4bit") | null;
+        };
+        /**
+         * NumericMatchReward
+         * @description 1 where the response's final number equals the prompt's `answer`, else 0 (GSM8K's conventions: the number after `####`, else the last one; commas, currency and percent signs are ignored).
+         */
+        NumericMatchReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "numeric_match";
+            /**
+             * Tolerance
+             * @description Largest absolute difference that still counts as equal.
+             * @default 0.000001
+             */
+            tolerance: number;
+            /**
+             * Format Credit
+             * @description Reward of a wrong number that at least follows `####`.
+             * @default 0
+             */
+            format_credit: number;
+        };
+        /**
+         * OnlineSpec
+         * @description Online iterative RLHF: every round, label fresh pairs of the policy, refit the reward model, and go on (Bai et al. 2022, §4.5; Dong et al. 2024).
+         */
+        OnlineSpec: {
+            /**
+             * Rounds
+             * @description Rounds into which `ppo.steps` is divided; the reward model is refitted between them.
+             * @default 3
+             */
+            rounds: number;
+            /**
+             * Prompts
+             * @description Prompts per round, two responses each.
+             * @default 256
+             */
+            prompts: number;
+            /**
+             * Label By
+             * @description The preference source: an installed judge by name, or any reward; the response with the higher value is preferred. Left out: `evaluation.judge`.
+             */
+            label_by?: string | (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"]) | null;
+            /**
+             * Noise
+             * @description Share of the labels that are flipped, to stand for human error.
+             * @default 0
+             */
+            noise: number;
+            /**
+             * Epochs
+             * @description Passes of the refit over the pairs of this round and as many old ones.
+             * @default 1
+             */
+            epochs: number;
+            /**
+             * Learning Rate
+             * @description Of the refit. Left out: `reward_model.learning_rate`.
+             */
+            learning_rate?: number | null;
+        };
+        /**
+         * OptimalValueSpec
+         * @description V* of every prompt, before the first iteration: β·log mean exp(r/β) over responses of the reference (A*-PO, eq. 3).
+         */
+        OptimalValueSpec: {
+            /**
+             * Samples
+             * @description Responses per prompt.
+             * @default 8
+             */
+            samples: number;
+            /**
+             * Beta
+             * @description β: how far V* lies above the mean, towards the best.
+             * @default 0.5
+             */
+            beta: number;
         };
         /**
          * PPOSpec
-         * @description Proximal policy optimisation against the reward model (Schulman et al. 2017; Ziegler et al. 2019).
+         * @description Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives.
          */
         PPOSpec: {
             /**
@@ -1352,16 +2383,22 @@ export interface components {
             save_every: number;
             /**
              * Steps
-             * @description PPO iterations: each samples one batch of responses and updates on it.
+             * @description Iterations: each samples one batch of responses and updates on it.
              * @default 100
              */
             steps: number;
             /**
              * Batch Size
-             * @description Prompts (one response each) per iteration.
+             * @description Responses per iteration.
              * @default 64
              */
             batch_size: number;
+            /**
+             * Samples Per Prompt
+             * @description Responses to each prompt of the batch (the group of RLOO and GRPO); must divide `batch_size`.
+             * @default 1
+             */
+            samples_per_prompt: number;
             /**
              * Epochs
              * @description Passes over each batch of responses.
@@ -1375,14 +2412,8 @@ export interface components {
              */
             minibatches: number;
             /**
-             * Critic Learning Rate
-             * @description Peak learning rate of the critic, which has its own optimizer.
-             * @default 0.00001
-             */
-            critic_learning_rate: number;
-            /**
              * Adam Eps
-             * @description Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024, the N+ implementation details).
+             * @description Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024).
              * @default 0.00001
              */
             adam_eps: number;
@@ -1399,47 +2430,97 @@ export interface components {
              */
             temperature: number;
             /**
-             * Kl Coef
-             * @description β: weight of the per-token KL penalty to the reference (k1 estimator, inside the reward).
-             * @default 0.05
+             * @default {
+             *       "estimator": "gae",
+             *       "gamma": 1,
+             *       "gae_lambda": 0.95,
+             *       "bootstrap_truncated": false,
+             *       "baseline": "none",
+             *       "normalize": "whiten"
+             *     }
              */
-            kl_coef: number;
+            advantage: components["schemas"]["AdvantageSpec"];
             /**
-             * Gamma
-             * @description Discount.
-             * @default 1
+             * @description What the policy minimises.
+             * @default {
+             *       "kind": "clipped",
+             *       "clip_range": 0.2,
+             *       "beta": 1,
+             *       "entropy_coef": 0,
+             *       "aggregation": "token_mean"
+             *     }
              */
-            gamma: number;
+            policy_loss: components["schemas"]["PolicyLossSpec"];
             /**
-             * Gae Lambda
-             * @description λ of generalised advantage estimation.
-             * @default 0.95
+             * @description The value function.
+             * @default {
+             *       "kind": "separate",
+             *       "initial": "auto",
+             *       "learning_rate": 0.00001,
+             *       "coef": 0.1,
+             *       "value_clip_range": 0.2,
+             *       "warmup_steps": 0
+             *     }
              */
-            gae_lambda: number;
+            critic: components["schemas"]["CriticSpec"];
             /**
-             * Clip Range
-             * @description ε: the policy ratio is clipped to [1 − ε, 1 + ε].
-             * @default 0.2
+             * @default {
+             *       "coef": 0.05,
+             *       "placement": "reward",
+             *       "estimator": "k1",
+             *       "unbiased_gradient": true,
+             *       "controller": "fixed",
+             *       "target": 6,
+             *       "horizon": 10000,
+             *       "final_coef": 0
+             *     }
              */
-            clip_range: number;
+            kl: components["schemas"]["KLSpec"];
             /**
-             * Value Clip Range
-             * @description New values are clipped to within this distance of the old ones; null turns value clipping off.
-             * @default 0.2
+             * @default {
+             *       "update": "fixed",
+             *       "every": 1,
+             *       "decay": 0.995
+             *     }
              */
-            value_clip_range: number | null;
+            reference: components["schemas"]["ReferenceSpec"];
             /**
-             * Whiten Advantages
-             * @description Shift and scale the advantages of a batch to mean 0 and variance 1 (over response tokens only).
+             * @description From the score to the reward.
+             * @default {
+             *       "normalize": "none",
+             *       "missing_eos": "subtract",
+             *       "missing_eos_penalty": 1,
+             *       "length_penalty": 0,
+             *       "length_free": 0,
+             *       "whiten_rewards": false
+             *     }
+             */
+            shaping: components["schemas"]["ShapingSpec"];
+            /**
+             * @default {
+             *       "lr_cut_factor": 0.5,
+             *       "lr_cut_steps": 100
+             *     }
+             */
+            guards: components["schemas"]["GuardsSpec"];
+            /** @description Pretraining mix; left out: none. */
+            ptx?: components["schemas"]["PtxSpec"] | null;
+            /**
+             * @description For `advantage.baseline` = "optimal_value".
+             * @default {
+             *       "samples": 8,
+             *       "beta": 0.5
+             *     }
+             */
+            optimal_value: components["schemas"]["OptimalValueSpec"];
+            /** @description Online iterative RLHF; left out: the reward model stays as it is. */
+            online?: components["schemas"]["OnlineSpec"] | null;
+            /**
+             * Self Test
+             * @description Before the first iteration, on real prompts: the ratio is 1 and the KL to the reference 0, padding changes nothing, sampled and recomputed log-probabilities agree, and stored answers score as they did. A run that fails it is stopped.
              * @default true
              */
-            whiten_advantages: boolean;
-            /**
-             * Missing Eos Penalty
-             * @description Subtracted from the score of a response that was cut off without an EOS.
-             * @default 1
-             */
-            missing_eos_penalty: number;
+            self_test: boolean;
             /**
              * Eval Every
              * @description Iterations between evaluations on held-out prompts.
@@ -1452,6 +2533,99 @@ export interface components {
              * @default 8
              */
             log_samples: number;
+            /**
+             * Log Token Tables
+             * @description Of those, completions logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation.
+             * @default 1
+             */
+            log_token_tables: number;
+        };
+        /**
+         * PluginReward
+         * @description A reward that the operator installed, under the entry-point group `proximal.rewards`.
+         */
+        PluginReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "plugin";
+            /**
+             * Plugin
+             * @description Its entry-point name.
+             */
+            plugin: string;
+            /**
+             * Options
+             * @description Handed to the plug-in as keyword arguments.
+             */
+            options?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
+         * PolicyLossSpec
+         * @description What the policy minimises, given advantages.
+         */
+        PolicyLossSpec: {
+            /**
+             * Kind
+             * @description ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO).
+             * @default clipped
+             * @enum {string}
+             */
+            kind: "clipped" | "unclipped" | "reinforce" | "kl_penalty" | "least_squares";
+            /**
+             * Clip Range
+             * @description ε: the ratio is clipped to [1 − ε, 1 + ε].
+             * @default 0.2
+             */
+            clip_range: number;
+            /**
+             * Clip Range High
+             * @description Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`.
+             */
+            clip_range_high?: number | null;
+            /**
+             * Dual Clip
+             * @description c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip.
+             */
+            dual_clip?: number | null;
+            /**
+             * Beta
+             * @description β of `kl_penalty` (the first one, where `old_kl_target` adapts it) and of `least_squares`.
+             * @default 1
+             */
+            beta: number;
+            /**
+             * Old Kl Target
+             * @description Adapts β of `kl_penalty` after every iteration: halved where KL(π_old ‖ π) < target/1.5, doubled where > 1.5·target. Left out: fixed.
+             */
+            old_kl_target?: number | null;
+            /**
+             * Entropy Coef
+             * @description Weight of the entropy bonus.
+             * @default 0
+             */
+            entropy_coef: number;
+            /**
+             * Aggregation
+             * @description Over the whole optimizer step, whatever the micro-batches: the mean over its tokens; the mean over responses of each one's mean; or the sum over tokens ÷ (responses × `max_new_tokens`), so that a token weighs the same in a short and a long response (Dr. GRPO, Liu et al. 2025).
+             * @default token_mean
+             * @enum {string}
+             */
+            aggregation: "token_mean" | "sequence_mean" | "fixed_length";
         };
         /**
          * Progress
@@ -1495,6 +2669,30 @@ export interface components {
             eta_seconds: number | null;
         };
         /**
+         * PtxSpec
+         * @description PPO-ptx: the language-model loss on `data.pretraining`, mixed into every step of the policy (Ouyang et al. 2022, eq. 2).
+         */
+        PtxSpec: {
+            /**
+             * Coef
+             * @description Weight of the mean loss per token. (InstructGPT's γ = 27.8 weighs a sum, not a mean.)
+             * @default 1
+             */
+            coef: number;
+            /**
+             * Batch Size
+             * @description Texts per optimizer step.
+             * @default 8
+             */
+            batch_size: number;
+            /**
+             * Max Tokens
+             * @description Longer texts are cut.
+             * @default 512
+             */
+            max_tokens: number;
+        };
+        /**
          * Readiness
          * @description Whether each part that the API needs is there.
          */
@@ -1512,6 +2710,69 @@ export interface components {
             checks: {
                 [key: string]: string;
             };
+        };
+        /**
+         * ReferenceSpec
+         * @description The policy that the KL is taken to.
+         */
+        ReferenceSpec: {
+            /**
+             * Path
+             * @description Checkpoint or model. Left out: the policy as the stage starts.
+             */
+            path?: string | null;
+            /**
+             * Update
+             * @description `fixed`; `reanchored`: a fresh copy of the policy every `every` iterations; `ema`: moves a little after each iteration.
+             * @default fixed
+             * @enum {string}
+             */
+            update: "fixed" | "reanchored" | "ema";
+            /**
+             * Every
+             * @description Iterations between copies, for `reanchored`.
+             * @default 1
+             */
+            every: number;
+            /**
+             * Decay
+             * @description π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`.
+             * @default 0.995
+             */
+            decay: number;
+        };
+        /**
+         * RegexReward
+         * @description 1 where the response matches a pattern, else 0.
+         */
+        RegexReward: {
+            /**
+             * Name
+             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             */
+            name?: string | null;
+            /**
+             * Weight
+             * @description The run's score is the weighted sum of its rewards; a negative weight penalises.
+             * @default 1
+             */
+            weight: number;
+            /**
+             * @description Which reward this is. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "regex";
+            /**
+             * Pattern
+             * @description A Python regular expression.
+             */
+            pattern: string;
+            /**
+             * Whole
+             * @description Match the whole response, not a part of it.
+             * @default false
+             */
+            whole: boolean;
         };
         /**
          * RewardModelSpec
@@ -1561,6 +2822,11 @@ export interface components {
              */
             save_every: number;
             /**
+             * Path
+             * @description A reward model to go on training. Left out: the SFT model with a fresh scalar head.
+             */
+            path?: string | null;
+            /**
              * Epochs
              * @description Passes over the pairs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).
              * @default 1
@@ -1568,10 +2834,29 @@ export interface components {
             epochs: number;
             /**
              * Batch Size
-             * @description Pairs per optimizer step.
+             * @description Pairs per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5).
              * @default 64
              */
             batch_size: number;
+            /**
+             * Margin
+             * @description Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0.
+             * @default false
+             */
+            margin: boolean;
+            /**
+             * Center Coef
+             * @description Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual).
+             * @default 0
+             */
+            center_coef: number;
+            /**
+             * Normalize
+             * @description What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are.
+             * @default mean
+             * @enum {string}
+             */
+            normalize: "none" | "mean" | "mean_and_std";
         };
         /**
          * RuntimeSpec
@@ -1650,6 +2935,19 @@ export interface components {
              * @default 32
              */
             batch_size: number;
+            /**
+             * Packing
+             * @description Lay several examples end to end in one row, each seeing only itself: no work on padding. Changes speed, not the result.
+             * @default false
+             */
+            packing: boolean;
+            /**
+             * Turns
+             * @description Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn.
+             * @default last
+             * @enum {string}
+             */
+            turns: "last" | "all";
         };
         /**
          * Sample
@@ -1823,7 +3121,7 @@ export interface components {
              * @description The stage it belongs to.
              * @enum {string}
              */
-            stage: "sft" | "reward_model" | "ppo" | "evaluation";
+            stage: "sft" | "reward_model" | "dpo" | "ppo" | "evaluation";
             /**
              * Name
              * @description The metric; `GET /v1/reference/metrics` explains it.
@@ -1879,6 +3177,55 @@ export interface components {
              * @description When the browser will have to sign in again; null for a call with the key itself.
              */
             expires_at: string | null;
+        };
+        /**
+         * ShapingSpec
+         * @description From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length.
+         */
+        ShapingSpec: {
+            /**
+             * Normalize
+             * @description `running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps.
+             * @default none
+             * @enum {string}
+             */
+            normalize: "none" | "running";
+            /**
+             * Clip
+             * @description Scores are clipped to ± this.
+             */
+            clip?: number | null;
+            /**
+             * Missing Eos
+             * @description What happens to the score of a response that was cut off without an EOS: the penalty is subtracted, or minus the penalty stands in its place (Huang et al. 2024: −1).
+             * @default subtract
+             * @enum {string}
+             */
+            missing_eos: "subtract" | "replace";
+            /**
+             * Missing Eos Penalty
+             * @description For a response that was cut off without an EOS.
+             * @default 1
+             */
+            missing_eos_penalty: number;
+            /**
+             * Length Penalty
+             * @description Subtracted for every token beyond `length_free`.
+             * @default 0
+             */
+            length_penalty: number;
+            /**
+             * Length Free
+             * @description Tokens without a length penalty.
+             * @default 0
+             */
+            length_free: number;
+            /**
+             * Whiten Rewards
+             * @description Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024).
+             * @default false
+             */
+            whiten_rewards: boolean;
         };
         /**
          * SignIn
@@ -1989,7 +3336,7 @@ export interface components {
             detail: string;
             /**
              * Pointer
-             * @description Where: `#/ppo/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row.
+             * @description Where: `#/ppo/policy_loss/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row.
              * @default null
              */
             pointer: string | null;
@@ -3156,7 +4503,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this stage. */
-                stage?: ("sft" | "reward_model" | "ppo" | "evaluation") | null;
+                stage?: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation") | null;
                 /** @description Only these metrics, separated by commas. */
                 names?: string;
                 /** @description First step. */
@@ -3234,7 +4581,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this stage. */
-                stage?: ("sft" | "reward_model" | "ppo" | "evaluation") | null;
+                stage?: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation") | null;
                 /** @description This step; left out, the newest. */
                 step?: number | null;
             };
@@ -3306,7 +4653,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this stage. */
-                stage?: ("sft" | "reward_model" | "ppo" | "evaluation") | null;
+                stage?: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation") | null;
             };
             header?: never;
             path: {

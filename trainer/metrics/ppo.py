@@ -1,105 +1,6 @@
-"""Every number a run reports: what it is, how it is computed, and when it looks healthy.
+"""PPO and its relatives."""
 
-One table for the docs, the API and the dashboard. Names follow TRL and the N+ implementation details paper
-(Huang et al. 2024). All means over tokens are taken over response tokens only; padding never counts. Torch-free.
-"""
-
-from dataclasses import dataclass
-
-from trainer.spec import StageName
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric. `healthy` is (low, high), either side None where open; None where there is no general rule."""
-
-    stage: StageName
-    name: str
-    label: str
-    formula: str
-    meaning: str
-    healthy: tuple[float | None, float | None] | None = None
-    advice: str = ""
-
-
-def _optimiser(stage: StageName) -> list[Metric]:
-    return [
-        Metric(stage, "lr", "Learning rate", "schedule(step)", "Learning rate of this step."),
-        Metric(
-            stage,
-            "grad_norm",
-            "Gradient norm",
-            "‖g‖₂ before clipping",
-            "Global L2 norm of the gradient, before it is clipped.",
-            None,
-            "A norm far above `max_grad_norm` at every step means the learning rate is set by the clipping: lower it.",
-        ),
-        Metric(stage, "time/step", "Seconds per step", "wall clock", "How long the step took."),
-    ]
-
-
-SFT = [
-    Metric(
-        "sft",
-        "loss",
-        "Loss",
-        "−mean log p(completion token)",
-        "Cross-entropy over completion tokens, in nats per token.",
-    ),
-    Metric(
-        "sft",
-        "eval/loss",
-        "Held-out loss",
-        "−mean log p(completion token)",
-        "The same on prompts that were held out.",
-        None,
-        "Rising while the training loss falls: overfitting. Fewer epochs or a lower learning rate.",
-    ),
-    Metric(
-        "sft",
-        "time/tokens_per_second",
-        "Tokens per second",
-        "tokens ÷ seconds",
-        "Training speed in tokens, prompts included.",
-    ),
-    *_optimiser("sft"),
-]
-
-REWARD_MODEL = [
-    Metric(
-        "reward_model",
-        "loss",
-        "Loss",
-        "−mean log σ(r(preferred) − r(other))",
-        "Bradley-Terry loss in nats per pair; a tie counts half each way. ln 2 ≈ 0.693 is a coin flip.",
-    ),
-    Metric(
-        "reward_model",
-        "accuracy",
-        "Accuracy",
-        "share of r(preferred) > r(other)",
-        "How often the preferred answer scores higher.",
-    ),
-    Metric("reward_model", "margin", "Margin", "mean r(preferred) − r(other)", "How far apart the two scores are."),
-    Metric(
-        "reward_model",
-        "eval/margin",
-        "Held-out margin",
-        "as margin",
-        "The margin on pairs whose prompts were held out.",
-    ),
-    Metric("reward_model", "eval/loss", "Held-out loss", "as loss", "The loss on pairs whose prompts were held out."),
-    Metric(
-        "reward_model",
-        "eval/accuracy",
-        "Held-out accuracy",
-        "as accuracy",
-        "Accuracy on pairs whose prompts were held out: the figure to trust. Human labels rarely allow more than 0.65 to 0.8.",
-        (0.6, 1.0),
-        "Near 0.5: the reward model learnt nothing and PPO would chase noise. More pairs, or a higher learning rate.",
-    ),
-    *_optimiser("reward_model"),
-]
+from trainer.metrics.base import Metric, optimiser
 
 PPO = [
     Metric(
@@ -109,7 +10,7 @@ PPO = [
         "mean score(prompt, response)",
         "Score of the sampled responses, missing-EOS penalty included; 0 is the mean of the SFT reference answers.",
         None,
-        "Should rise. Rising while the judge or the win rate falls is over-optimisation: raise `kl_coef` or stop earlier.",
+        "Should rise. Rising while the judge or the win rate falls is over-optimisation: raise `ppo.kl.coef` or stop earlier.",
     ),
     Metric(
         "ppo",
@@ -293,60 +194,5 @@ PPO = [
         "mean tokens per response",
         "Response length on held-out prompts.",
     ),
-    *_optimiser("ppo"),
+    *optimiser("ppo"),
 ]
-
-EVALUATION = [
-    Metric(
-        "evaluation",
-        "score_before",
-        "Score, SFT",
-        "mean score",
-        "Reward-model score of the SFT policy on held-out prompts.",
-    ),
-    Metric(
-        "evaluation",
-        "score_after",
-        "Score, PPO",
-        "mean score",
-        "Reward-model score of the trained policy on held-out prompts.",
-    ),
-    Metric("evaluation", "judge_before", "Judge, SFT", "mean judge score", "The judge's score of the SFT policy."),
-    Metric("evaluation", "judge_after", "Judge, PPO", "mean judge score", "The judge's score of the trained policy."),
-    Metric(
-        "evaluation",
-        "win_rate",
-        "Win rate",
-        "(wins + ½ ties) ÷ prompts",
-        "How often the trained policy beats SFT on the same prompt, by the judge where there is one, else by the reward model.",
-        (0.5, 1.0),
-    ),
-    Metric("evaluation", "win_rate_low", "Win rate, low", "Wilson 95 % interval", "Lower end of the 95 % interval."),
-    Metric("evaluation", "win_rate_high", "Win rate, high", "Wilson 95 % interval", "Upper end of the 95 % interval."),
-    Metric(
-        "evaluation",
-        "rm_win_rate",
-        "Win rate by reward model",
-        "(wins + ½ ties) ÷ prompts",
-        "The same, judged by the reward model, missing-EOS penalty included.",
-    ),
-    Metric(
-        "evaluation",
-        "kl",
-        "KL to the reference",
-        "mean over responses of Σₜ log π(aₜ) − log π_ref(aₜ)",
-        "How far the trained policy is from SFT on held-out prompts, in nats per response.",
-        (-0.5, 15.0),
-    ),
-    Metric(
-        "evaluation",
-        "reward_model_accuracy",
-        "Reward-model accuracy",
-        "share of held-out pairs",
-        "Held-out pair accuracy of the reward model.",
-    ),
-    Metric("evaluation", "length_before", "Length, SFT", "mean tokens", "Response length of the SFT policy."),
-    Metric("evaluation", "length_after", "Length, PPO", "mean tokens", "Response length of the trained policy."),
-]
-
-METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *PPO, *EVALUATION)

@@ -1,0 +1,5 @@
+"""Direct preference optimisation."""
+
+from trainer.metrics.base import Metric
+
+DPO: list[Metric] = []

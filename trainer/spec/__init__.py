@@ -1,0 +1,51 @@
+"""The job spec: what a run *is*.
+
+One description, many readers: the REST body of `POST /v1/jobs`, the TOML file that a person hands to
+`python -m trainer run`, the form in the dashboard and the reference in the docs. The text under a field is its
+description everywhere. Torch-free, so that the API, the worker and the command line validate with the same code.
+"""
+
+from trainer.spec.base import STAGES, Schedule, Section, StageName
+from trainer.spec.data import DATASETS, DataSpec
+from trainer.spec.health import HealthAction, HealthRule, HealthSpec
+from trainer.spec.job import CheckpointSpec, JobSpec, RuntimeSpec
+from trainer.spec.model import LoraSpec, ModelSpec, TokenizerSpec
+from trainer.spec.ppo import (
+    AdvantageSpec,
+    CriticSpec,
+    GuardsSpec,
+    KLSpec,
+    OnlineSpec,
+    OptimalValueSpec,
+    PolicyLossSpec,
+    PPOSpec,
+    PtxSpec,
+    ReferenceSpec,
+    ShapingSpec,
+)
+from trainer.spec.rewards import (
+    ClassifierReward,
+    ExactMatchReward,
+    HttpJudge,
+    HttpReward,
+    JsonSchemaReward,
+    JudgeSpec,
+    LengthReward,
+    LexiconReward,
+    ModelReward,
+    NumericMatchReward,
+    PluginReward,
+    RegexReward,
+    RewardSpec,
+    reward_names,
+)
+from trainer.spec.stages import DPOSpec, EvaluationSpec, OptimizerSpec, RewardModelSpec, SFTSpec
+
+__all__ = [
+    "DATASETS", "STAGES", "AdvantageSpec", "CheckpointSpec", "ClassifierReward", "CriticSpec", "DPOSpec", "DataSpec",
+    "EvaluationSpec", "ExactMatchReward", "GuardsSpec", "HealthAction", "HealthRule", "HealthSpec", "HttpJudge",
+    "HttpReward", "JobSpec", "JsonSchemaReward", "JudgeSpec", "KLSpec", "LengthReward", "LexiconReward", "LoraSpec",
+    "ModelReward", "ModelSpec", "NumericMatchReward", "OnlineSpec", "OptimalValueSpec", "OptimizerSpec", "PPOSpec",
+    "PluginReward", "PolicyLossSpec", "PtxSpec", "ReferenceSpec", "RegexReward", "RewardModelSpec", "RewardSpec",
+    "RuntimeSpec", "SFTSpec", "Schedule", "Section", "ShapingSpec", "StageName", "TokenizerSpec", "reward_names",
+]  # fmt: skip

@@ -1,0 +1,30 @@
+"""What every section of the spec shares."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+StageName = Literal["sft", "reward_model", "dpo", "ppo", "evaluation"]
+STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "ppo", "evaluation")
+"""In the order in which a run goes through them."""
+Schedule = Literal["constant", "linear", "cosine"]
+
+PositiveInt = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+LearningRate = Annotated[float, Field(gt=0, lt=1)]
+Path = Annotated[str, Field(min_length=1)]
+
+
+class Section(BaseModel):
+    """Base of every part of the spec: frozen, and unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+    def refuse_idle(self, fields: Iterable[str], because: str) -> None:
+        """Raise ValueError for a field that was changed from its default but could change nothing."""
+        for name in fields:
+            if getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True):
+                raise ValueError(f"`{name}` has no effect {because}")

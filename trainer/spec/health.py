@@ -1,0 +1,66 @@
+"""Health rules: what the run watches in itself, and what it does about it."""
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from trainer.spec.base import PositiveInt, Section
+
+HealthAction = Literal["off", "warn", "pause", "stop", "roll_back"]
+
+
+class HealthRule(Section):
+    """One rule: how far is too far, for how long, and what then."""
+
+    action: HealthAction = "warn"
+    """`warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail; `roll_back`: back to the best checkpoint with half the learning rates."""
+    limit: float = 0.0
+    """The threshold; what it measures stands at the rule. Left out: the rule's own."""
+    patience: PositiveInt = 1
+    """Steps in a row (evaluations, where the rule looks at those) beyond the limit before the rule acts. Left out: the rule's own."""
+
+
+def _rule(limit: float, patience: int = 1) -> HealthRule:
+    return HealthRule(limit=limit, patience=patience)
+
+
+class HealthSpec(Section):
+    """What PPO watches in itself. Each rule's event names the cause, the evidence and the knob to turn."""
+
+    enabled: bool = True
+    """False turns every rule off."""
+    kl_blow_up: HealthRule = _rule(50.0)
+    """`objective/kl` above the limit, in nats per response."""
+    negative_kl: HealthRule = _rule(-1.0, 5)
+    """`objective/kl` below the limit: the sampled policy is not the one that is trained."""
+    entropy_collapse: HealthRule = _rule(0.1, 3)
+    """`policy/entropy_avg` below this share of its first value."""
+    clipfrac_high: HealthRule = _rule(0.5, 3)
+    """`policy/clipfrac_avg` above the limit."""
+    clipfrac_zero: HealthRule = _rule(0.0, 30)
+    """`policy/clipfrac_avg` at the limit or below, though there is more than one optimizer step to an iteration: the policy hardly moves."""
+    negative_explained_variance: HealthRule = _rule(0.0, 20)
+    """`val/explained_var` below the limit: the critic is worse than a constant."""
+    over_optimisation: HealthRule = _rule(0.1, 2)
+    """The score rises while the win rate (or the judge) is this far below its best."""
+    length_explosion: HealthRule = _rule(2.0, 3)
+    """The score rises while `val/response_length` is above this multiple of its first value."""
+    truncation: HealthRule = _rule(0.7, 10)
+    """Share of responses cut off without an EOS above the limit."""
+    value_loss_spike: HealthRule = _rule(20.0)
+    """`loss/value_avg` above this multiple of the median of its last 20 steps."""
+    not_finite: HealthRule = HealthRule(action="stop", limit=0.0)
+    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_part_of_a_rule_keeps_the_rest(cls, value: Any) -> Any:
+        """`{"kl_blow_up": {"action": "stop"}}` changes the action, not the limit."""
+        if not isinstance(value, dict):
+            return value
+        return {name: _completed(cls, name, rule) for name, rule in value.items()}
+
+
+def _completed(spec: type[HealthSpec], name: str, rule: Any) -> Any:
+    default = spec.model_fields[name].default if name in spec.model_fields else None
+    return default.model_dump() | rule if isinstance(default, HealthRule) and isinstance(rule, dict) else rule

@@ -1,0 +1,129 @@
+"""One run."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trainer.spec.base import STAGES, PositiveInt, Section, StageName
+from trainer.spec.data import DataSpec
+from trainer.spec.health import HealthSpec
+from trainer.spec.model import ModelSpec
+from trainer.spec.ppo import PPOSpec
+from trainer.spec.rewards import ModelReward, RewardSpec
+from trainer.spec.stages import DPOSpec, EvaluationSpec, RewardModelSpec, SFTSpec
+
+
+class CheckpointSpec(Section):
+    """What is kept on the way."""
+
+    keep_last: PositiveInt = 2
+    """Intermediate checkpoints kept per stage; the final one of each stage always is."""
+
+
+class RuntimeSpec(Section):
+    """Where and how the run computes."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto` takes a GPU where there is one."""
+    threads: PositiveInt | Literal["auto"] | None = None
+    """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
+
+
+class JobSpec(Section):
+    """One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    """For people; shown in lists."""
+    model: ModelSpec
+    """The model to start from. A bare string is short for `{"path": …}`."""
+    data: DataSpec
+    """Datasets."""
+    stages: Annotated[tuple[StageName, ...], Field(min_length=1)] = ("sft", "reward_model", "ppo", "evaluation")
+    """What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`."""
+    sft: SFTSpec = SFTSpec()
+    """Supervised fine-tuning."""
+    reward_model: RewardModelSpec = RewardModelSpec()
+    """The reward model's training."""
+    dpo: DPOSpec = DPOSpec()
+    """Direct preference optimisation."""
+    ppo: PPOSpec = PPOSpec()
+    """The policy's optimisation."""
+    rewards: tuple[RewardSpec, ...] = ()
+    """What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run."""
+    evaluation: EvaluationSpec = EvaluationSpec()
+    """The comparison at the end, and in the loop."""
+    health: HealthSpec = HealthSpec()
+    """What PPO watches in itself."""
+    checkpoints: CheckpointSpec = CheckpointSpec()
+    """What is kept on the way."""
+    runtime: RuntimeSpec = RuntimeSpec()
+    """Where and how the run computes."""
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
+    seeds: Annotated[int, Field(ge=1, le=64)] = 1
+    """Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
+
+    @model_validator(mode="after")
+    def _stages_in_order(self) -> "JobSpec":
+        order = tuple(stage for stage in STAGES if stage in self.stages)
+        if self.stages != order:
+            raise ValueError(f"`stages` must be each at most once, in the order {', '.join(STAGES)}")
+        return self
+
+    @model_validator(mode="after")
+    def _a_new_model_needs_sft(self) -> "JobSpec":
+        if self.model.config is not None and "sft" not in self.stages:
+            raise ValueError('a model made from `model.config` has random weights: it needs "sft" in `stages`')
+        return self
+
+    @model_validator(mode="after")
+    def _stages_have_their_data(self) -> "JobSpec":
+        for stage in ("reward_model", "dpo"):
+            if stage in self.stages and self.data.preferences is None:
+                raise ValueError(f"`stages` names {stage!r}: it needs `data.preferences`")
+        if "sft" in self.stages and not (self.data.sft or self.data.preferences):
+            raise ValueError("`stages` names 'sft': it needs `data.sft` or `data.preferences`")
+        if not (self.data.preferences or self.data.sft or self.data.prompts):
+            raise ValueError("`data` needs `prompts`, or `preferences` or `sft` to take them from")
+        if ("ppo" in self.stages and self.ppo.ptx is not None) != (self.data.pretraining is not None):
+            raise ValueError("`data.pretraining` and `ppo.ptx` belong together: one is given without the other")
+        return self
+
+    @model_validator(mode="after")
+    def _ppo_has_rewards(self) -> "JobSpec":
+        own = any(isinstance(reward, ModelReward) and reward.path is None for reward in self.rewards)
+        if own and "reward_model" not in self.stages:
+            raise ValueError("`rewards` names a model without `path`, but `stages` trains none")
+        if "ppo" not in self.stages:
+            return self
+        if not self.rewards and "reward_model" not in self.stages:
+            raise ValueError("`stages` names 'ppo': it needs `rewards`, or \"reward_model\" in `stages`")
+        if self.ppo.critic.initial == "reward_model" and not self.own_reward_model:
+            raise ValueError('`ppo.critic.initial` = "reward_model": this run has no reward model')
+        if self.ppo.online is not None and not self.own_reward_model:
+            raise ValueError("`ppo.online` refits the reward model: this run has none among its rewards")
+        if self.ppo.online is not None and self.ppo.online.label_by is None and self.evaluation.judge is None:
+            raise ValueError("`ppo.online` needs a preference source: `label_by`, or `evaluation.judge`")
+        return self
+
+    @model_validator(mode="after")
+    def _evaluation_has_a_comparison(self) -> "JobSpec":
+        if "evaluation" not in self.stages:
+            return self
+        if not (self.rewards or "reward_model" in self.stages or self.evaluation.judge):
+            raise ValueError("`stages` names 'evaluation': it needs `evaluation.judge`, `rewards` or a reward model")
+        if not {"sft", "dpo", "ppo"} & set(self.stages) and self.evaluation.against is None:
+            raise ValueError("`stages` trains no policy: `evaluation` needs `against`, a model to compare with")
+        return self
+
+    @property
+    def scoring(self) -> tuple[RewardSpec, ...]:
+        """The rewards of the run: those named, else the reward model that it trains, else none."""
+        if self.rewards or "reward_model" not in self.stages:
+            return self.rewards
+        return (ModelReward(),)
+
+    @property
+    def own_reward_model(self) -> bool:
+        """Whether the reward model trained in this run is among the rewards."""
+        return any(isinstance(reward, ModelReward) and reward.path is None for reward in self.scoring)

@@ -1,0 +1,75 @@
+"""The model to start from, and how it is loaded."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from trainer.spec.base import Path, PositiveInt, Section
+
+
+class TokenizerSpec(Section):
+    """A byte-level BPE tokenizer trained on the run's own supervised text."""
+
+    vocab_size: Annotated[int, Field(ge=260, le=200_000)] = 1024
+    """Largest vocabulary: 256 bytes, the special tokens, and as many merges as the text yields up to this size."""
+
+
+class LoraSpec(Section):
+    """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
+
+    rank: PositiveInt = 16
+    """r: rank of each adapter."""
+    alpha: Annotated[float, Field(gt=0)] = 32.0
+    """α: adapters are scaled by α / r."""
+    target_modules: list[str] | Literal["all-linear"] = "all-linear"
+    """Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer."""
+    share_backbone: bool = True
+    """One frozen backbone in memory for policy, reference, critic and reward model, each with an adapter (the reference with none): four models cost about one. False: each has a backbone of its own."""
+
+
+class ModelSpec(Section):
+    """The language model to start from: a pretrained one by `path`, or a new one from `config` and `tokenizer`."""
+
+    path: Path | None = None
+    """Hub id, local folder or checkpoint of a causal language model with its tokenizer. Weights must be safetensors."""
+    config: dict[str, JsonValue] | None = None
+    """A transformers configuration (`model_type` and its sizes) for a model with random weights."""
+    tokenizer: TokenizerSpec | None = None
+    """How to train the tokenizer of a model made from `config`."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Type of the frozen models' weights, and of the backbone under adapters. Weights that are trained stay in float32; with a smaller type here their forward passes compute in it (autocast)."""
+    gradient_checkpointing: bool = False
+    """Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower."""
+    lora: LoraSpec | None = None
+    """Train low-rank adapters, not the weights themselves. Left out: full fine-tuning."""
+    quantization: Literal["8bit", "4bit"] | None = None
+    """Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_bare_string_is_a_path(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ModelSpec":
+        if (self.path is None) == (self.config is None):
+            raise ValueError(
+                "give either `path` (a pretrained model) or `config` (a new one), not both and not neither"
+            )
+        if self.config is not None and "model_type" not in self.config:
+            raise ValueError('`config` needs a `model_type`, for example "llama"')
+        if self.config is not None and self.tokenizer is None:
+            raise ValueError('a model made from `config` needs `tokenizer`, for example {"vocab_size": 1024}')
+        if self.path is not None and self.tokenizer is not None:
+            raise ValueError(
+                "`tokenizer` is trained only for a model made from `config`; a pretrained model brings its own"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _adapters_need_a_backbone(self) -> "ModelSpec":
+        if self.quantization is not None and self.lora is None:
+            raise ValueError("`quantization` freezes the weights: it needs `lora`")
+        if self.lora is not None and self.config is not None:
+            raise ValueError("`lora` adapts a pretrained model: it needs `path`, not `config`")
+        return self

@@ -1,0 +1,191 @@
+"""Rewards: what a response is worth. Declarative and composable; no code travels in a spec."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from trainer.spec.base import NonNegative, Path, Positive, PositiveInt, Section
+
+
+class RewardBase(Section):
+    """What every reward has."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")] | None = None
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: float = 1.0
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+
+
+class ModelReward(RewardBase):
+    """A trained reward model: a scalar head read at the EOS."""
+
+    type: Literal["model"] = "model"
+    """Which reward this is."""
+    path: Path | None = None
+    """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
+
+
+class ClassifierReward(RewardBase):
+    """Any sequence classifier: the probability, log-probability or logit of one of its labels."""
+
+    type: Literal["classifier"]
+    """Which reward this is."""
+    path: Path
+    """Hub id or folder of a sequence-classification model with its tokenizer."""
+    label: str | int | None = None
+    """Label whose value is the reward, by name or number. Left out: the only one, or the last of several."""
+    output: Literal["logit", "probability", "log_probability"] = "logit"
+    """What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
+    text: Literal["response", "prompt_and_response"] = "prompt_and_response"
+    """What the classifier reads."""
+
+
+class ExactMatchReward(RewardBase):
+    """1 where the response equals the prompt's `answer`, else 0."""
+
+    type: Literal["exact_match"]
+    """Which reward this is."""
+    ignore_case: bool = False
+    """Compare without regard to case."""
+    ignore_whitespace: bool = True
+    """Strip both sides and take runs of white space for one space."""
+
+
+class NumericMatchReward(RewardBase):
+    """1 where the response's final number equals the prompt's `answer`, else 0 (GSM8K's conventions: the number after `####`, else the last one; commas, currency and percent signs are ignored)."""
+
+    type: Literal["numeric_match"]
+    """Which reward this is."""
+    tolerance: NonNegative = 1e-6
+    """Largest absolute difference that still counts as equal."""
+    format_credit: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Reward of a wrong number that at least follows `####`."""
+
+
+class RegexReward(RewardBase):
+    """1 where the response matches a pattern, else 0."""
+
+    type: Literal["regex"]
+    """Which reward this is."""
+    pattern: Annotated[str, Field(min_length=1, max_length=2000)]
+    """A Python regular expression."""
+    whole: bool = False
+    """Match the whole response, not a part of it."""
+
+
+class JsonSchemaReward(RewardBase):
+    """1 where the response is JSON that a schema accepts, else 0."""
+
+    type: Literal["json_schema"]
+    """Which reward this is."""
+    json_schema: dict[str, JsonValue]
+    """A JSON schema (draft 2020-12)."""
+
+
+class LengthReward(RewardBase):
+    """−|length − target| ÷ target: 0 at the target length, −1 for an empty response."""
+
+    type: Literal["length"]
+    """Which reward this is."""
+    target: PositiveInt
+    """The length that is wanted."""
+    unit: Literal["tokens", "words", "characters"] = "tokens"
+    """What is counted; an EOS is not."""
+
+
+class LexiconReward(RewardBase):
+    """Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules)."""
+
+    type: Literal["lexicon"]
+    """Which reward this is."""
+    path: Path | None = None
+    """A text file with a word and its valence on each line, tab-separated (VADER's format; further columns are ignored)."""
+    words: dict[str, float] | None = None
+    """The words themselves, in place of `path`."""
+
+
+class HttpReward(RewardBase):
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}."""
+
+    type: Literal["http"]
+    """Which reward this is."""
+    url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
+    """Where to ask."""
+    batch_size: PositiveInt = 64
+    """Responses per request."""
+    timeout: Positive = 60.0
+    """Seconds for one request."""
+    retries: Annotated[int, Field(ge=0, le=20)] = 4
+    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between."""
+    protocol: Literal["proximal", "openrlhf"] = "proximal"
+    """The form of request and answer: ours, or {"query": [text, …], "prompts": […]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak."""
+
+
+class PluginReward(RewardBase):
+    """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
+
+    type: Literal["plugin"]
+    """Which reward this is."""
+    plugin: Annotated[str, Field(min_length=1)]
+    """Its entry-point name."""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """Handed to the plug-in as keyword arguments."""
+
+
+RewardSpec = Annotated[
+    ModelReward
+    | ClassifierReward
+    | ExactMatchReward
+    | NumericMatchReward
+    | RegexReward
+    | JsonSchemaReward
+    | LengthReward
+    | LexiconReward
+    | HttpReward
+    | PluginReward,
+    Field(discriminator="type"),
+]
+
+
+class HttpJudge(Section):
+    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
+
+    type: Literal["http_judge"]
+    """Which judge this is."""
+    url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
+    """Where to ask."""
+    batch_size: PositiveInt = 32
+    """Pairs per request."""
+    timeout: Positive = 120.0
+    """Seconds for one request."""
+    retries: Annotated[int, Field(ge=0, le=20)] = 4
+    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between."""
+
+
+JudgeSpec = Annotated[
+    ModelReward
+    | ClassifierReward
+    | ExactMatchReward
+    | NumericMatchReward
+    | RegexReward
+    | JsonSchemaReward
+    | LengthReward
+    | LexiconReward
+    | HttpReward
+    | PluginReward
+    | HttpJudge,
+    Field(discriminator="type"),
+]
+
+
+def reward_names(rewards: Sequence[RewardSpec]) -> list[str]:
+    """The name of each reward: its own, else its type, numbered from the second of the same on."""
+    seen: Counter[str] = Counter()
+    names = []
+    for reward in rewards:
+        base = reward.name or reward.type
+        seen[base] += 1
+        names.append(base if seen[base] == 1 else f"{base}_{seen[base]}")
+    return names

@@ -1,0 +1,99 @@
+"""The gradient stages beside PPO, and the evaluation."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trainer.spec.base import Fraction, LearningRate, NonNegative, Path, Positive, PositiveInt, Schedule, Section
+from trainer.spec.rewards import JudgeSpec
+
+
+class OptimizerSpec(Section):
+    """What the gradient stages share."""
+
+    learning_rate: LearningRate = 1e-5
+    """Peak learning rate of AdamW."""
+    lr_schedule: Schedule = "cosine"
+    """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
+    warmup_ratio: Fraction = 0.03
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
+    weight_decay: NonNegative = 0.0
+    """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
+    max_grad_norm: Positive = 1.0
+    """Gradients are scaled down to this global L2 norm."""
+    micro_batch_size: PositiveInt | None = None
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    save_every: PositiveInt = 100
+    """Steps between checkpoints to resume from."""
+
+
+class SFTSpec(OptimizerSpec):
+    """Supervised fine-tuning on completions (the loss ignores the prompt)."""
+
+    epochs: PositiveInt = 1
+    """Passes over the data."""
+    batch_size: PositiveInt = 32
+    """Sequences per optimizer step."""
+    packing: bool = False
+    """Lay several examples end to end in one row, each seeing only itself: no work on padding. Changes speed, not the result."""
+    turns: Literal["last", "all"] = "last"
+    """Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn."""
+
+
+class RewardModelSpec(OptimizerSpec):
+    """Bradley-Terry reward model: a scalar head on the SFT model, score taken at the EOS token."""
+
+    path: Path | None = None
+    """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
+    epochs: PositiveInt = 1
+    """Passes over the pairs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
+    batch_size: PositiveInt = 64
+    """Pairs per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
+    margin: bool = False
+    """Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0."""
+    center_coef: NonNegative = 0.0
+    """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
+    normalize: Literal["none", "mean", "mean_and_std"] = "mean"
+    """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are."""
+
+
+class DPOSpec(OptimizerSpec):
+    """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
+
+    epochs: PositiveInt = 1
+    """Passes over the pairs."""
+    batch_size: PositiveInt = 64
+    """Pairs per optimizer step."""
+    learning_rate: LearningRate = 1e-6
+    """Peak learning rate of AdamW."""
+    beta: Positive = 0.1
+    """β: how strongly the policy is held to the reference."""
+    loss: Literal["sigmoid", "ipo"] = "sigmoid"
+    """`sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023)."""
+    label_smoothing: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """Probability that a label is wrong (conservative DPO, Mitchell 2023)."""
+
+    @model_validator(mode="after")
+    def _smoothing_is_for_the_sigmoid(self) -> "DPOSpec":
+        if self.loss != "sigmoid":
+            self.refuse_idle(["label_smoothing"], f'with `loss` = "{self.loss}"')
+        return self
+
+
+class EvaluationSpec(Section):
+    """The trained policy against the one before it on held-out prompts, paired by prompt."""
+
+    prompts: PositiveInt = 128
+    """Held-out prompts to use, at most; the same ones in the loop and at the end."""
+    batch_size: PositiveInt = 64
+    """Prompts sampled at once."""
+    temperature: Positive = 1.0
+    """Sampling temperature of both policies."""
+    max_new_tokens: PositiveInt | None = None
+    """Longest response. Left out: `ppo.max_new_tokens`."""
+    judge: str | JudgeSpec | None = None
+    """Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
+    against: Path | None = None
+    """Checkpoint or model to compare with. Left out: the policy as it was before PPO (or DPO)."""
+    keep_best: bool = True
+    """Keep the PPO checkpoint with the best held-out win rate beside the last one."""
