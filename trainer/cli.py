@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         "run",
         help="run a spec, or go on with a run",
         description="Run a spec. The same command on the same run folder goes on where the run stopped. Exit status: "
-        "0 done; 2 bad spec; 3 bad data; 4 bad model; 5 diverged; 6 out of memory; 75 stopped, saved and resumable.",
+        "0 done; 2 bad spec; 3 bad data; 4 bad model; 5 diverged; 6 out of memory; 7 run folder; 8 reward failed; 75 stopped, saved and resumable.",
     )
     run.add_argument("spec", type=Path, help="TOML or JSON file; see `python -m trainer schema`")
     run.add_argument("--run-dir", type=Path, required=True, help="folder for events.jsonl and checkpoints/")

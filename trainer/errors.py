@@ -8,6 +8,7 @@ TrainerError
 ├── Diverged       5   a loss or gradient is not finite
 ├── OutOfMemory    6   the device's memory does not suffice
 ├── StorageError   7   the run folder cannot be used or written: taken, full, not a folder
+├── RewardError    8   a reward or a judge failed, or gave no finite number for each response
 └── Stopped       75   asked to stop; saved; run again to resume
 """
 
@@ -51,6 +52,11 @@ class OutOfMemory(TrainerError):
 class StorageError(TrainerError):
     code = "storage"
     exit_status = 7
+
+
+class RewardError(TrainerError):
+    code = "reward_failed"
+    exit_status = 8
 
 
 class Stopped(TrainerError):

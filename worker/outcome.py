@@ -9,12 +9,14 @@ from sqlalchemy.orm import Session
 from core import jobs
 from core.jobs import Claim
 from core.models.job import JobStatus
-from trainer.errors import DataError, Diverged, ModelError, OutOfMemory, SpecError, Stopped
+from trainer.errors import DataError, Diverged, ModelError, OutOfMemory, RewardError, SpecError, Stopped
 from trainer.events import RunFailed, RunFinished
 
 # The second: while it was still importing, before it could listen.
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
-_CODES = {kind.exit_status: kind.code for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory)}
+_CODES = {
+    kind.exit_status: kind.code for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory, RewardError)
+}
 
 
 @dataclass(frozen=True)

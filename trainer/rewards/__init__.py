@@ -1,0 +1,6 @@
+"""What a response is worth: the rewards of a spec, built once and asked for every batch."""
+
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import Reward, RewardContext, Rewards, Scores
+
+__all__ = ["Answer", "Reward", "RewardContext", "Rewards", "Scores"]

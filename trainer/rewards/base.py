@@ -1,0 +1,111 @@
+"""The weighted sum of named rewards, and what every reward promises."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+
+from trainer.errors import RewardError
+from trainer.models import Model
+from trainer.rewards.answer import Answer
+from trainer.text import Codec
+
+
+class Reward(Protocol):
+    """Scores responses."""
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        """One finite number per answer, in their order. Raises RewardError: a score is never made up."""
+        ...
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A reward that also reports how the asking went."""
+
+    def figures(self) -> dict[str, float]:
+        """Of the last call of `score`, by short name, such as `error_rate`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the rewards said about a batch of answers."""
+
+    totals: list[float]
+    """The weighted sum, per answer."""
+    parts: dict[str, list[float]]
+    """By the reward's name, unweighted, per answer."""
+    figures: dict[str, float]
+    """Further metrics, such as `reward/<name>/error_rate`."""
+
+
+@dataclass(frozen=True)
+class RewardContext:
+    """What building a reward may need of the run."""
+
+    codec: Codec
+    """The policy's."""
+    device: torch.device
+    own_model: Model | None
+    """The reward model trained in this run, where there is one."""
+    batch_size: int | None
+    """Sequences per forward pass of a scoring model; None for all at once."""
+    notify: Callable[[str], None]
+    """Tells people of trouble that is being dealt with, such as a request that is tried again."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A reward under its name, with its weight."""
+
+    name: str
+    weight: float
+    reward: Reward
+
+
+class Rewards:
+    """Several rewards as one: each is asked about every answer, checked, weighed and summed."""
+
+    def __init__(self, members: Sequence[Named]) -> None:
+        self.members = list(members)
+
+    def score(self, answers: Sequence[Answer]) -> Scores:
+        """Raises RewardError, naming the reward, for anything but one finite number per answer."""
+        parts: dict[str, list[float]] = {}
+        figures: dict[str, float] = {}
+        totals = [0.0] * len(answers)
+        for member in self.members:
+            values = _checked(member, answers)
+            parts[member.name] = values
+            totals = [total + member.weight * value for total, value in zip(totals, values, strict=True)]
+            if isinstance(member.reward, Measured):
+                figures |= {f"reward/{member.name}/{key}": value for key, value in member.reward.figures().items()}
+        return Scores(totals, parts, figures)
+
+
+def _checked(member: Named, answers: Sequence[Answer]) -> list[float]:
+    try:
+        values = member.reward.score(answers)
+    except RewardError as error:
+        raise RewardError(f"Reward `{member.name}`: {error}") from error
+    if len(values) != len(answers):
+        raise RewardError(f"Reward `{member.name}` gave {len(values)} scores for {len(answers)} responses.")
+    for index, value in enumerate(values):
+        if not _is_finite_number(value):
+            raise RewardError(
+                f"Reward `{member.name}` gave {value!r} for response {index + 1} of {len(answers)}; "
+                "it must be a finite number."
+            )
+    return [float(value) for value in values]
+
+
+def _is_finite_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond the floats
+        return False
