@@ -53,3 +53,11 @@ def test_the_committed_tiny_files_are_what_the_generator_writes(tmp_path: Path) 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.toml")), ids=lambda path: path.name)
 def test_every_example_is_a_valid_spec(path: Path) -> None:
     assert load_spec(path).ppo.steps == tomllib.loads(path.read_text())["ppo"]["steps"]
+
+
+def test_the_recipes_data_is_what_the_generator_writes(tmp_path: Path) -> None:
+    written = write(tmp_path, seed=0, reviews=3000, pairs=6000)
+    kept = Path(__file__).parents[2] / "examples" / "reviews" / "data"
+    assert {name: path.read_bytes() for name, path in written.items()} == {
+        name: (kept / path.name).read_bytes() for name, path in written.items()
+    }
