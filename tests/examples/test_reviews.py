@@ -52,7 +52,7 @@ def test_the_committed_tiny_files_are_what_the_generator_writes(tmp_path: Path) 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.toml")), ids=lambda path: path.name)
 def test_every_example_is_a_valid_spec(path: Path) -> None:
-    assert load_spec(path).ppo.steps == tomllib.loads(path.read_text())["ppo"]["steps"]
+    assert load_spec(path).name == tomllib.loads(path.read_text())["name"]
 
 
 def test_the_recipes_data_is_what_the_generator_writes(tmp_path: Path) -> None:
