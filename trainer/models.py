@@ -77,8 +77,9 @@ def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
         raise ModelError(
             f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
         )
-    if not hasattr(model.config, "score_bias"):
-        model.config.score_bias = 0.0
+    for name, default in (("score_bias", 0.0), ("score_scale", 1.0)):
+        if not hasattr(model.config, name):
+            setattr(model.config, name, default)
     return model.eval()
 
 
@@ -100,13 +101,14 @@ def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
 
 
 def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
-    """Scores (N,) in fp32 from last hidden states: the head's output less the stored bias.
+    """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
-    `config.score_bias` is the mean raw score of the SFT reference answers, so that those have mean score 0
-    (Stiennon et al. 2020; Huang et al. 2024).
+    The bias is the mean raw score of the SFT reference answers, so that those have mean score 0 (Stiennon et al. 2020;
+    Huang et al. 2024), the scale their standard deviation where the spec asks for it. Left out: 0 and 1.
     """
-    scores: Tensor = model.score(hidden_NH).squeeze(-1).float()
-    return scores - float(model.config.score_bias)
+    raw: Tensor = model.score(hidden_NH).squeeze(-1).float()
+    bias, scale = getattr(model.config, "score_bias", 0.0), getattr(model.config, "score_scale", 1.0)
+    return (raw - float(bias)) / float(scale)
 
 
 @torch.no_grad()
