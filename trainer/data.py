@@ -1,43 +1,31 @@
-"""Datasets as the trainer sees them: JSONL in, prompts, demonstrations and comparisons out, split by prompt.
+"""Datasets as the trainer sees them: JSONL in, demonstrations, comparisons, prompts and texts out, split by prompt.
 
-A prompt is plain text (a string) or a conversation (a list of messages). A comparison is a prompt, two completions and
-a label, "a", "b" or "tie"; chosen/rejected files are comparisons whose label is "a".
+What a row may look like is in trainer/rows.py.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from trainer import rows
 from trainer.errors import DataError
-from trainer.spec import DataSpec
+from trainer.rows import Comparison, Demonstration, Message, Prompt, PromptRow
+from trainer.spec import DataSpec, StageName
 
-Message = dict[str, str]
-Prompt = str | list[Message]
+__all__ = ["Comparison", "Data", "Demonstration", "Message", "Prompt", "PromptRow", "Split", "load", "prompt_key"]
 
-
-@dataclass(frozen=True)
-class Demonstration:
-    """A prompt with the completion that SFT imitates."""
-
-    prompt: Prompt
-    completion: str
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two completions of one prompt. `label` is "a" or "b" (the preferred one) or "tie"."""
-
-    prompt: Prompt
-    a: str
-    b: str
-    label: str
-
-    @property
-    def preferred(self) -> str | None:
-        return {"a": self.a, "b": self.b}.get(self.label)
+NEEDS: dict[StageName, tuple[str, ...]] = {
+    "sft": ("demonstrations",),
+    "reward_model": ("comparisons",),
+    "dpo": ("comparisons",),
+    "ppo": ("prompts", "held_out_prompts"),
+    "evaluation": ("held_out_prompts",),
+}
+"""Of what each stage must have at least one."""
 
 
 @dataclass(frozen=True)
@@ -50,43 +38,50 @@ class Split:
 
 @dataclass(frozen=True)
 class Data:
-    """Everything a run learns from and is measured on."""
+    """Everything a run learns from and is measured on; empty is what was not given."""
 
     demonstrations: Split
+    """Of Demonstration."""
     comparisons: Split
+    """Of Comparison."""
     prompts: Split
+    """Of PromptRow."""
+    texts: list[str]
+    """Plain texts, for PPO-ptx."""
 
 
-def load(spec: DataSpec) -> Data:
-    """Read the files that `spec` names and split each by prompt.
+def load(
+    spec: DataSpec,
+    stages: Collection[StageName] = ("sft", "reward_model", "ppo", "evaluation"),
+    turns: Literal["last", "all"] = "last",
+) -> Data:
+    """Read the files that `spec` names and split each by prompt. Of conversations SFT takes `turns`.
 
-    Raises DataError, naming file and line, for what cannot be read or used.
+    Raises DataError, naming file and line, for what cannot be read or used, and when one of `stages` has no data.
     """
-    comparisons = list(_read(Path(spec.preferences), _comparison)) if spec.preferences else []
-    demonstrations = (
-        list(_read(Path(spec.sft), _demonstration))
-        if spec.sft
-        else [Demonstration(c.prompt, c.preferred) for c in comparisons if c.preferred is not None]
-    )
-    prompts = list(_read(Path(spec.prompts), _prompt_of)) if spec.prompts else [c.prompt for c in comparisons]
-    prompts = list({prompt_key(prompt): prompt for prompt in prompts}.values())
+    comparisons = [pair for pairs in _read(spec.preferences, rows.comparisons) for pair in pairs]
+    shown = list(_read(spec.sft, lambda row, _: rows.demonstration(row))) if spec.sft else _preferred(comparisons)
+    demonstrations = [turn for item in shown for turn in (item.turns() if turns == "all" else (item,))]
+    prompts = list(_read(spec.prompts, lambda row, _: rows.prompt_row(row)))
+    if not spec.prompts:
+        prompts = [PromptRow(item.prompt) for item in comparisons or demonstrations]
+    prompts = list({(prompt_key(row.prompt), row.answer): row for row in prompts}.values())
     others = [*(d.prompt for d in demonstrations), *(c.prompt for c in comparisons)]
-    held_out = _held_out_keys(prompts, others, spec)
+    held_out = _held_out_keys([row.prompt for row in prompts], others, spec)
     data = Data(
-        _split(demonstrations, lambda d: d.prompt, held_out),
-        _split(comparisons, lambda c: c.prompt, held_out),
-        _split(prompts, lambda p: p, held_out),
+        _split(demonstrations, held_out),
+        _split(comparisons, held_out),
+        _split(prompts, held_out),
+        list(_read(spec.pretraining, lambda row, _: rows.text(row))),
     )
-    for name, split in vars(data).items():
-        if not split.train:
-            raise DataError(
-                f"No {name} are left to train on after holding out {spec.eval_fraction:.0%} of the prompts."
-            )
+    _require(data, stages, spec)
     return data
 
 
 def prompt_key(prompt: Prompt) -> str:
-    """The same string for the same prompt, whatever file it came from."""
+    """The same string for the same prompt, whatever file it came from, and as text or as one message of the user's."""
+    if isinstance(prompt, list) and len(prompt) == 1 and prompt[0]["role"] == "user":
+        return prompt[0]["content"]
     return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, ensure_ascii=False)
 
 
@@ -95,17 +90,49 @@ def prompt_text(prompt: Prompt) -> str:
     return prompt if isinstance(prompt, str) else "\n".join(f"{m['role']}: {m['content']}" for m in prompt)
 
 
+def _preferred(comparisons: list[Comparison]) -> list[Demonstration]:
+    """The preferred side of each pair, and the best of each ranking; where nothing was preferred, nothing."""
+    found: list[Demonstration] = []
+    rankings: dict[int, list[Comparison]] = defaultdict(list)
+    for pair in comparisons:
+        if pair.group is not None:
+            rankings[pair.group].append(pair)
+        elif pair.preferred is not None:
+            found.append(Demonstration(pair.prompt, pair.preferred))
+    for pairs in rankings.values():
+        everything = dict.fromkeys(side for pair in pairs for side in (pair.a, pair.b))
+        beaten = {pair.b if pair.label == "a" else pair.a for pair in pairs if pair.preferred is not None}
+        found += [Demonstration(pairs[0].prompt, side) for side in everything if beaten and side not in beaten]
+    return found
+
+
+def _require(data: Data, stages: Collection[StageName], spec: DataSpec) -> None:
+    """A mistake in a file that no stage reads is nobody's business."""
+    left = {
+        "demonstrations": data.demonstrations.train,
+        "comparisons": data.comparisons.train,
+        "prompts": data.prompts.train,
+        "held_out_prompts": data.prompts.held_out,
+    }
+    needed = {name for stage in stages for name in NEEDS[stage]}
+    if "held_out_prompts" in needed and not left["held_out_prompts"]:
+        raise DataError("The data needs at least two different prompts: one to train on and one to hold out.")
+    for name, items in left.items():
+        if name in needed and not items:
+            raise DataError(
+                f"No {name} are left to train on after holding out {spec.eval_fraction:.0%} of the prompts."
+            )
+
+
 def _held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], spec: DataSpec) -> set[str]:
     """Prompts whose hash falls below `eval_fraction`: the same ones in every file and every run.
 
-    Of `prompts`, those for PPO and evaluation, one is held out and one trained on at least.
+    Of `prompts`, those for PPO and evaluation, one is held out and one trained on at least, where there are two.
     """
     asked = sorted({prompt_key(prompt) for prompt in prompts}, key=_hash01)
-    if len(asked) < 2:
-        raise DataError("The data needs at least two different prompts: one to train on and one to hold out.")
     everything = {*asked, *(prompt_key(prompt) for prompt in others)}
     held_out = {key for key in everything if _hash01(key) < spec.eval_fraction}
-    return (held_out | {asked[0]}) - {asked[-1]}
+    return (held_out | set(asked[:1])) - set(asked[-1:])
 
 
 def _hash01(text: str) -> float:
@@ -115,17 +142,20 @@ def _hash01(text: str) -> float:
 T = TypeVar("T")
 
 
-def _split(items: list[T], prompt: Callable[[T], Prompt], held_out: set[str]) -> Split:
-    train: list[T] = []
-    kept: list[T] = []
+def _split(items: list[Any], held_out: set[str]) -> Split:
+    train: list[Any] = []
+    kept: list[Any] = []
     for item in items:
-        (kept if prompt_key(prompt(item)) in held_out else train).append(item)
+        (kept if prompt_key(item.prompt) in held_out else train).append(item)
     return Split(train, kept)
 
 
-def _read(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+def _read(path: str | None, parse: Callable[[dict[str, Any], int], T]) -> Iterator[T]:
+    """What `parse` makes of each row and its line number; nothing where no file is named."""
+    if path is None:
+        return
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with Path(path).open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield _row(path, number, line, parse)
@@ -135,52 +165,17 @@ def _read(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
         raise DataError(f"{path}: not UTF-8 text (byte {error.start}).") from error
 
 
-def _row(path: Path, number: int, line: str, parse: Callable[[dict[str, Any]], T]) -> T:
+def _row(path: str, number: int, line: str, parse: Callable[[dict[str, Any], int], T]) -> T:
     try:
         row = json.loads(line)
         if not isinstance(row, dict):
             raise DataError("each line must be a JSON object")
         if "\\ud" in line.lower():
             json.dumps(row, ensure_ascii=False).encode()
-        return parse(row)
+        return parse(row, number)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {number}, column {error.colno}: not JSON: {error.msg}.") from error
     except DataError as error:
         raise DataError(f"{path}, line {number}: {error}.") from error
     except UnicodeEncodeError as error:
         raise DataError(f"{path}, line {number}: holds half of a surrogate pair (\\ud800 to \\udfff).") from error
-
-
-def _comparison(row: dict[str, Any]) -> Comparison:
-    prompt = _prompt_of(row)
-    if "label" in row:
-        if row["label"] not in ("a", "b", "tie"):
-            raise DataError('`label` must be "a", "b" or "tie"')
-        return Comparison(prompt, _completion(row, "a"), _completion(row, "b"), row["label"])
-    return Comparison(prompt, _completion(row, "chosen"), _completion(row, "rejected"), "a")
-
-
-def _demonstration(row: dict[str, Any]) -> Demonstration:
-    return Demonstration(_prompt_of(row), _completion(row, "completion"))
-
-
-def _prompt_of(row: dict[str, Any]) -> Prompt:
-    value = row.get("prompt")
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, list) and value and all(_is_message(message) for message in value):
-        return [{"role": m["role"], "content": m["content"]} for m in value]
-    raise DataError("`prompt` must be a text, or a list of messages with `role` and `content`, and not empty")
-
-
-def _completion(row: dict[str, Any], field: str) -> str:
-    value = row.get(field)
-    if isinstance(value, list) and len(value) == 1 and _is_message(value[0]) and value[0]["role"] == "assistant":
-        value = value[0]["content"]
-    if isinstance(value, str) and value:
-        return value
-    raise DataError(f"`{field}` must be a text, or one assistant message, and not empty")
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("role"), str) and isinstance(value.get("content"), str)

@@ -1,6 +1,6 @@
 """The run's data as token ids, encoded once, and said aloud what was left out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trainer import data, prompts, reward_model, sft
 from trainer.errors import DataError
@@ -8,6 +8,7 @@ from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
 from trainer.session import Session
 from trainer.sft import Example
+from trainer.spec import JobSpec
 from trainer.text import Codec
 
 
@@ -22,43 +23,79 @@ class Encoded:
     held_out_pairs: list[Pair]
     prompts: list[EncodedPrompt]
     held_out_prompts: list[EncodedPrompt]
+    texts: list[list[int]] = field(default_factory=list)
+    """Pretraining texts, each ending with its EOS unless it was cut."""
 
     def longest_prompt(self) -> int:
-        return max(len(prompt.ids) for prompt in (*self.prompts, *self.held_out_prompts))
+        return max((len(prompt.ids) for prompt in (*self.prompts, *self.held_out_prompts)), default=0)
 
     def longest_demonstration(self) -> int:
-        return max(len(e.prompt) + len(e.completion) for e in (*self.examples, *self.held_out_examples))
+        examples = (*self.examples, *self.held_out_examples)
+        return max((len(e.prompt) + len(e.completion) for e in examples), default=0)
 
     def longest_side(self) -> int:
         """The longest prompt with one of its two answers, over all pairs."""
-        return max(len(p.prompt) + max(len(p.a), len(p.b)) for p in (*self.pairs, *self.held_out_pairs))
+        pairs = (*self.pairs, *self.held_out_pairs)
+        return max((len(p.prompt) + max(len(p.a), len(p.b)) for p in pairs), default=0)
 
 
 def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
-    """Encode everything. Raises DataError when a stage would have nothing to learn from."""
+    """Encode everything. Raises DataError when a stage of the run would have nothing to learn from."""
     examples, long_prompts, cut = sft.encode(loaded.demonstrations.train, codec)
     held_out_examples, _, _ = sft.encode(loaded.demonstrations.held_out, codec)
     pairs, left_out_pairs = reward_model.encode(loaded.comparisons.train, codec)
     held_out_pairs, left_out_held_out = reward_model.encode(loaded.comparisons.held_out, codec)
     train_prompts, long_train = prompts.encode(loaded.prompts.train, codec)
     held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
-    references = [example for example in examples if example.completion[-1] == codec.eos_id]
+    texts, short_texts = _texts(session, loaded, codec)
     for count, what in (
         (long_prompts, "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`"),
         (cut, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
         (left_out_pairs + left_out_held_out, "pairs left out: too long, or the same tokens on both sides"),
         (long_train + long_held_out, "prompts left out: longer than `data.max_prompt_tokens`"),
+        (short_texts, "pretraining texts left out: a single token has nothing to be predicted from"),
     ):
         if count:
             session.say(f"{count} {what}.", warning=True)
-    _require(examples, "demonstrations", "`data.max_prompt_tokens`")
-    _require(references, "demonstrations that fit with their EOS", "`data.max_completion_tokens`")
-    _require(pairs, "pairs", "`data.max_prompt_tokens` or `data.max_completion_tokens`")
-    _require(train_prompts, "prompts", "`data.max_prompt_tokens`")
-    _require(held_out_prompts, "held-out prompts", "`data.max_prompt_tokens`")
-    return Encoded(examples, held_out_examples, references, pairs, held_out_pairs, train_prompts, held_out_prompts)
+    references = [example for example in examples if example.completion[-1] == codec.eos_id]
+    encoded = Encoded(
+        examples, held_out_examples, references, pairs, held_out_pairs, train_prompts, held_out_prompts, texts
+    )
+    _require(encoded, session.spec)
+    return encoded
 
 
-def _require(items: list[Example] | list[Pair] | list[EncodedPrompt], what: str, knob: str) -> None:
-    if not items:
-        raise DataError(f"No {what} are left after tokenising: all are too long. Raise {knob}.")
+def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list[int]], int]:
+    """The texts for PPO-ptx, and how many were too short for anything."""
+    ptx = session.spec.ppo.ptx
+    if ptx is None or "ppo" not in session.spec.stages:
+        return [], 0
+    texts = [codec.text(text, ptx.max_tokens) for text in loaded.texts]
+    usable = [ids for ids in texts if len(ids) > 1]
+    if not usable:
+        raise DataError("`data.pretraining` holds no text of two tokens or more, which `ppo.ptx` needs.")
+    return usable, len(texts) - len(usable)
+
+
+def _require(encoded: Encoded, spec: JobSpec) -> None:
+    stages, prompt_knob = set(spec.stages), "`data.max_prompt_tokens`"
+    centred = "reward_model" in stages and spec.reward_model.normalize != "none"
+    for needed, items, what, knob in (
+        ("sft" in stages, encoded.examples, "demonstrations", prompt_knob),
+        (
+            "sft" in stages or centred,
+            encoded.references,
+            "demonstrations that fit with their EOS",
+            "`data.max_completion_tokens`",
+        ),
+        (
+            stages & {"reward_model", "dpo"},
+            encoded.pairs,
+            "pairs",
+            f"{prompt_knob} or `data.max_completion_tokens`",
+        ),
+        ("ppo" in stages, encoded.prompts, "prompts", prompt_knob),
+        (stages & {"ppo", "evaluation"}, encoded.held_out_prompts, "held-out prompts", prompt_knob),
+    ):
+        if needed and not items:
+            raise DataError(f"No {what} are left after tokenising: all are too long. Raise {knob}.")

@@ -1,20 +1,24 @@
 """Prompts, for people and for the model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.data import Prompt
+from trainer.data import Prompt, PromptRow
 from trainer.text import Codec
 
 
 @dataclass(frozen=True)
 class EncodedPrompt:
-    """A prompt and its token ids."""
+    """A prompt, its token ids, and what a verifiable reward expects of its response."""
 
     prompt: Prompt
     ids: list[int]
+    answer: str | None = None
 
 
-def encode(prompts: list[Prompt], codec: Codec) -> tuple[list[EncodedPrompt], int]:
+def encode(prompts: Sequence[PromptRow], codec: Codec) -> tuple[list[EncodedPrompt], int]:
     """Encoded prompts, and how many were too long (left out)."""
-    encoded = [EncodedPrompt(prompt, ids) for prompt in prompts if (ids := codec.prompt(prompt)) is not None]
+    encoded = [
+        EncodedPrompt(row.prompt, ids, row.answer) for row in prompts if (ids := codec.prompt(row.prompt)) is not None
+    ]
     return encoded, len(prompts) - len(encoded)

@@ -31,7 +31,7 @@ def run(session: Session) -> dict[str, float]:
     spec, began = session.spec, time.perf_counter()
     judge = judges.load(spec.evaluation.judge if isinstance(spec.evaluation.judge, str) else None)
     check_config(spec.model)
-    loaded = data.load(spec.data)
+    loaded = data.load(spec.data, spec.stages, spec.sft.turns)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)
     sft_path = _fine_tune(session, codec, encoded)

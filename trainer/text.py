@@ -81,6 +81,15 @@ class Codec:
             return ids[: self.max_completion_tokens], False
         return [*ids, self.eos_id], True
 
+    def text(self, text: str, max_tokens: int) -> list[int]:
+        """Token ids of a plain text from its beginning (BOS and all, where the tokenizer has one), cut to `max_tokens`.
+
+        A whole one ends with one EOS; a cut one does not.
+        """
+        ids = list(self.tokenizer(text.removesuffix(self.tokenizer.eos_token), split_special_tokens=True)["input_ids"])
+        ids = ids[:-1] if ids and ids[-1] == self.eos_id else ids
+        return [*ids, self.eos_id] if len(ids) < max_tokens else ids[:max_tokens]
+
     def _templated(self, messages: list[dict[str, str]]) -> str:
         """The conversation in the tokenizer's chat template; DataError when the template refuses it."""
         try:

@@ -26,7 +26,8 @@ def test_no_prompt_is_both_trained_on_and_held_out(tmp_path: Path) -> None:
     loaded = data.load(spec)
     train = {d.prompt for d in loaded.demonstrations.train} | {c.prompt for c in loaded.comparisons.train}
     held_out = {d.prompt for d in loaded.demonstrations.held_out} | {c.prompt for c in loaded.comparisons.held_out}
-    assert not (train | set(loaded.prompts.train)) & (held_out | set(loaded.prompts.held_out))
+    asked, kept = ({row.prompt for row in side} for side in (loaded.prompts.train, loaded.prompts.held_out))
+    assert not (train | asked) & (held_out | kept)
     assert 0.1 < len(loaded.prompts.held_out) / 200 < 0.3
 
 
@@ -86,3 +87,30 @@ def test_few_prompts_beside_many_pairs_still_leave_one_of_each(tmp_path: Path) -
     prompts = file_of(tmp_path, [{"prompt": "this"}, {"prompt": "that"}], "prompts.jsonl")
     loaded = data.load(DataSpec(preferences=file_of(tmp_path, pairs(50)), prompts=prompts, eval_fraction=0.5))
     assert {len(loaded.prompts.train), len(loaded.prompts.held_out)} == {1}
+
+
+def test_a_run_of_prompts_alone_needs_nothing_else(tmp_path: Path) -> None:
+    rows = [{"prompt": f"{n} + {n}?", "answer": 2 * n} for n in range(9)] + [{"prompt": "hm?", "answer": "yes"}]
+    spec = DataSpec(prompts=file_of(tmp_path, rows, "prompts.jsonl"))
+    loaded = data.load(spec, ["ppo"])
+    found = loaded.prompts.train + loaded.prompts.held_out
+    assert {row.prompt: row.answer for row in found} == {f"{n} + {n}?": str(2 * n) for n in range(9)} | {"hm?": "yes"}
+    assert not loaded.demonstrations.train and not loaded.comparisons.held_out
+    with pytest.raises(DataError, match="No comparisons are left"):
+        data.load(spec, ["reward_model"])
+
+
+def test_sft_alone_is_content_with_one_prompt_and_gives_the_prompts(tmp_path: Path) -> None:
+    spec = DataSpec(sft=file_of(tmp_path, [{"prompt": "q", "completion": "x"}]))
+    loaded = data.load(spec, ["sft"])
+    assert loaded.prompts.train == [data.PromptRow("q")] and loaded.demonstrations.train
+    with pytest.raises(DataError, match="at least two different prompts"):
+        data.load(spec, ["sft", "ppo"])
+
+
+def test_pretraining_texts_come_as_they_stand(tmp_path: Path) -> None:
+    path = file_of(tmp_path, [{"text": "a tale"}, {"text": "another"}], "texts.jsonl")
+    spec = DataSpec(preferences=file_of(tmp_path, pairs(5)), pretraining=path)
+    assert data.load(spec).texts == ["a tale", "another"]
+    with pytest.raises(DataError, match="line 1: `text` must be a text"):
+        data.load(spec.model_copy(update={"pretraining": spec.preferences}))

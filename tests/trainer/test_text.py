@@ -79,3 +79,11 @@ def test_a_prompt_that_the_chat_template_refuses_is_a_data_error() -> None:
     tokenizer.chat_template = "{{ raise_exception('System role not supported') }}"
     with pytest.raises(DataError, match="refuses a prompt with the roles system, user: System role not supported"):
         Codec.of(tokenizer, SPEC).prompt([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}])
+
+
+def test_a_plain_text_begins_with_the_bos_and_ends_with_the_eos_unless_cut(shared_data: Path) -> None:
+    codec = Codec.of(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
+    whole = codec.text("Once upon a time", 64)
+    assert whole[0] == 1 and whole[-1] == codec.eos_id and codec.decode(whole) == "Once upon a time"
+    assert codec.text("Once upon a time", len(whole)) == whole
+    assert codec.text("Once upon a time", len(whole) - 1) == whole[:-1]
