@@ -67,12 +67,28 @@ def load_reward_model(path: str | Path) -> Model:
     return _load_scalar(path, fresh_head=False)
 
 
-def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
-    extra = {"num_labels": 1} if fresh_head else {}
-    model = _loading(
+def load_classifier(path: str | Path) -> Model:
+    """Any sequence classifier, with all of its weights: a head made up on loading would make up its scores."""
+    return _load_classifier(path, {})
+
+
+def _load_classifier(path: str | Path, extra: dict[str, int]) -> Model:
+    model, loading = _loading(
         path,
-        lambda: AutoModelForSequenceClassification.from_pretrained(str(path), dtype=torch.float32, **SAFELY, **extra),
+        lambda: AutoModelForSequenceClassification.from_pretrained(
+            str(path), dtype=torch.float32, output_loading_info=True, **SAFELY, **extra
+        ),
     )
+    if loading["missing_keys"] and not extra:
+        raise ModelError(
+            f"{path} lacks the weights {', '.join(sorted(loading['missing_keys'])[:3])}: "
+            "it is a model of another kind, not one that was trained to score."
+        )
+    return model.eval()
+
+
+def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
+    model = _load_classifier(path, {"num_labels": 1} if fresh_head else {})
     if not has_linear_score(model):
         raise ModelError(
             f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
@@ -80,7 +96,7 @@ def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
     for name, default in (("score_bias", 0.0), ("score_scale", 1.0)):
         if not hasattr(model.config, name):
             setattr(model.config, name, default)
-    return model.eval()
+    return model
 
 
 def has_linear_score(model: Model) -> bool:
