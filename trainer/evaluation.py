@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from trainer.checkpoint import StageResult
 from trainer.completions import Completion, completions
 from trainer.judges import Judge
-from trainer.ppo.rollout import Models, respond_and_score
+from trainer.ppo.actors import Actors
+from trainer.ppo.rollout import respond_and_score
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
 from trainer.session import Session
@@ -26,28 +27,27 @@ class HeldOut:
 
 
 def complete(
-    models: Models, held_out: HeldOut, codec: Codec, spec: PPOSpec, session: Session, purpose: str
+    actors: Actors, held_out: HeldOut, codec: Codec, spec: PPOSpec, session: Session, purpose: str
 ) -> list[Completion]:
-    """One completion per held-out prompt by `models.policy`, the same draws for the same purpose every time."""
+    """One completion per held-out prompt by `actors.policy`, the same draws for the same purpose every time."""
     found: list[Completion] = []
+    actors = replace(actors, reference=actors.initial)  # a figure over the whole run needs a fixed point
     size = held_out.spec.batch_size
     for first in range(0, len(held_out.prompts), size):
         session.check_lease()
         prompts = held_out.prompts[first : first + size]
         draws = generator(session.seed("evaluation"), purpose, first)
-        scored = respond_and_score(
-            models, [p.ids for p in prompts], codec, spec, draws, session.device, held_out.spec.temperature
-        )
+        scored = respond_and_score(actors, prompts, codec, spec, draws, session.device, held_out.spec.temperature)
         found += completions(scored, prompts, codec, held_out.judge)
     return found
 
 
 def held_out_metrics(
-    models: Models, held_out: HeldOut, codec: Codec, spec: PPOSpec, session: Session
+    actors: Actors, held_out: HeldOut, codec: Codec, spec: PPOSpec, session: Session
 ) -> dict[str, float]:
     """Means over the held-out prompts, under `eval/`."""
     return {
-        f"eval/{name}": value for name, value in means(complete(models, held_out, codec, spec, session, "ppo")).items()
+        f"eval/{name}": value for name, value in means(complete(actors, held_out, codec, spec, session, "ppo")).items()
     }
 
 
@@ -64,14 +64,14 @@ def means(answers: Sequence[Completion]) -> dict[str, float]:
 
 
 def run(
-    session: Session, held_out: HeldOut, models: Models, codec: Codec, spec: PPOSpec, extra: dict[str, float]
+    session: Session, held_out: HeldOut, actors: Actors, codec: Codec, spec: PPOSpec, extra: dict[str, float]
 ) -> StageResult:
     """Compare the trained policy with the reference (SFT) policy, prompt by prompt, and save the figures."""
     began = time.perf_counter()
     session.begin("evaluation", 1, 0)
-    before = complete(replace(models, policy=models.reference), held_out, codec, spec, session, "before")
+    before = complete(replace(actors, policy=actors.initial), held_out, codec, spec, session, "before")
     session.stop_if_asked()
-    after = complete(models, held_out, codec, spec, session, "after")
+    after = complete(actors, held_out, codec, spec, session, "after")
     summary = compare(before, after) | extra
     session.report("evaluation", 1, 1, summary)
     session.show("evaluation", 1, [a.sample(b) for b, a in zip(before, after, strict=True)])

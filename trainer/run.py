@@ -14,7 +14,9 @@ from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.fit import check_config, check_fit
 from trainer.models import Model
 from trainer.ppo import loop
-from trainer.ppo.rollout import Models
+from trainer.ppo.actors import Actors
+from trainer.rewards.base import RewardContext
+from trainer.rewards.build import build
 from trainer.session import Session
 from trainer.spec import StageName
 from trainer.stages import total_steps
@@ -36,14 +38,14 @@ def run(session: Session) -> dict[str, float]:
     encoded = encode(session, loaded, codec)
     sft_path = _fine_tune(session, codec, encoded)
     reward_path = _learn_rewards(session, codec, encoded, sft_path)
-    four = _four_models(session, sft_path, reward_path)
+    actors = _actors(session, codec, sft_path, reward_path)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
     if session.checkpoints.result("ppo") is None:
-        loop.train(session, spec.ppo, four, codec, encoded.prompts, held_out)
+        loop.train(session, spec.ppo, actors, codec, encoded.prompts, held_out)
     session.stop_if_asked()
     result = session.checkpoints.result("evaluation")
     if result is None:
-        result = evaluation.run(session, held_out, four, codec, spec.ppo, _reward_model_accuracy(session))
+        result = evaluation.run(session, held_out, actors, codec, spec.ppo, _reward_model_accuracy(session))
     session.emit(RunFinished(seconds=time.perf_counter() - began, summary=result.summary))
     return result.summary
 
@@ -109,7 +111,7 @@ def _reward_model(session: Session, sft_path: Path) -> Model:
     )
 
 
-def _four_models(session: Session, sft_path: Path, reward_path: Path) -> Models:
+def _actors(session: Session, codec: Codec, sft_path: Path, reward_path: Path) -> Actors:
     """Policy and critic from the newest PPO checkpoint, else from SFT and the reward model; the other two frozen."""
     newest = session.checkpoints.newest("ppo")
     if session.checkpoints.result("ppo"):
@@ -118,11 +120,16 @@ def _four_models(session: Session, sft_path: Path, reward_path: Path) -> Models:
         policy_path, critic_path = newest[0], newest[0] / "trainer_state" / "critic"
     else:
         policy_path, critic_path = sft_path, reward_path
-    return Models(
+    reference = _to(session, models.load_policy(sft_path)).requires_grad_(False)
+    own = _to(session, models.load_reward_model(reward_path)).requires_grad_(False)
+    context = RewardContext(codec, session.device, own, session.spec.ppo.micro_batch_size, session.say)
+    return Actors(
         policy=_to(session, models.load_policy(policy_path)),
-        reference=_to(session, models.load_policy(sft_path)).requires_grad_(False),
-        reward_model=_to(session, models.load_reward_model(reward_path)).requires_grad_(False),
+        reference=reference,
+        initial=reference,
         critic=_to(session, models.load_reward_model(critic_path)),
+        rewards=build(session.spec.scoring, context),
+        reward_model=own,
     )
 
 

@@ -97,6 +97,17 @@ def completion_values(critic: nn.Module, batch: Batch) -> Tensor:
     return _spread(scalar_head(critic, hidden_NH), batch.mask_BR)
 
 
+def state_values(critic: nn.Module, batch: Batch) -> Tensor:
+    """Value of the state before each completion token and of the one after the last, (B, R + 1) fp32, else 0.
+
+    Column t is the state before token t, column `completion_lengths_B` the state after the last token.
+    """
+    steps_S = torch.arange(int(batch.completion_lengths_B.max()) + 1, device=batch.input_ids_BT.device)
+    mask_BS = steps_S <= batch.completion_lengths_B[:, None]
+    positions_BS = (batch.prompt_lengths_B[:, None] - 1 + steps_S).clamp(max=batch.input_ids_BT.shape[1] - 1)
+    return _spread(scalar_head(critic, _hidden_at(critic, batch, positions_BS, mask_BS)), mask_BS)
+
+
 def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
     """Score of each sequence at its last token (the EOS of a whole completion), (B,) fp32."""
     everyone = torch.ones(len(batch), 1, dtype=torch.bool, device=batch.input_ids_BT.device)

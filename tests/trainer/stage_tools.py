@@ -10,9 +10,14 @@ from torch import Tensor
 from tests.trainer.models import llama, scorer
 from trainer.events import EventLog
 from trainer.models import Model
-from trainer.ppo.rollout import Models
+from trainer.ppo.actors import Actors
+from trainer.ppo.experience import Experience, experience_of
+from trainer.ppo.rollout import respond_and_score
+from trainer.prompts import EncodedPrompt
+from trainer.rewards.base import Named, Rewards
+from trainer.rewards.model import TokenScorer
 from trainer.session import Session
-from trainer.spec import DataSpec, JobSpec
+from trainer.spec import DataSpec, JobSpec, PPOSpec
 from trainer.text import Codec, train_tokenizer
 
 CPU = torch.device("cpu")
@@ -34,8 +39,23 @@ def new_codec() -> Codec:
     return Codec.of(train_tokenizer(["x"], 260), DataSpec(preferences="unused"))
 
 
-def four_models() -> Models:
-    return Models(llama(0), llama(2).requires_grad_(False), scorer(1).requires_grad_(False), scorer(3))
+def respond_and_learn(actors: Actors, prompts: list[list[int]], codec: Codec, spec: PPOSpec, seed: int) -> Experience:
+    """One batch of experience, as the loop collects it."""
+    draws = torch.Generator().manual_seed(seed)
+    encoded = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(prompts)]
+    scored = respond_and_score(actors, encoded, codec, spec, draws, CPU)
+    return experience_of(scored, actors.critic, spec, kl_coef=spec.kl.coef)
+
+
+def scored_by(model: Model) -> Rewards:
+    """That reward model as the only reward."""
+    return Rewards([Named("model", 1.0, TokenScorer(model, pad_id=0, batch_size=None))])
+
+
+def four_models() -> Actors:
+    """A policy, reference, reward model and critic that all differ."""
+    reference, reward_model = llama(2).requires_grad_(False), scorer(1).requires_grad_(False)
+    return Actors(llama(0), reference, reference, scorer(3), scored_by(reward_model), reward_model)
 
 
 def logprobs_alone(policy: Model, prompt: list[int], response: list[int], temperature: float = 1.0) -> Tensor:

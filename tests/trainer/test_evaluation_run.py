@@ -14,6 +14,7 @@ from trainer.events import Sample, Samples
 from trainer.models import Model
 from trainer.ppo.rollout import Scored
 from trainer.ppo.sampling import Response
+from trainer.rewards.base import Scores
 from trainer.prompts import EncodedPrompt
 from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
@@ -70,7 +71,8 @@ def test_every_completion_shows_its_own_figures() -> None:
     batch = Batch.of([[5], [6, 7]], [[8, 1], [9, 10, 11]], pad_id=0)
     responses = [Response([8, 1], True), Response([9, 10, 11], False)]
     kl = torch.tensor([[0.25, 0.5, 9.0], [1.0, 2.0, -0.5]])  # the 9 stands on a pad
-    scored = Scored(batch, responses, torch.zeros(2, 3), kl, torch.tensor([1.5, -2.0]), {})
+    scores = torch.tensor([1.5, -2.0])
+    scored = Scored(batch, responses, [], kl, torch.zeros(2, 3), None, Scores([1.5, -2.0], {}, {}), scores, {})
     codec = new_codec()
     judge = lambda prompt, response, finished: float(len(prompt) + 10 * len(response) + 100 * finished)  # noqa: E731
     first, second = completions(scored, [EncodedPrompt("ab", [5]), EncodedPrompt("abc", [6, 7])], codec, judge)

@@ -1,28 +1,69 @@
-"""Generalised advantage estimation (Schulman et al. 2016, eq. 16). Pure functions.
+"""How much better each token was than expected. Pure functions.
 
-Shapes: B responses, R response positions.
+Shapes: B responses, R response positions, G groups of responses to the same prompt.
 """
 
 import torch
 from torch import Tensor
 
 
-def gae(rewards_BR: Tensor, values_BR: Tensor, mask_BR: Tensor, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
-    """Advantages and returns, (B, R) each, 0 outside the mask.
+def gae(
+    rewards_BR: Tensor,
+    values_BR: Tensor,
+    mask_BR: Tensor,
+    gamma: float,
+    lam: float | Tensor,
+    bootstrap_B: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Generalised advantages and returns (Schulman et al. 2016, eq. 16), (B, R) each, 0 outside the mask.
 
     δₜ = rₜ + γ·V(sₜ₊₁) − V(sₜ),  Aₜ = δₜ + γλ·Aₜ₊₁,  return = Aₜ + V(sₜ).
-    `values_BR[:, t]` is V(sₜ), the state before token t. The state after a response's last token is terminal, V = 0.
+    `values_BR[:, t]` is V(sₜ), the state before token t. λ is one number, or one per response (B,). What stands for V
+    after a response's last token is `bootstrap_B`: 0, or left out, where the response ended there; the value of the state
+    after it where it was only cut off.
     """
     values_BR = torch.where(mask_BR, values_BR, torch.zeros_like(values_BR))
+    last_B = mask_BR.sum(1) - 1
     advantages_BR = torch.zeros_like(values_BR)
     next_advantage_B = torch.zeros_like(values_BR[:, 0])
     next_value_B = torch.zeros_like(values_BR[:, 0])
     for t in reversed(range(values_BR.shape[1])):
+        if bootstrap_B is not None:
+            next_value_B = torch.where(last_B == t, bootstrap_B, next_value_B)
         delta_B = rewards_BR[:, t] + gamma * next_value_B - values_BR[:, t]
         advantage_B = torch.where(mask_BR[:, t], delta_B + gamma * lam * next_advantage_B, torch.zeros_like(delta_B))
         advantages_BR[:, t] = next_advantage_B = advantage_B
         next_value_B = values_BR[:, t]
     return advantages_BR, advantages_BR + values_BR
+
+
+def length_adaptive_lambda(lengths_B: Tensor, alpha: float) -> Tensor:
+    """λ = 1 − 1/(α·length) of each response, (B,), at least 0 (VAPO, Yue et al. 2025, eq. 8; used for the returns too)."""
+    return (1 - 1 / (alpha * lengths_B.float())).clamp(min=0)
+
+
+def rewards_to_go(rewards_BR: Tensor, mask_BR: Tensor, gamma: float) -> Tensor:
+    """Σₖ γᵏ·rₜ₊ₖ from each token on (Williams 1992), (B, R), 0 outside the mask."""
+    returns_BR = torch.where(mask_BR, rewards_BR, torch.zeros_like(rewards_BR))
+    for t in reversed(range(returns_BR.shape[1] - 1)):
+        returns_BR[:, t] += gamma * returns_BR[:, t + 1]
+    return returns_BR
+
+
+def group_means(returns_B: Tensor, size: int, leave_one_out: bool = False) -> Tensor:
+    """Mean return of all responses to the same prompt (GRPO), or of the others (RLOO), (B,).
+
+    The `size` responses of a group lie side by side.
+    """
+    groups_GS = returns_B.view(-1, size)
+    sums_G1 = groups_GS.sum(1, keepdim=True)
+    means_GS = (sums_G1 - groups_GS) / (size - 1) if leave_one_out else (sums_G1 / size).expand_as(groups_GS)
+    return means_GS.reshape(-1)
+
+
+def group_deviations(returns_B: Tensor, size: int) -> Tensor:
+    """Standard deviation of the returns of the same prompt, (B,), with n − 1 as in TRL and verl."""
+    return returns_B.view(-1, size).std(1, keepdim=True).expand(-1, size).reshape(-1)
 
 
 def explained_variance(values_BR: Tensor, returns_BR: Tensor, mask_BR: Tensor) -> float:

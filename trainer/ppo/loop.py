@@ -12,8 +12,10 @@ from trainer.completions import completions
 from trainer.evaluation import HeldOut, held_out_metrics
 from trainer.learner import Learner
 from trainer.masking import masked_sum
+from trainer.ppo.actors import Actors
 from trainer.ppo.advantages import explained_variance
-from trainer.ppo.rollout import Experience, Models, collect
+from trainer.ppo.experience import Experience, experience_of
+from trainer.ppo.rollout import respond_and_score
 from trainer.ppo.update import update
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import batch_indices, generator
@@ -24,12 +26,12 @@ from trainer.text import Codec
 
 
 def train(
-    session: Session, spec: PPOSpec, models: Models, codec: Codec, prompts: list[EncodedPrompt], held_out: HeldOut
+    session: Session, spec: PPOSpec, actors: Actors, codec: Codec, prompts: list[EncodedPrompt], held_out: HeldOut
 ) -> StageResult:
-    """Train `models.policy` and `models.critic` in place from the newest checkpoint on, and save the policy as the result."""
+    """Train `actors.policy` and `actors.critic` in place from the newest checkpoint on, and save the policy as the result."""
     point = ResumePoint.of(session, "ppo")
-    policy = Learner(models.policy, spec, spec.steps, eps=spec.adam_eps)
-    critic = Learner(models.critic, spec, spec.steps, peak=spec.critic.learning_rate, eps=spec.adam_eps)
+    policy = Learner(actors.policy, spec, spec.steps, eps=spec.adam_eps)
+    critic = Learner(actors.critic, spec, spec.steps, peak=spec.critic.learning_rate, eps=spec.adam_eps)
     if point.checkpoint:
         policy.restore(load_optimizer(point.checkpoint, "policy_optimizer"))
         critic.restore(load_optimizer(point.checkpoint, "critic_optimizer"))
@@ -38,7 +40,8 @@ def train(
         rows = batch_indices(len(prompts), spec.batch_size, index, session.seed("ppo"), "order")
         batch = [prompts[row] for row in rows]
         draws = generator(session.seed("ppo"), "sampling", index)
-        experience = collect(models, [prompt.ids for prompt in batch], codec, spec, draws, session.device)
+        scored = respond_and_score(actors, batch, codec, spec, draws, session.device)
+        experience = experience_of(scored, actors.critic, spec, kl_coef=spec.kl.coef)
         began = time.perf_counter()
         metrics = update(experience, policy, critic, spec, index, session.seed("ppo"))
         metrics |= {"time/train": time.perf_counter() - began, "lr": policy.lr(index), "critic_lr": critic.lr(index)}
@@ -47,20 +50,20 @@ def train(
             rows_shown = completions(experience.scored, batch, codec, held_out.judge, spec.log_samples)
             session.show("ppo", index + 1, [row.sample() for row in rows_shown])
         if (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps:
-            metrics |= held_out_metrics(models, held_out, codec, spec, session)
+            metrics |= held_out_metrics(actors, held_out, codec, spec, session)
         return metrics
 
     def state() -> TrainerState:
         optimizers = {"policy_optimizer": policy.state(), "critic_optimizer": critic.state()}
-        return TrainerState(optimizers, {"critic": models.critic}, {})
+        return TrainerState(optimizers, {"critic": actors.critic}, {})
 
     session.begin("ppo", spec.steps, point.step)
     if point.step == 0:
-        session.report("ppo", 0, spec.steps, held_out_metrics(models, held_out, codec, spec, session))
-    run = StageRun("ppo", spec.steps, spec.save_every, models.policy, codec.tokenizer, iteration, state)
+        session.report("ppo", 0, spec.steps, held_out_metrics(actors, held_out, codec, spec, session))
+    run = StageRun("ppo", spec.steps, spec.save_every, actors.policy, codec.tokenizer, iteration, state)
     seconds = run_steps(session, run, point)
     result = StageResult(spec.steps, seconds, {})
-    session.finish("ppo", models.policy, codec.tokenizer, result)
+    session.finish("ppo", actors.policy, codec.tokenizer, result)
     return result
 
 

@@ -1,33 +1,25 @@
-"""One batch of experience: sampled responses, scored, with everything the update needs.
+"""One batch of responses: sampled, scored, and measured against the reference.
 
 Shapes: B responses, R response positions.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from trainer.masking import masked_whiten
 from trainer.models import Model
-from trainer.ppo.advantages import gae
-from trainer.ppo.rewards import kl_k1, penalise_missing_eos, token_rewards
-from trainer.ppo.sampling import Response, sample
-from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
+from trainer.ppo.actors import Actors
+from trainer.ppo.sampling import Response, sample_with, uniforms
+from trainer.ppo.shaping import missing_eos
+from trainer.prompts import EncodedPrompt
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import Scores
+from trainer.sequences import Batch, completion_logprobs
 from trainer.spec import PPOSpec
 from trainer.text import Codec
-
-
-@dataclass(frozen=True)
-class Models:
-    """The four models of PPO. The reference and the reward model are frozen."""
-
-    policy: Model
-    reference: Model
-    reward_model: Model
-    critic: Model
 
 
 @dataclass(frozen=True)
@@ -36,95 +28,114 @@ class Scored:
 
     batch: Batch
     responses: list[Response]
+    answers: list[Answer]
+    """The same responses as text, as rewards and judges see them."""
     logprobs_BR: Tensor
-    """Under the policy, by the training forward pass, at the sampling temperature."""
-    kl_BR: Tensor
-    """k1 estimate per token, 0 outside the mask."""
+    """Under the policy, by the training forward pass, at the sampling temperature; 0 outside the mask."""
+    reference_logprobs_BR: Tensor
+    initial_logprobs_BR: Tensor | None
+    """Under the policy as it started, where that is not the reference."""
+    rewards: Scores
+    """What each reward said, and their weighted sum."""
     scores_B: Tensor
-    """Reward-model score at the last token, missing-EOS penalty included."""
+    """The weighted sum, with the rule for a missing EOS applied."""
     seconds: dict[str, float]
+
+    @property
+    def kl_BR(self) -> Tensor:
+        """k1 estimate of KL(π ‖ π_ref) at each token, 0 outside the mask."""
+        return self.logprobs_BR - self.reference_logprobs_BR
+
+    @property
+    def finished_B(self) -> Tensor:
+        """(B,) True where a response ended with an EOS."""
+        return torch.tensor([response.finished for response in self.responses], device=self.logprobs_BR.device)
+
+    @property
+    def totals_B(self) -> Tensor:
+        """(B,) the rewards' weighted sum, as it came."""
+        return torch.tensor(self.rewards.totals, dtype=self.logprobs_BR.dtype, device=self.logprobs_BR.device)
 
     def kl_per_response(self) -> Tensor:
         """(B,) the k1 estimate summed over each response, in nats."""
         return torch.where(self.batch.mask_BR, self.kl_BR, torch.zeros_like(self.kl_BR)).sum(1)
 
 
-@dataclass(frozen=True)
-class Experience:
-    """What one PPO iteration learns from."""
-
-    scored: Scored
-    values_BR: Tensor
-    rewards_BR: Tensor
-    advantages_BR: Tensor
-    returns_BR: Tensor
-
-
-@torch.no_grad()
 def respond_and_score(
-    models: Models,
-    prompts: list[list[int]],
+    actors: Actors,
+    prompts: Sequence[EncodedPrompt],
     codec: Codec,
     spec: PPOSpec,
     generator: torch.Generator,
     device: torch.device,
     temperature: float | None = None,
+    max_new_tokens: int | None = None,
 ) -> Scored:
-    """Sample one response per prompt from the policy and score it."""
-    temperature = spec.temperature if temperature is None else temperature
-    began = time.perf_counter()
-    responses = sample(
-        models.policy,
-        prompts,
-        eos_id=codec.eos_id,
-        pad_id=codec.pad_id,
-        max_new_tokens=spec.max_new_tokens,
-        temperature=temperature,
-        generator=generator,
-        device=device,
-    )
-    sampled = time.perf_counter()
-    batch = Batch.of(prompts, [response.ids for response in responses], codec.pad_id).to(device)
-    rows = torch.arange(len(batch), device=device).split(spec.micro_batch_size or len(batch))
-    logprobs_BR = _in_parts(lambda part: completion_logprobs(models.policy, part, temperature)[0], batch, rows)
-    reference_BR = _in_parts(lambda part: completion_logprobs(models.reference, part, temperature)[0], batch, rows)
-    raw_B = torch.cat([sequence_scores(models.reward_model, batch.select(part)) for part in rows])
-    finished_B = torch.tensor([response.finished for response in responses], device=device)
-    return Scored(
-        batch,
-        responses,
-        logprobs_BR,
-        kl_k1(logprobs_BR, reference_BR),
-        penalise_missing_eos(raw_B, finished_B, spec.shaping.missing_eos_penalty),
-        {"time/rollout": sampled - began, "time/score": time.perf_counter() - sampled},
-    )
+    """Sample one response per prompt from the policy and score it. Raises RewardError where a reward cannot say."""
+    draws_BR = uniforms(generator, len(prompts), max_new_tokens or spec.max_new_tokens)
+    return respond_with(actors, prompts, codec, spec, draws_BR, device, temperature)
 
 
 @torch.no_grad()
-def collect(
-    models: Models,
-    prompts: list[list[int]],
+def respond_with(
+    actors: Actors,
+    prompts: Sequence[EncodedPrompt],
     codec: Codec,
     spec: PPOSpec,
-    generator: torch.Generator,
+    draws_BR: Tensor,
     device: torch.device,
-) -> Experience:
-    """Sample, score, and work out rewards, advantages and returns."""
-    scored = respond_and_score(models, prompts, codec, spec, generator, device)
+    temperature: float | None = None,
+) -> Scored:
+    """As `respond_and_score`, the uniform number behind each token given: (B, `max_new_tokens`), in [0, 1)."""
+    temperature = spec.temperature if temperature is None else temperature
     began = time.perf_counter()
-    batch, mask_BR = scored.batch, scored.batch.mask_BR
-    rows = torch.arange(len(batch), device=device).split(spec.micro_batch_size or len(batch))
-    values_BR = _in_parts(lambda part: completion_values(models.critic, part), batch, rows)
-    rewards_BR = token_rewards(scored.scores_B, scored.kl_BR, mask_BR, spec.kl.coef)
-    advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, spec.advantage.gae_lambda)
-    if spec.advantage.normalize == "whiten":
-        advantages_BR = masked_whiten(advantages_BR, mask_BR)
-    scored.seconds["time/score"] += time.perf_counter() - began
-    return Experience(scored, values_BR, rewards_BR, advantages_BR, returns_BR)
+    responses, answers = respond(actors.policy, prompts, codec, draws_BR, temperature, device)
+    sampled = time.perf_counter()
+    batch = Batch.of([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id).to(device)
+
+    def logprobs(model: Model) -> Tensor:
+        return in_parts(lambda part: completion_logprobs(model, part, temperature)[0], batch, spec.micro_batch_size)
+
+    own_BR, reference_BR = logprobs(actors.policy), logprobs(actors.reference)
+    initial_BR = None if actors.initial is actors.reference else logprobs(actors.initial)
+    said = actors.rewards.score(answers)
+    finished_B = torch.tensor([response.finished for response in responses], device=device)
+    scores_B = missing_eos(torch.tensor(said.totals, dtype=own_BR.dtype, device=device), finished_B, spec.shaping)
+    seconds = {"time/rollout": sampled - began, "time/score": time.perf_counter() - sampled}
+    return Scored(batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds)
 
 
-def _in_parts(forward: Callable[[Batch], Tensor], batch: Batch, rows: tuple[Tensor, ...]) -> Tensor:
-    """Run `forward` on parts of the batch, each as narrow as its longest row, and lay the results side by side."""
+@torch.no_grad()
+def respond(
+    model: Model,
+    prompts: Sequence[EncodedPrompt],
+    codec: Codec,
+    draws_BR: Tensor,
+    temperature: float,
+    device: torch.device,
+) -> tuple[list[Response], list[Answer]]:
+    """One response of `model` to each prompt, as token ids and as rewards see it."""
+    responses = sample_with(
+        model,
+        [prompt.ids for prompt in prompts],
+        draws_BR,
+        eos_id=codec.eos_id,
+        pad_id=codec.pad_id,
+        temperature=temperature,
+        device=device,
+    )
+    answers = [
+        Answer(prompt.prompt, prompt.ids, r.ids, codec.decode(r.ids), r.finished, prompt.answer)
+        for prompt, r in zip(prompts, responses, strict=True)
+    ]
+    return responses, answers
+
+
+def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, size: int | None) -> Tensor:
+    """Run `forward` on `size` rows at a time (None: all), each part as narrow as its longest row, and put them together."""
     width = batch.mask_BR.shape[1]
-    parts = [forward(batch.select(part)) for part in rows]
-    return torch.cat([torch.nn.functional.pad(part, (0, width - part.shape[1])) for part in parts])
+    rows = torch.arange(len(batch), device=batch.input_ids_BT.device).split(size or len(batch))
+    parts = []
+    for part in (batch.select(chosen) for chosen in rows):
+        parts.append(torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1])))
+    return torch.cat(parts)

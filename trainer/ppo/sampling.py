@@ -24,7 +24,6 @@ class Response:
     finished: bool
 
 
-@torch.no_grad()
 def sample(
     model: Model,
     prompts: list[list[int]],
@@ -37,14 +36,35 @@ def sample(
     device: torch.device,
 ) -> list[Response]:
     """One response per prompt, until an EOS or `max_new_tokens`."""
-    uniforms_BR = torch.rand(len(prompts), max_new_tokens, generator=generator).to(device)
+    draws_BR = uniforms(generator, len(prompts), max_new_tokens)
+    return sample_with(model, prompts, draws_BR, eos_id=eos_id, pad_id=pad_id, temperature=temperature, device=device)
+
+
+def uniforms(generator: torch.Generator, rows: int, max_new_tokens: int) -> Tensor:
+    """(rows, max_new_tokens) uniform numbers in [0, 1), one behind every token that may be drawn."""
+    return torch.rand(rows, max_new_tokens, generator=generator)
+
+
+@torch.no_grad()
+def sample_with(
+    model: Model,
+    prompts: list[list[int]],
+    draws_BR: Tensor,
+    *,
+    eos_id: int,
+    pad_id: int,
+    temperature: float,
+    device: torch.device,
+) -> list[Response]:
+    """As `sample`, from given uniform numbers (B, `max_new_tokens`)."""
+    draws_BR = draws_BR.to(device)
     ids_BP, mask_BP = _left_padded(prompts, pad_id)
     tokens_B1, mask = ids_BP.to(device), mask_BP.to(device)
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     alive = torch.arange(len(prompts), device=device)
     responses: list[list[int]] = [[] for _ in prompts]
     cache = DynamicCache(config=model.config)
-    for t in range(max_new_tokens):
+    for t in range(draws_BR.shape[1]):
         out = model(
             input_ids=tokens_B1,
             attention_mask=mask,
@@ -53,7 +73,7 @@ def sample(
             use_cache=True,
             logits_to_keep=1,
         )
-        drawn_B = draw(out.logits[:, -1], uniforms_BR[alive, t], temperature)
+        drawn_B = draw(out.logits[:, -1], draws_BR[alive, t], temperature)
         for row, token in zip(alive.tolist(), drawn_B.tolist(), strict=True):
             responses[row].append(token)
         going = (drawn_B != eos_id).nonzero().squeeze(1)

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from trainer.learner import Learner, require_finite
+from trainer.ppo.experience import Experience
 from trainer.ppo.losses import policy_loss, value_loss
-from trainer.ppo.rollout import Experience
 from trainer.randomness import generator
 from trainer.sequences import completion_logprobs, completion_values
 from trainer.spec import PPOSpec

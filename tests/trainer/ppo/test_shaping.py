@@ -1,7 +1,9 @@
 import torch
 
 from trainer.masking import masked_mean, masked_whiten
-from trainer.ppo.rewards import kl_k1, penalise_missing_eos, token_rewards
+from trainer.ppo.kl import kl_estimate
+from trainer.ppo.shaping import missing_eos, token_rewards
+from trainer.spec import ShapingSpec
 
 
 def test_the_score_lands_on_the_last_token_and_the_kl_on_every_one() -> None:
@@ -12,7 +14,7 @@ def test_the_score_lands_on_the_last_token_and_the_kl_on_every_one() -> None:
 
 
 def test_only_unfinished_responses_are_penalised() -> None:
-    scores = penalise_missing_eos(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), penalty=1.5)
+    scores = missing_eos(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), ShapingSpec(missing_eos_penalty=1.5))
     assert scores.tolist() == [1.0, -0.5]
 
 
@@ -21,7 +23,7 @@ def test_k1_averages_to_the_exact_kl() -> None:
     exact = (
         0.5 * torch.log(torch.tensor(2.5)) + 0.3 * torch.log(torch.tensor(1.5)) + 0.2 * torch.log(torch.tensor(1 / 3))
     )
-    torch.testing.assert_close((policy * kl_k1(policy.log(), reference.log())).sum(), exact)
+    torch.testing.assert_close((policy * kl_estimate("k1", policy.log(), reference.log())).sum(), exact)
 
 
 def test_masked_mean_counts_only_what_counts() -> None:

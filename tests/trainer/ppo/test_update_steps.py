@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.stage_tools import CPU, four_models, logprobs_alone, new_codec, scores_alone
+from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, respond_and_learn, scores_alone
 from trainer.learner import Learner
 from trainer.models import Model
-from trainer.ppo.rollout import Experience, Models, collect
+from trainer.ppo.actors import Actors
+from trainer.ppo.experience import Experience
 from trainer.ppo.update import update
 from trainer.spec import PPOSpec
 
@@ -25,11 +26,11 @@ class Recording(Learner):
 
 
 def updated(
-    models: Models, prompts: list[list[int]], iteration: int = 0, **changes: object
+    models: Actors, prompts: list[list[int]], iteration: int = 0, **changes: object
 ) -> tuple[Experience, dict[str, float], Recording, Recording]:
     defaults = {"steps": 9, "batch_size": len(prompts), "max_new_tokens": 9, "critic": {"learning_rate": STILL}}
     spec = PPOSpec.model_validate({"learning_rate": STILL, **defaults, **changes})
-    experience = collect(models, prompts, new_codec(), spec, torch.Generator().manual_seed(5), CPU)
+    experience = respond_and_learn(models, prompts, new_codec(), spec, seed=5)
     policy, critic = Recording(models.policy, spec, 9), Recording(models.critic, spec, 9)
     return experience, update(experience, policy, critic, spec, iteration, seed=0), policy, critic
 

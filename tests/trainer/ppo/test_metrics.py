@@ -9,17 +9,20 @@ from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import four_models, new_codec, session_in
 from trainer.evaluation import HeldOut
 from trainer.models import Model
+from trainer.ppo.actors import Actors
+from trainer.ppo.experience import Experience
 from trainer.ppo.loop import _describe, train
-from trainer.ppo.rollout import Experience, Models, Scored
+from trainer.ppo.rollout import Scored
 from trainer.ppo.sampling import Response
 from trainer.prompts import EncodedPrompt
+from trainer.rewards.base import Scores
 from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 
 
-def trained(folder: Path, **changes: object) -> Models:
+def trained(folder: Path, **changes: object) -> Actors:
     defaults = {"batch_size": 4, "epochs": 1, "minibatches": 1, "max_new_tokens": 5, "warmup_ratio": 0}
     spec = PPOSpec.model_validate({**defaults, "lr_schedule": "constant", **changes})
     models, held_out = four_models(), HeldOut(PROMPTS[:2], None, EvaluationSpec())
@@ -39,8 +42,9 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
     kl, logprobs = torch.tensor([[0.1, 0.2], [0.6, 77.0]]), torch.tensor([[-1.0, -2.0], [-4.0, -77.0]])
     rewards = torch.tensor([[-0.05, 0.9], [-2.3, 77.0]])  # β = .5: 1 − .5·.3 = .85 and −2 − .5·.6 = −2.3 a response
     values, returns = torch.tensor([[1.0, 2.0], [3.0, 77.0]]), torch.tensor([[2.0, 3.0], [1.0, -77.0]])
-    scored = Scored(batch, responses, logprobs, kl, scores, {"time/score": 0.5})
-    found = _describe(Experience(scored, values, rewards, torch.zeros(2, 2), returns))
+    said = Scores([1.0, -2.0], {}, {})
+    scored = Scored(batch, responses, [], logprobs, logprobs - kl, None, said, scores, {"time/score": 0.5})
+    found = _describe(Experience(scored, scores, rewards, values, torch.zeros(2, 2), returns))
     assert found == pytest.approx(
         {
             "objective/scores": -0.5,

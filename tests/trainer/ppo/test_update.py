@@ -7,15 +7,16 @@ import pytest
 import torch
 
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
+from tests.trainer.stage_tools import respond_and_learn, scored_by
 from trainer.learner import Learner
 from trainer.models import Model
-from trainer.ppo.rollout import Experience, Models, collect
+from trainer.ppo.actors import Actors
+from trainer.ppo.experience import Experience
 from trainer.ppo.update import update
 from trainer.spec import DataSpec, PPOSpec
 from trainer.text import Codec
 
 PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14]]
-CPU = torch.device("cpu")
 
 
 class _Tokenizer:
@@ -24,15 +25,18 @@ class _Tokenizer:
     eos_token_id = pad_token_id = 1
     chat_template = None
 
+    def decode(self, ids: list[int], **options: object) -> str:
+        return ""
 
-def models_of(policy: Callable[[], Model], critic: Callable[[], Model]) -> Models:
+
+def models_of(policy: Callable[[], Model], critic: Callable[[], Model]) -> Actors:
     reference, reward_model = policy().requires_grad_(False), critic().requires_grad_(False)
-    return Models(policy(), reference, reward_model, critic())
+    return Actors(policy(), reference, reference, critic(), scored_by(reward_model), reward_model)
 
 
-def experience_of(models: Models, spec: PPOSpec) -> Experience:
+def experience_of(models: Actors, spec: PPOSpec) -> Experience:
     codec = Codec.of(_Tokenizer(), DataSpec(preferences="unused"))
-    return collect(models, PROMPTS, codec, spec, torch.Generator().manual_seed(0), CPU)
+    return respond_and_learn(models, PROMPTS, codec, spec, seed=0)
 
 
 def spec_of(**changes: object) -> PPOSpec:
@@ -40,7 +44,7 @@ def spec_of(**changes: object) -> PPOSpec:
     return PPOSpec.model_validate({**defaults, "warmup_ratio": 0, **changes})
 
 
-def step(models: Models, spec: PPOSpec, experience: Experience) -> dict[str, float]:
+def step(models: Actors, spec: PPOSpec, experience: Experience) -> dict[str, float]:
     policy, critic = Learner(models.policy, spec, 1), Learner(models.critic, spec, 1, peak=spec.critic.learning_rate)
     return update(experience, policy, critic, spec, iteration=0, seed=0)
 
@@ -102,10 +106,11 @@ def test_an_update_makes_good_tokens_likelier_and_bad_ones_rarer() -> None:
 
 def test_only_policy_and_critic_move() -> None:
     models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-2, critic={"learning_rate": 1e-2})
-    before = copy.deepcopy([list(m.parameters()) for m in vars(models).values()])
+    four = (models.policy, models.reference, models.reward_model, models.critic)
+    before = copy.deepcopy([list(m.parameters()) for m in four])
     step(models, spec, experience_of(models, spec))
     moved = [
         any(not torch.equal(a, b) for a, b in zip(old, new.parameters(), strict=True))
-        for old, new in zip(before, vars(models).values(), strict=True)
+        for old, new in zip(before, four, strict=True)
     ]
-    assert moved == [True, False, False, True]  # policy, reference, reward model, critic
+    assert moved == [True, False, False, True]

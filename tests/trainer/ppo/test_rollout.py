@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.stage_tools import CPU, four_models, logprobs_alone, new_codec, scores_alone
-from trainer.ppo.rollout import Experience, collect
+from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, respond_and_learn, scores_alone
+from trainer.ppo.experience import Experience
 from trainer.spec import PPOSpec
 
 PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3, 4], [15]]
@@ -21,7 +21,7 @@ def collected(**changes: object) -> Experience:
         "advantage": {"normalize": "none"},
     }
     spec = PPOSpec.model_validate({**defaults, **changes})
-    return collect(four_models(), PROMPTS, new_codec(), spec, torch.Generator().manual_seed(3), CPU)
+    return respond_and_learn(four_models(), PROMPTS, new_codec(), spec, seed=3)
 
 
 def rows(experience: Experience, values_BR: Tensor) -> list[list[float]]:

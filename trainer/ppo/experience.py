@@ -1,0 +1,115 @@
+"""What one iteration learns from: rewards per token, values, advantages and returns of a scored batch.
+
+Shapes: B responses, R response positions, S = R + 1 states.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainer.masking import masked_whiten
+from trainer.models import Model
+from trainer.ppo.advantages import gae, group_deviations, group_means, length_adaptive_lambda, rewards_to_go
+from trainer.ppo.kl import kl_estimate
+from trainer.ppo.rollout import Scored, in_parts
+from trainer.ppo.shaping import scaled_to_unit_variance, shaped_scores, token_rewards
+from trainer.sequences import completion_values, state_values
+from trainer.spec import PPOSpec
+
+_GROUP_STD_EPS = 1e-4
+"""Beside a group's standard deviation, as in TRL: equal scores give no advantage, and rounding no large one."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What one PPO iteration learns from; everything per token is 0 outside the mask."""
+
+    scored: Scored
+    shaped_B: Tensor
+    """What of the score is optimised."""
+    rewards_BR: Tensor
+    values_BR: Tensor | None
+    """The critic's, where there is one: V of the state before each token."""
+    advantages_BR: Tensor
+    returns_BR: Tensor
+
+
+@torch.no_grad()
+def experience_of(
+    scored: Scored,
+    critic: Model | None,
+    spec: PPOSpec,
+    *,
+    kl_coef: float,
+    score_scale: float = 1.0,
+    optimal_values_B: Tensor | None = None,
+) -> Experience:
+    """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
+    mask_BR = scored.batch.mask_BR
+    shaped_B = _shaped(scored, spec, score_scale)
+    kl_BR = kl_estimate(spec.kl.estimator, scored.logprobs_BR, scored.reference_logprobs_BR)
+    rewards_BR = token_rewards(shaped_B, kl_BR, mask_BR, kl_coef if spec.kl.placement == "reward" else 0.0)
+    if spec.shaping.whiten_rewards:
+        rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
+    if critic is None:
+        values_BR = None
+        advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values_B)
+    else:
+        values_BR, after_B = _values(critic, scored, spec)
+        lam = _lambda(scored.batch.completion_lengths_B, spec)
+        advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, lam, after_B)
+    if spec.advantage.normalize == "whiten":
+        advantages_BR = masked_whiten(advantages_BR, mask_BR)
+    return Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR)
+
+
+def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> Tensor:
+    totals_B, finished_B = scored.totals_B, scored.finished_B
+    if spec.advantage.bootstrap_truncated:  # the value after the cut stands for the score
+        totals_B = torch.where(finished_B, totals_B, torch.zeros_like(totals_B))
+    return shaped_scores(totals_B, finished_B, scored.batch.completion_lengths_B, spec.shaping, scale)
+
+
+def _values(critic: Model, scored: Scored, spec: PPOSpec) -> tuple[Tensor, Tensor | None]:
+    """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
+    batch, size = scored.batch, spec.micro_batch_size
+    if not spec.advantage.bootstrap_truncated:
+        return in_parts(lambda part: completion_values(critic, part), batch, size), None
+    states_BS = in_parts(lambda part: state_values(critic, part), batch, size)
+    after_B = states_BS.gather(1, batch.completion_lengths_B[:, None]).squeeze(1)
+    before_BR = torch.where(batch.mask_BR, states_BS[:, :-1], torch.zeros_like(states_BS[:, :-1]))
+    return before_BR, torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)
+
+
+def _lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
+    alpha = spec.advantage.length_adaptive
+    return spec.advantage.gae_lambda if alpha is None else length_adaptive_lambda(lengths_B, alpha)
+
+
+def _against_a_baseline(
+    rewards_BR: Tensor, mask_BR: Tensor, spec: PPOSpec, optimal_values_B: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Advantages and returns without a critic: each token's own return or the whole response's, less one baseline."""
+    to_go_BR = rewards_to_go(rewards_BR, mask_BR, spec.advantage.gamma)
+    whole_B = to_go_BR[:, 0]
+    if spec.advantage.estimator == "sequence":
+        to_go_BR = torch.where(mask_BR, whole_B[:, None], torch.zeros_like(to_go_BR))
+    advantages_BR = to_go_BR - _baseline(whole_B, spec, optimal_values_B)[:, None]
+    if spec.advantage.normalize == "group_std":
+        advantages_BR = advantages_BR / (group_deviations(whole_B, spec.samples_per_prompt)[:, None] + _GROUP_STD_EPS)
+    return torch.where(mask_BR, advantages_BR, torch.zeros_like(advantages_BR)), to_go_BR
+
+
+def _baseline(whole_B: Tensor, spec: PPOSpec, optimal_values_B: Tensor | None) -> Tensor:
+    """(B,) what is subtracted from the returns of each response; `whole_B` are the returns from the first token on."""
+    match spec.advantage.baseline:
+        case "none":
+            return torch.zeros_like(whole_B)
+        case "batch_mean":
+            return whole_B.mean().expand_as(whole_B)
+        case "optimal_value":
+            assert optimal_values_B is not None  # the loop works them out before the first iteration
+            return optimal_values_B
+        case name:
+            return group_means(whole_B, spec.samples_per_prompt, leave_one_out=name == "leave_one_out")

@@ -1,0 +1,77 @@
+"""Estimates of KL divergences at sampled tokens (Schulman 2020), and the weights that tie the policy to its reference.
+
+Pure functions. Shapes: B responses, R response positions.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from trainer.spec import KLSpec, PolicyLossSpec
+
+Estimator = Literal["k1", "k2", "k3"]
+
+
+def kl_estimate(estimator: Estimator, logprobs: Tensor, reference_logprobs: Tensor) -> Tensor:
+    """Of KL(π ‖ π_ref) at tokens sampled from π: k1 = x, k2 = x²/2, k3 = e⁻ˣ − 1 + x, with x = log π − log π_ref.
+
+    k1 and k3 are unbiased; k3 is never negative and varies less; k2 is biased, but its plain gradient is the KL's.
+    """
+    x = logprobs - reference_logprobs
+    match estimator:
+        case "k1":
+            return x
+        case "k2":
+            return x**2 / 2
+        case "k3":
+            return torch.expm1(-x) + x
+
+
+def kl_loss(
+    estimator: Estimator, logprobs: Tensor, reference_logprobs: Tensor, old_logprobs: Tensor, unbiased_gradient: bool
+) -> Tensor:
+    """The estimate as a loss, at tokens sampled from π_old.
+
+    With `unbiased_gradient` its expectation over π_old has the gradient of the exact KL of the token's distribution: k1
+    and k3 are weighed by ρ = π/π_old with the gradient through both, since E_old[ρ·k] = KL; k2 by ρ held fixed, since
+    E_π[x·∇log π] = ∇KL. Without, it is the estimate's plain derivative, as TRL, OpenRLHF and DeepSeek's GRPO have it: for k1
+    0 on average, for k3 the gradient of KL(π_ref ‖ π) (verl #2953, OpenRLHF #1309). Either way a token answers for its own KL
+    only, not for where it leads; the KL in the reward does both.
+    """
+    estimate = kl_estimate(estimator, logprobs, reference_logprobs)
+    if not unbiased_gradient:
+        return estimate
+    ratio = (logprobs - old_logprobs).exp()
+    return (ratio.detach() if estimator == "k2" else ratio) * estimate
+
+
+def old_policy_kl(log_ratio: Tensor) -> Tensor:
+    """KL(π_old ‖ π) at tokens sampled from π_old: (ρ − 1) − log ρ, the k3 form; log ρ = log π − log π_old."""
+    return torch.expm1(log_ratio) - log_ratio
+
+
+def scheduled_coef(spec: KLSpec, iteration: int, iterations: int) -> float:
+    """β of an iteration (0-based) for the controllers without a memory: `final_coef` is reached at the last iteration."""
+    progress = iteration / max(1, iterations - 1)
+    if spec.controller == "linear":
+        return spec.coef + (spec.final_coef - spec.coef) * progress
+    if spec.controller == "cosine":
+        return spec.final_coef + (spec.coef - spec.final_coef) * 0.5 * (1 + math.cos(math.pi * progress))
+    return spec.coef
+
+
+def adapted_coef(coef: float, kl: float, responses: int, spec: KLSpec) -> float:
+    """β after `responses` responses of mean KL `kl` (nats per response): Ziegler et al. (2019), eq. 4–5."""
+    error = min(max(kl / spec.target - 1, -0.2), 0.2)
+    return coef * (1 + error * responses / spec.horizon)
+
+
+def adapted_old_kl_beta(beta: float, kl: float, spec: PolicyLossSpec) -> float:
+    """β of the KL to the old policy after an iteration that moved it by `kl` nats per token: Schulman et al. (2017), §4."""
+    if spec.old_kl_target is None:
+        return beta
+    if kl < spec.old_kl_target / 1.5:
+        return beta / 2
+    return beta * 2 if kl > spec.old_kl_target * 1.5 else beta
