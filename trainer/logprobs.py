@@ -41,8 +41,8 @@ class _SelectedLogprobs(torch.autograd.Function):
         logits, targets, normaliser = ctx.saved_tensors
         result = torch.empty_like(logits)
         # d log p(target) / d logit_v = (1[v = target] − p_v) / temperature
-        for rows in torch.arange(len(logits)).split(_rows(logits)):
-            part = slice(int(rows[0]), int(rows[-1]) + 1)
+        for start in range(0, len(logits), _rows(logits)):
+            part = slice(start, start + _rows(logits))
             softmax = (logits[part].float() / ctx.temperature - normaliser[part, None]).exp_()
             softmax.mul_(-grad[part, None] / ctx.temperature)
             result[part] = softmax
