@@ -2,5 +2,7 @@
 
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Reward, RewardContext, Rewards, Scores
+from trainer.rewards.build import build
+from trainer.rewards.check import check_answers
 
-__all__ = ["Answer", "Reward", "RewardContext", "Rewards", "Scores"]
+__all__ = ["Answer", "Reward", "RewardContext", "Rewards", "Scores", "build", "check_answers"]

@@ -26,7 +26,7 @@ class Measured(Protocol):
     """A reward that also reports how the asking went."""
 
     def figures(self) -> dict[str, float]:
-        """Of the last call of `score`, by short name, such as `error_rate`."""
+        """Of the last call of `score`: `seconds`, and others by short name, such as `error_rate`."""
         ...
 
 
@@ -55,6 +55,8 @@ class RewardContext:
     """Sequences per forward pass of a scoring model; None for all at once."""
     notify: Callable[[str], None]
     """Tells people of trouble that is being dealt with, such as a request that is tried again."""
+    dtype: torch.dtype = torch.float32
+    """Of the scoring models' weights."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,10 @@ class Named:
 class Rewards:
     """Several rewards as one: each is asked about every answer, checked, weighed and summed."""
 
-    def __init__(self, members: Sequence[Named]) -> None:
+    def __init__(self, members: Sequence[Named], role: str = "Reward") -> None:
+        """`role` is what errors call a member."""
         self.members = list(members)
+        self._role = role
 
     def score(self, answers: Sequence[Answer]) -> Scores:
         """Raises RewardError, naming the reward, for anything but one finite number per answer."""
@@ -78,25 +82,31 @@ class Rewards:
         figures: dict[str, float] = {}
         totals = [0.0] * len(answers)
         for member in self.members:
-            values = _checked(member, answers)
+            values = _checked(member, answers, self._role)
             parts[member.name] = values
             totals = [total + member.weight * value for total, value in zip(totals, values, strict=True)]
             if isinstance(member.reward, Measured):
-                figures |= {f"reward/{member.name}/{key}": value for key, value in member.reward.figures().items()}
+                figures |= _figures(member.name, member.reward)
         return Scores(totals, parts, figures)
 
 
-def _checked(member: Named, answers: Sequence[Answer]) -> list[float]:
+def _figures(name: str, reward: Measured) -> dict[str, float]:
+    """Clock readings stand under `time/`, so that everything else repeats exactly."""
+    figures = {f"reward/{name}/{key}": value for key, value in reward.figures().items() if key != "seconds"}
+    return figures | {f"time/reward/{name}": value for key, value in reward.figures().items() if key == "seconds"}
+
+
+def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[float]:
     try:
         values = member.reward.score(answers)
     except RewardError as error:
-        raise RewardError(f"Reward `{member.name}`: {error}") from error
+        raise RewardError(f"{role} `{member.name}`: {error}") from error
     if len(values) != len(answers):
-        raise RewardError(f"Reward `{member.name}` gave {len(values)} scores for {len(answers)} responses.")
+        raise RewardError(f"{role} `{member.name}` gave {len(values)} scores for {len(answers)} responses.")
     for index, value in enumerate(values):
         if not _is_finite_number(value):
             raise RewardError(
-                f"Reward `{member.name}` gave {value!r} for response {index + 1} of {len(answers)}; "
+                f"{role} `{member.name}` gave {value!r} for response {index + 1} of {len(answers)}; "
                 "it must be a finite number."
             )
     return [float(value) for value in values]

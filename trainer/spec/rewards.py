@@ -1,10 +1,10 @@
 """Rewards: what a response is worth. Declarative and composable; no code travels in a spec."""
 
-from collections import Counter
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from trainer.spec.base import NonNegative, Path, Positive, PositiveInt, Section
 
@@ -38,8 +38,8 @@ class ClassifierReward(RewardBase):
     """Label whose value is the reward, by name or number. Left out: the only one, or the last of several."""
     output: Literal["logit", "probability", "log_probability"] = "logit"
     """What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
-    text: Literal["response", "prompt_and_response"] = "prompt_and_response"
-    """What the classifier reads."""
+    text: Literal["response", "prompt_and_response", "pair"] = "prompt_and_response"
+    """What the classifier reads: the response alone; prompt and response as one text, by its chat template where it has one; or both as a pair of texts with its separator between them."""
 
 
 class ExactMatchReward(RewardBase):
@@ -74,6 +74,15 @@ class RegexReward(RewardBase):
     whole: bool = False
     """Match the whole response, not a part of it."""
 
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"not a regular expression: {error}") from error
+        return pattern
+
 
 class JsonSchemaReward(RewardBase):
     """1 where the response is JSON that a schema accepts, else 0."""
@@ -105,6 +114,12 @@ class LexiconReward(RewardBase):
     words: dict[str, float] | None = None
     """The words themselves, in place of `path`."""
 
+    @model_validator(mode="after")
+    def _one_source(self) -> "LexiconReward":
+        if (self.path is None) == (self.words is None):
+            raise ValueError("give either `path` or `words`, not both and not neither")
+        return self
+
 
 class HttpReward(RewardBase):
     """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}."""
@@ -118,9 +133,9 @@ class HttpReward(RewardBase):
     timeout: Positive = 60.0
     """Seconds for one request."""
     retries: Annotated[int, Field(ge=0, le=20)] = 4
-    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between."""
+    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
     protocol: Literal["proximal", "openrlhf"] = "proximal"
-    """The form of request and answer: ours, or {"query": [text, …], "prompts": […]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak."""
+    """The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens)."""
 
 
 class PluginReward(RewardBase):
@@ -161,7 +176,7 @@ class HttpJudge(Section):
     timeout: Positive = 120.0
     """Seconds for one request."""
     retries: Annotated[int, Field(ge=0, le=20)] = 4
-    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between."""
+    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
 
 
 JudgeSpec = Annotated[
@@ -181,11 +196,13 @@ JudgeSpec = Annotated[
 
 
 def reward_names(rewards: Sequence[RewardSpec]) -> list[str]:
-    """The name of each reward: its own, else its type, numbered from the second of the same on."""
-    seen: Counter[str] = Counter()
-    names = []
+    """The name of each reward: its own, else its type, numbered where that is taken."""
+    names: list[str] = []
     for reward in rewards:
-        base = reward.name or reward.type
-        seen[base] += 1
-        names.append(base if seen[base] == 1 else f"{base}_{seen[base]}")
+        name = base = reward.name or reward.type
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{base}_{number}"
+        names.append(name)
     return names

@@ -1,0 +1,129 @@
+"""Verifiable rewards: 1 or 0 by a rule that leaves no room for opinion."""
+
+import json
+import re
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn
+
+from trainer.errors import RewardError, SpecError
+from trainer.rewards.answer import Answer
+from trainer.spec import ExactMatchReward, JsonSchemaReward, RegexReward
+
+PATTERN_SECONDS = 5.0
+"""Processor time that a pattern may spend on one response."""
+
+
+def reference_of(answer: Answer) -> str:
+    """The prompt's `answer`. Raises RewardError where there is none: a comparison with nothing is no score."""
+    if answer.reference is None:
+        raise RewardError("A prompt without an `answer` cannot be checked. Give every row of `data.prompts` one.")
+    return answer.reference
+
+
+class ExactMatch:
+    """1 where the response equals the prompt's `answer`, else 0."""
+
+    def __init__(self, spec: ExactMatchReward) -> None:
+        self._spec = spec
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        return [float(self._plain(a.text) == self._plain(reference_of(a))) for a in answers]
+
+    def _plain(self, text: str) -> str:
+        if self._spec.ignore_whitespace:
+            text = " ".join(text.split())
+        return text.casefold() if self._spec.ignore_case else text
+
+
+class Regex:
+    """1 where the response matches the pattern, else 0."""
+
+    def __init__(self, spec: RegexReward) -> None:
+        pattern = re.compile(spec.pattern)
+        self._matches = pattern.fullmatch if spec.whole else pattern.search
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        return [self._one(answer.text) for answer in answers]
+
+    def _one(self, text: str) -> float:
+        with pattern_limit():
+            return float(self._matches(text) is not None)
+
+
+class JsonSchema:
+    """1 where the response is JSON that the schema accepts, else 0.
+
+    Remote references are not fetched. JSON nested too deeply for Python to read counts as not accepted.
+    """
+
+    def __init__(self, spec: JsonSchemaReward) -> None:
+        self._validator = _validator(spec.json_schema)
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        return [self._one(answer.text) for answer in answers]
+
+    def _one(self, text: str) -> float:
+        from referencing.exceptions import Unresolvable
+
+        try:
+            value = json.loads(text, parse_constant=_no_json)
+            with pattern_limit():
+                return float(self._validator.is_valid(value))
+        except (ValueError, RecursionError):
+            return 0.0
+        except Unresolvable as error:
+            raise RewardError(f"`json_schema` refers to what it does not hold: {error}") from error
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    try:
+        from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
+        from referencing import Registry
+    except ImportError as error:
+        raise SpecError(
+            "It needs the package `jsonschema`, which is not installed here: pip install jsonschema."
+        ) from error
+    try:
+        Draft202012Validator.check_schema(schema)
+        validator = Draft202012Validator(schema, registry=Registry())
+        validator.is_valid(None)
+    except SchemaError as error:
+        where = "/".join(str(part) for part in error.absolute_path)
+        raise SpecError(f"`json_schema` is no JSON schema: {f'{where}: ' if where else ''}{error.message}.") from error
+    except RecursionError as error:
+        raise SpecError("`json_schema` refers to itself without an end.") from error
+    return validator
+
+
+def _no_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+@contextmanager
+def pattern_limit(seconds: float = PATTERN_SECONDS) -> Iterator[None]:
+    """Raise RewardError from inside a search that backtracks without an end.
+
+    Python's `re` has no limit of its own but looks for signals on its way. The timer counts the processor time of this
+    process, so that a busy machine changes nothing. Signals belong to the main thread; elsewhere there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> NoReturn:
+        raise RewardError(
+            f"A pattern took more than {seconds:g} seconds over one response: it backtracks without an end. "
+            "Write it without nested repetition, such as (a+)+."
+        )
+
+    previous = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)

@@ -1,0 +1,77 @@
+"""A remote reward: responses out in batches, numbers back."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from trainer.errors import RewardError
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import RewardContext
+from trainer.rewards.endpoint import Endpoint
+from trainer.spec import HttpReward
+from trainer.text import Codec
+
+
+def build_http(spec: HttpReward, context: RewardContext) -> "RemoteReward":
+    """Raises SpecError for an address that cannot be asked; the endpoint itself is asked only when there is something to."""
+    return RemoteReward(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify), context.codec)
+
+
+class RemoteReward:
+    """Asks an endpoint for scores, `batch_size` responses to a request."""
+
+    def __init__(self, spec: HttpReward, endpoint: Endpoint, codec: Codec) -> None:
+        self._spec, self._endpoint, self._codec = spec, endpoint, codec
+        self._seconds = 0.0
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        """Raises RewardError where the endpoint fails for good, or answers anything but one number per response."""
+        began = time.perf_counter()
+        self._endpoint.requests = self._endpoint.failed = 0
+        scores: list[float] = []
+        for first in range(0, len(answers), self._spec.batch_size):
+            scores += self._ask(answers[first : first + self._spec.batch_size])
+        self._seconds = time.perf_counter() - began
+        return scores
+
+    def figures(self) -> dict[str, float]:
+        """Failed requests ÷ requests, and the seconds that asking took."""
+        rate = self._endpoint.failed / self._endpoint.requests if self._endpoint.requests else 0.0
+        return {"error_rate": rate, "seconds": self._seconds}
+
+    def _ask(self, answers: Sequence[Answer]) -> list[float]:
+        if self._spec.protocol == "openrlhf":
+            return numbers(self._endpoint, self._openrlhf(answers), "rewards", len(answers))
+        items = [
+            {"prompt": a.prompt, "response": a.text, "answer": a.reference, "finished": a.finished} for a in answers
+        ]
+        return numbers(self._endpoint, {"items": items}, "scores", len(answers))
+
+    def _openrlhf(self, answers: Sequence[Answer]) -> dict[str, Any]:
+        """Texts decoded with their special tokens, as OpenRLHF sends them: its endpoints look for the EOS."""
+        decode = self._codec.tokenizer.decode
+        return {
+            "query": [decode(a.prompt_ids + a.response_ids) for a in answers],
+            "prompts": [decode(a.prompt_ids) for a in answers],
+            "labels": [a.reference for a in answers],
+        }
+
+
+def numbers(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[float]:
+    """`count` numbers under `key` of the endpoint's answer."""
+    found = listed(endpoint, question, key, count)
+    for value in found:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise RewardError(f"{endpoint.url} gave {value!r} where a number was expected, in `{key}`.")
+    return found
+
+
+def listed(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[Any]:
+    """`count` values under `key` of the endpoint's answer. Raises RewardError for anything else."""
+    answer = endpoint.ask(question)
+    found = answer.get(key) if isinstance(answer, dict) else None
+    if not isinstance(found, list):
+        raise RewardError(f'{endpoint.url} must answer {{"{key}": […]}}; it answered {str(answer)[:200]}.')
+    if len(found) != count:
+        raise RewardError(f"{endpoint.url} gave {len(found)} values in `{key}` for {count} items.")
+    return found

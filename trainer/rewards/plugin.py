@@ -1,0 +1,66 @@
+"""Rewards and judges that an operator installed: named in a spec, never carried by one."""
+
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+from trainer.data import prompt_text
+from trainer.errors import RewardError, SpecError, TrainerError
+from trainer.rewards.answer import Answer
+from trainer.spec import PluginReward
+
+GROUP = "proximal.rewards"
+
+Score = Callable[[list[str], list[str], list[bool], list[str | None]], Sequence[float]]
+
+
+def build_plugin(spec: PluginReward) -> "PluginScorer":
+    """Raises SpecError where no such plug-in is installed, or where it refuses its options."""
+    factory = installed(GROUP, spec.plugin)
+    try:
+        score: Score = factory(**spec.options)
+    except TrainerError:
+        raise
+    except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+        raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {told(error)}") from error
+    return PluginScorer(score)
+
+
+class PluginScorer:
+    """Asks a plug-in's `score(prompts, responses, finished, answers)` for one number per response."""
+
+    def __init__(self, score: Score) -> None:
+        self._score = score
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        columns = (
+            [prompt_text(a.prompt) for a in answers],
+            [a.text for a in answers],
+            [a.finished for a in answers],
+            [a.reference for a in answers],
+        )
+        try:
+            return [float(value) for value in self._score(*columns)]
+        except TrainerError:
+            raise
+        except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+            raise RewardError(f"the plug-in failed: {told(error)}") from error
+
+
+def installed(group: str, name: str) -> Any:
+    """What is registered under `name`. Raises SpecError, listing the installed ones, for an unknown name."""
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise SpecError(f"no plug-in named {name!r} is installed here under `{group}` (installed: {known}).")
+    try:
+        return found[name].load()
+    except (ImportError, AttributeError) as error:
+        raise SpecError(f"the plug-in {name!r} cannot be loaded: {error}") from error
+
+
+def told(error: Exception) -> str:
+    """What went wrong in a plug-in, and where, for whoever wrote it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"
