@@ -6,7 +6,7 @@ from typing import Protocol
 from trainer.data import Prompt, prompt_text
 from trainer.errors import DataError
 from trainer.rewards.numeric import final_number
-from trainer.spec import ExactMatchReward, NumericMatchReward, reward_names
+from trainer.spec import ExactMatchReward, NumericMatchReward, RewardSpec, reward_names
 
 
 class _Asked(Protocol):
