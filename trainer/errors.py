@@ -9,7 +9,9 @@ TrainerError
 ├── OutOfMemory    6   the device's memory does not suffice
 ├── StorageError   7   the run folder cannot be used or written: taken, full, not a folder
 ├── RewardError    8   a reward or a judge failed, or gave no finite number for each response
+├── Unhealthy      9   a health rule ended the run; saved
 └── Stopped       75   asked to stop; saved; run again to resume
+    └── Paused    76   a health rule asked for a person; saved; run again to go on
 """
 
 
@@ -59,6 +61,16 @@ class RewardError(TrainerError):
     exit_status = 8
 
 
+class Unhealthy(TrainerError):
+    code = "unhealthy"
+    exit_status = 9
+
+
 class Stopped(TrainerError):
     code = "stopped"
     exit_status = 75
+
+
+class Paused(Stopped):
+    code = "paused"
+    exit_status = 76

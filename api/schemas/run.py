@@ -16,7 +16,7 @@ class JobEvent(Schema):
     attempt: int
     """The attempt that said it."""
     type: str
-    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
+    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
     created_at: Timestamp
     """When it happened."""
     stage: str | None
@@ -63,6 +63,27 @@ class Metrics(Schema):
     """The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing."""
 
 
+class TokenRow(Schema):
+    """One token of a completion."""
+
+    text: str
+    """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
+    logprob: float
+    """Log-probability under the policy that sampled it."""
+    reference_logprob: float
+    """Log-probability under the reference."""
+    kl: float
+    """The KL estimate at this token."""
+    value: float | None = None
+    """The critic's value of the state before it; null without a critic."""
+    advantage: float
+    """As the update used it."""
+    reward: float
+    """KL penalty, and the score on the last token."""
+    clipped: bool | None = None
+    """Whether the policy loss clipped it in the last pass; null where it took no part."""
+
+
 class Sample(Schema):
     """A completion that the run logged."""
 
@@ -94,6 +115,8 @@ class Sample(Schema):
     """The reward model's score of that answer."""
     reference_judge: float | None = None
     """The judge's score of that answer."""
+    token_table: list[TokenRow] | None = None
+    """The completion token by token; for a few, at evaluations in PPO."""
 
 
 class SampleList(ListOf[Sample]):

@@ -1,0 +1,190 @@
+"""Each rule on histories written by hand: fires at its step, and is silent on a healthy run."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trainer.health import Finding, Monitor, gravest
+from trainer.health.rules import RULES
+from trainer.spec import HealthSpec, JobSpec, PPOSpec
+
+HEALTHY = {
+    "objective/kl": 4.0, "objective/scores": 0.5, "policy/entropy_avg": 2.0, "policy/clipfrac_avg": 0.1,
+    "val/explained_var": 0.4, "val/response_length": 20.0, "val/eos_rate": 0.9, "loss/value_avg": 0.3,
+    "health/skipped_steps": 0.0,
+}  # fmt: skip
+
+
+def monitor(ppo: dict[str, Any] | None = None, **rules: Any) -> Monitor:
+    return Monitor(HealthSpec.model_validate(rules), PPOSpec.model_validate(ppo or {}))
+
+
+def watch(found: Monitor, history: list[dict[str, float]], first_step: int = 1) -> list[tuple[str, int]]:
+    """(rule, step) of everything that fires when `history` follows on healthy values."""
+    fired = []
+    for step, values in enumerate(history, first_step):
+        fired += [(finding.rule, finding.step) for finding in found.look(step, HEALTHY | values)]
+    return fired
+
+
+def test_a_healthy_run_sets_nothing_off() -> None:
+    evaluations = [{"eval/win_rate": 0.5 + 0.002 * step, "eval/score": 0.01 * step} for step in range(100)]
+    assert watch(monitor(), evaluations) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "bad", "patience"),
+    [
+        ("kl_blow_up", {"objective/kl": 50.1}, 1),
+        ("negative_kl", {"objective/kl": -1.1}, 5),
+        ("entropy_collapse", {"policy/entropy_avg": 0.19}, 3),
+        ("clipfrac_high", {"policy/clipfrac_avg": 0.51}, 3),
+        ("clipfrac_zero", {"policy/clipfrac_avg": 0.0}, 30),
+        ("negative_explained_variance", {"val/explained_var": -0.01}, 20),
+        ("length_explosion", {"val/response_length": 41.0, "objective/scores": 0.6}, 3),
+        ("truncation", {"val/eos_rate": 0.29}, 10),
+        ("value_loss_spike", {"loss/value_avg": 6.1}, 1),
+        ("not_finite", {"health/skipped_steps": 1.0}, 1),
+    ],
+)
+def test_a_rule_fires_when_its_patience_is_over_and_only_once(rule: str, bad: dict[str, float], patience: int) -> None:
+    """Six healthy steps; almost long enough bad, with one healthy step after; then bad for long."""
+    history = [{}] * 6 + [bad] * (patience - 1) + [{}] + [bad] * (patience + 3)
+    assert watch(monitor(), history) == [(rule, 6 + patience + patience)]
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        {"objective/kl": 50.0},
+        {"objective/kl": -1.0},
+        {"policy/entropy_avg": 0.2},
+        {"policy/clipfrac_avg": 0.5},
+        {"policy/clipfrac_avg": 1e-6},
+        {"val/explained_var": 0.0},
+        {"val/response_length": 40.0, "objective/scores": 0.6},
+        {"val/response_length": 60.0, "objective/scores": 0.4},  # longer, but not because it pays
+        {"val/eos_rate": 0.3},
+        {"loss/value_avg": 6.0},
+    ],
+)
+def test_at_the_limit_is_not_beyond_it(harmless: dict[str, float]) -> None:
+    assert watch(monitor(), [{}] * 6 + [harmless] * 40) == []
+
+
+def test_score_up_and_win_rate_down_for_two_evaluations_is_over_optimisation() -> None:
+    evaluations = [(0.5, 0.0), (0.8, 1.0), (0.7, 0.9), (0.7, 1.2), (0.65, 1.4), (0.6, 1.5)]
+    history: list[dict[str, float]] = []
+    for win_rate, score in evaluations:
+        history += [{"eval/win_rate": win_rate, "eval/score": score}, {}, {}]  # evaluated at every third step
+    assert watch(monitor(), history) == [("over_optimisation", 13)]  # score below 1.0 at the third does not count
+
+
+def test_without_a_win_rate_the_judge_says_what_was_wanted() -> None:
+    history = [{"eval/judge": judge, "eval/score": score} for judge, score in [(0.9, 1), (0.85, 2), (0.7, 3), (0.6, 4)]]
+    assert watch(monitor(), history) == [("over_optimisation", 4)]
+
+
+def test_a_spike_is_one_against_the_last_twenty_steps() -> None:
+    early = [{"loss/value_avg": 100.0}] * 11  # of the last twenty, eleven are 100: the median is 100
+    history = early + [{"loss/value_avg": 1.0}] * 9
+    assert watch(monitor(), [*history, {"loss/value_avg": 21.0}]) == []
+    assert watch(monitor(), [*history, {}, {}, {"loss/value_avg": 21.0}]) == [("value_loss_spike", 23)]
+    assert watch(monitor(), [{}] * 4 + [{"loss/value_avg": 21.0}]) == []  # too early to call
+
+
+def test_a_clip_fraction_of_nothing_is_expected_where_nothing_can_be_clipped() -> None:
+    history = [{"policy/clipfrac_avg": 0.0}] * 40
+    assert watch(monitor({"epochs": 1, "minibatches": 1}), history) == []
+    assert watch(monitor({"policy_loss": {"kind": "unclipped"}}), history) == []
+    assert watch(monitor({"critic": {"warmup_steps": 5}}), history) == [("clipfrac_zero", 35)]
+    assert watch(monitor({"epochs": 1, "minibatches": 2}), history) == [("clipfrac_zero", 30)]
+
+
+def test_a_missing_or_undefined_number_is_no_look() -> None:
+    bad, undefined = {"val/explained_var": -1.0}, {"val/explained_var": float("nan")}
+    assert watch(monitor(), [bad] * 19 + [undefined] * 5 + [bad]) == [("negative_explained_variance", 25)]
+
+
+def test_part_of_a_rule_in_the_spec_keeps_the_rest() -> None:
+    changed = monitor(kl_blow_up={"action": "stop"}, truncation={"patience": 2})
+    (finding,) = changed.look(1, HEALTHY | {"objective/kl": 51.0, "val/eos_rate": 0.0})
+    assert (finding.rule, finding.action, finding.limit) == ("kl_blow_up", "stop", 50.0)
+    assert [found.rule for found in changed.look(2, HEALTHY | {"val/eos_rate": 0.0})] == ["truncation"]
+
+
+def test_off_is_off() -> None:
+    bad = [{"objective/kl": 1000.0}] * 3
+    assert watch(monitor(kl_blow_up={"action": "off"}), bad) == []
+    assert watch(monitor(enabled=False), bad) == []
+
+
+def test_a_finding_names_cause_evidence_and_knob() -> None:
+    watched = monitor()
+    watch(watched, [{}, {"policy/entropy_avg": 0.1}, {"policy/entropy_avg": 0.1}])
+    (finding,) = watched.look(4, HEALTHY | {"policy/entropy_avg": 0.05})
+    points = [(point.metric, point.step, point.value) for point in finding.evidence]
+    assert points == [("policy/entropy_avg", step, value) for step, value in [(1, 2.0), (2, 0.1), (3, 0.1), (4, 0.05)]]
+    assert "is 0.05, 0.025 of its first value 2" in finding.cause
+    assert "`ppo.policy_loss.entropy_coef`" in finding.suggestion
+
+
+def test_every_rule_of_the_spec_is_watched_and_names_real_fields() -> None:
+    assert set(RULES) == set(HealthSpec.model_fields) - {"enabled"}
+    for rule in RULES.values():
+        fields = [part for part in rule.suggestion.split("`") if part.startswith(("ppo.", "model.", "evaluation."))]
+        assert fields
+        for path in fields:
+            where: Any = JobSpec
+            for name in path.split("."):
+                where = where.model_fields[name].annotation
+
+
+def test_after_a_restart_it_remembers_everything() -> None:
+    history = [{"eval/win_rate": 0.8, "eval/score": 0.5}] + [{"loss/value_avg": 0.1 * step} for step in range(9)]
+    history += [{"policy/entropy_avg": 0.1, "val/explained_var": -1.0, "objective/kl": 60.0}] * 2
+    relapse = [{"policy/entropy_avg": 0.1, "objective/kl": 60.0, "eval/win_rate": 0.6, "eval/score": 0.6}] * 20
+    kept, saved = monitor(), monitor()
+    watch(kept, history)
+    watch(saved, history)
+    restored = monitor()
+    restored.restore(json.loads(json.dumps(saved.state())))
+    expected = watch(kept, relapse, 13)
+    assert expected == [("entropy_collapse", 13), ("over_optimisation", 14)]  # the KL has been reported before
+    assert watch(restored, relapse, 13) == expected
+
+
+def test_rearmed_after_a_roll_back_a_rule_may_fire_again() -> None:
+    watched, bad = monitor(), {"objective/kl": 60.0}
+    assert watch(watched, [bad, bad]) == [("kl_blow_up", 1)]
+    watched.rearm()
+    assert watch(watched, [bad], 3) == [("kl_blow_up", 3)]
+
+
+def test_the_gravest_action_is_done() -> None:
+    def finding(action: Any) -> Finding:
+        return Finding(action, 1, action, 0.0, "", [], "")
+
+    def chosen(*actions: str) -> str | None:
+        found = gravest([finding(action) for action in actions])
+        return found and found.rule
+
+    assert chosen() is None
+    assert chosen("warn", "pause") == "pause"
+    assert chosen("roll_back", "pause", "warn") == "roll_back"
+    assert chosen("pause", "stop", "roll_back") == "stop"
+
+
+def test_how_many_steps_may_be_skipped() -> None:
+    assert not monitor().tolerates(1)
+    assert not monitor(not_finite={"action": "off"}).tolerates(1)
+    assert monitor(not_finite={"limit": 2}).tolerates(2) and not monitor(not_finite={"limit": 2}).tolerates(3)
+    for action in ("warn", "pause", "roll_back"):
+        assert monitor(not_finite={"action": action}).tolerates(100)
+
+
+def test_skips_count_when_they_happen_not_for_ever_after() -> None:
+    allowing = monitor(not_finite={"action": "warn", "limit": 1})
+    history = [{"health/skipped_steps": float(total)} for total in (1, 1, 2, 2, 5)]
+    assert watch(allowing, history) == [("not_finite", 3), ("not_finite", 5)]

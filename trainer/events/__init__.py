@@ -1,0 +1,34 @@
+"""What a run says while it works: one JSON object a line, appended to `events.jsonl`.
+
+The worker tails this file into the database; a person can `tail -f` it. Torch-free.
+"""
+
+from trainer.events.kinds import (
+    CheckpointSaved,
+    Curve,
+    CurvePoint,
+    Event,
+    Evidence,
+    Health,
+    Message,
+    Metrics,
+    RolledBack,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    Sample,
+    Samples,
+    SeedFinished,
+    StageFinished,
+    StagePlan,
+    StageStarted,
+    TokenRow,
+)
+from trainer.events.log import EventLog, finite, read
+
+__all__ = [
+    "CheckpointSaved", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health", "Message", "Metrics",
+    "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped", "Sample", "Samples", "SeedFinished",
+    "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
+]  # fmt: skip

@@ -1,0 +1,57 @@
+"""The file that events are appended to."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from trainer.events.kinds import Event
+
+_adapter: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def finite(values: dict[str, float]) -> dict[str, float]:
+    """Only the finite ones: JSON has no NaN, and an undefined metric is a missing point, not a zero."""
+    return {name: float(value) for name, value in values.items() if math.isfinite(value)}
+
+
+class EventLog:
+    """Appends events to a file, one line each, flushed as they are written."""
+
+    def __init__(self, path: Path) -> None:
+        _drop_torn_tail(path)
+        self._file = path.open("a", encoding="utf-8")
+
+    def emit(self, event: Event) -> None:
+        """Write one event. Whole lines only: a reader never sees half of one unless the machine dies."""
+        self._file.write(json.dumps(event.model_dump(exclude_none=True), ensure_ascii=False, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read(path: Path, offset: int = 0) -> Iterator[tuple[Event, int]]:
+    """Yield the events from byte `offset` on, each with the offset after it. An unfinished last line is left for later."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        file.seek(offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            offset += len(line)
+            yield _adapter.validate_json(line), offset
+
+
+def _drop_torn_tail(path: Path) -> None:
+    """A killed process may have left half a line; what follows it must start on a line of its own."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    keep = content.rfind(b"\n") + 1
+    if keep != len(content):
+        with path.open("rb+") as file:
+            file.truncate(keep)

@@ -1,0 +1,62 @@
+"""Where a reward model can be trusted: its figures on held-out pairs, slice by slice."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Slice(_Part):
+    """Some of the pairs; ties are in none."""
+
+    pairs: int
+    accuracy: float
+    """Share in which the preferred answer scores higher."""
+    low: float
+    high: float
+    """The accuracy's 95 % interval (Wilson)."""
+    confidence: float
+    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|): well calibrated, it equals the accuracy."""
+
+
+class CalibrationBin(_Part):
+    """Pairs in which the reward model is about equally sure."""
+
+    low: float
+    high: float
+    """Between which σ(|Δ|) lies."""
+    pairs: int
+    predicted: float
+    """Mean σ(|Δ|)."""
+    observed: float
+    """Share in which the answer it ranks first is the preferred one."""
+
+
+class ReportCard(_Part):
+    """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
+
+    overall: Slice
+    by_source: dict[str, Slice] = {}
+    """By the rows' `source`."""
+    by_length: dict[str, Slice] = {}
+    """By the tokens of the preferred answer over those of the other one."""
+    by_agreement: dict[str, Slice] = {}
+    """Pairs that several people labelled: `unanimous`, `majority` (measured against the label of most), `split` (no majority: against each label); each pair counts once."""
+    ties: int
+    """Pairs without a preference, which are in no slice."""
+    calibration: list[CalibrationBin]
+    """Ten bins from ½ to 1; empty ones are left out."""
+    calibration_error: float
+    """Mean distance of predicted and observed over the bins, weighted by their pairs (ECE)."""
+    length_baseline: Slice
+    """What "the longer answer is better" would score; equal lengths are half right."""
+    length_correlation: float | None = None
+    """Pearson's, between an answer's score and its length in tokens; none where either does not vary."""
+    margin: float
+    """Mean r(preferred) − r(other)."""
+    references: int
+    """SFT reference answers measured."""
+    reference_mean: float | None = None
+    reference_std: float | None = None
+    """Mean and standard deviation of their raw scores."""

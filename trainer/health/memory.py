@@ -1,0 +1,64 @@
+"""What the health rules remember from step to step: plain numbers, so that a checkpoint can hold them as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+FIRSTS = ("policy/entropy_avg", "val/response_length", "objective/scores")
+WINDOW = 20
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric at a step."""
+
+    metric: str
+    step: int
+    value: float
+
+
+@dataclass
+class Memory:
+    """The beginnings and bests that later steps are measured against."""
+
+    firsts: dict[str, Point] = field(default_factory=dict)
+    """First value of each of FIRSTS."""
+    value_losses: list[Point] = field(default_factory=list)
+    """The last WINDOW of them, oldest first, without the present one."""
+    best: list[Point] = field(default_factory=list)
+    """The evaluation with the best win rate (or judge) so far: that figure, then its score."""
+    skipped: float = 0.0
+    """Optimizer steps skipped in all, before the present step."""
+
+    def begin(self, step: int, values: Mapping[str, float]) -> None:
+        """Before the rules look: note what is seen for the first time."""
+        for metric in FIRSTS:
+            if metric in values and metric not in self.firsts:
+                self.firsts[metric] = Point(metric, step, values[metric])
+
+    def end(self, step: int, values: Mapping[str, float]) -> None:
+        """After the rules have looked: what the next step is measured against."""
+        if "loss/value_avg" in values:
+            self.value_losses.append(Point("loss/value_avg", step, values["loss/value_avg"]))
+            del self.value_losses[:-WINDOW]
+        self.skipped = values.get("health/skipped_steps", self.skipped)
+        wanted = wanted_figure(values)
+        if wanted and "eval/score" in values and (not self.best or values[wanted] > self.best[0].value):
+            self.best = [Point(name, step, values[name]) for name in (wanted, "eval/score")]
+
+    def state(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> "Memory":
+        return cls(
+            {name: Point(**point) for name, point in state["firsts"].items()},
+            [Point(**point) for point in state["value_losses"]],
+            [Point(**point) for point in state["best"]],
+            state["skipped"],
+        )
+
+
+def wanted_figure(values: Mapping[str, float]) -> str | None:
+    """What an evaluation is after: the win rate, or the judge's mean where there is no win rate."""
+    return next((name for name in ("eval/win_rate", "eval/judge") if name in values), None)

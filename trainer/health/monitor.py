@@ -1,0 +1,138 @@
+"""Watches a run's metrics and says what is wrong with them. Torch-free."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from trainer.health.memory import Memory, Point
+from trainer.health.rules import RULES, Reading
+from trainer.spec import HealthRule, HealthSpec, PPOSpec
+
+Action = Literal["warn", "pause", "stop", "roll_back"]
+SEVERITY: tuple[Action, ...] = ("warn", "pause", "roll_back", "stop")
+"""When several rules fire in one step, the last of these that any of them asks for is done."""
+_SHOWN = 10
+"""Points of evidence kept of a long streak."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule has fired."""
+
+    rule: str
+    step: int
+    action: Action
+    limit: float
+    cause: str
+    evidence: list[Point]
+    """What the last steps are compared with, then the last steps beyond the limit, oldest first."""
+    suggestion: str
+
+
+@dataclass
+class Streak:
+    """One rule's recent past."""
+
+    length: int = 0
+    """Looks in a row beyond the limit."""
+    points: list[Point] = field(default_factory=list)
+    fired: bool = False
+    """It has fired and has not seen a healthy step since."""
+
+
+class Monitor:
+    """Every rule of `spec.health` over the metrics of PPO's iterations.
+
+    A rule fires once its limit is passed at `patience` looks in a row, then keeps silent until it has seen a healthy
+    step: a run that is told to go on, or that only warns, is not told the same at every step. A step without the rule's
+    metric is no look.
+    """
+
+    def __init__(self, spec: HealthSpec, ppo: PPOSpec) -> None:
+        self._spec = spec
+        self._ppo = ppo
+        self._memory = Memory()
+        self._streaks = {name: Streak() for name in RULES}
+
+    def look(self, step: int, values: Mapping[str, float]) -> list[Finding]:
+        """What the metrics of `step` set off, in the order of the rules. Steps are 1-based; 0 is the first evaluation."""
+        seen = {name: value for name, value in values.items() if math.isfinite(value)}
+        self._memory.begin(step, seen)
+        findings = []
+        for name in RULES:
+            rule: HealthRule = getattr(self._spec, name)
+            if self._spec.enabled and rule.action != "off" and self._applies(name, step):
+                reading = RULES[name].look(step, seen, rule.limit, self._memory)
+                if reading and self._count(name, reading, rule.patience):
+                    findings.append(self._finding(name, step, rule, reading))
+        self._memory.end(step, seen)
+        return findings
+
+    def tolerates(self, skipped: int) -> bool:
+        """Whether the iteration goes on when, this one included, `skipped` optimizer steps have been left out in all.
+
+        Not when the rule is off, or says stop and this one is too many: then nothing is gained by finishing the iteration.
+        """
+        rule = self._spec.not_finite
+        if not self._spec.enabled or rule.action == "off":
+            return False
+        too_many = skipped > rule.limit and self._streaks["not_finite"].length + 1 >= rule.patience
+        return rule.action != "stop" or not too_many
+
+    def rearm(self) -> None:
+        """Forget what is going wrong, after a roll-back: beginnings and bests stay."""
+        self._streaks = {name: Streak() for name in RULES}
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return {
+            "memory": self._memory.state(),
+            "streaks": {name: asdict(streak) for name, streak in self._streaks.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` returned."""
+        self._memory = Memory.of(state["memory"])
+        self._streaks = {
+            name: Streak(streak["length"], [Point(**point) for point in streak["points"]], streak["fired"])
+            for name, streak in state["streaks"].items()
+        }
+
+    def _applies(self, name: str, step: int) -> bool:
+        """A clip fraction of 0 says nothing where nothing can be clipped."""
+        if name != "clipfrac_zero":
+            return True
+        warming_up = self._ppo.uses_critic and step <= self._ppo.critic.warmup_steps
+        clips = self._ppo.policy_loss.kind == "clipped"
+        return clips and not warming_up and self._ppo.epochs * self._ppo.minibatches > 1
+
+    def _count(self, name: str, reading: Reading, patience: int) -> bool:
+        """Note the reading; answer whether the rule fires now."""
+        streak = self._streaks[name]
+        if not reading.beyond:
+            self._streaks[name] = Streak()
+            return False
+        streak.length += 1
+        streak.points = (streak.points + reading.now)[-_SHOWN:]
+        fires = streak.length >= patience and not streak.fired
+        streak.fired = streak.fired or fires
+        return fires
+
+    def _finding(self, name: str, step: int, rule: HealthRule, reading: Reading) -> Finding:
+        assert rule.action != "off"  # such rules do not look
+        says = reading.says + (f", for {rule.patience} looks in a row" if rule.patience > 1 else "")
+        return Finding(
+            rule=name,
+            step=step,
+            action=rule.action,
+            limit=rule.limit,
+            cause=f"{says[0].upper()}{says[1:]}: {RULES[name].meaning}.",
+            evidence=reading.against + self._streaks[name].points,
+            suggestion=RULES[name].suggestion,
+        )
+
+
+def gravest(findings: list[Finding]) -> Finding | None:
+    """The finding whose action is to be done; the first of several alike."""
+    return max(findings, key=lambda finding: SEVERITY.index(finding.action), default=None)

@@ -1,0 +1,191 @@
+"""What each health rule looks at. The limits stand in the spec, the reasons in docs/health.md.
+
+A rule answers with a reading, or None when the step has nothing for it to look at. Metrics that are not finite are
+missing, as they are in the events.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from trainer.health.memory import Memory, Point, wanted_figure
+
+Values = Mapping[str, float]
+_ROUNDING = 1e-9
+_ENOUGH = 5
+"""Value losses seen before one can be called a spike."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a rule saw in one step."""
+
+    beyond: bool
+    """The limit is passed, and whatever else the rule asks for is so too."""
+    says: str
+    """What is seen, as the first half of a sentence."""
+    now: list[Point]
+    against: list[Point]
+    """What `now` is compared with, if not the limit alone."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How to look, what it means, and which field of the spec to turn."""
+
+    look: Callable[[int, Values, float, Memory], Reading | None]
+    meaning: str
+    suggestion: str
+
+
+def _above(metric: str) -> Callable[[int, Values, float, Memory], Reading | None]:
+    def look(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+        if metric not in values:
+            return None
+        value = values[metric]
+        says = f"`{metric}` is {value:.3g}, above {limit:g}"
+        return Reading(value > limit, says, [Point(metric, step, value)], [])
+
+    return look
+
+
+def _below(metric: str) -> Callable[[int, Values, float, Memory], Reading | None]:
+    def look(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+        if metric not in values:
+            return None
+        value = values[metric]
+        says = f"`{metric}` is {value:.3g}, below {limit:g}"
+        return Reading(value < limit, says, [Point(metric, step, value)], [])
+
+    return look
+
+
+def _entropy_collapse(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    first = memory.firsts.get("policy/entropy_avg")
+    if first is None or first.value <= 0 or first.metric not in values:
+        return None
+    value = values[first.metric]
+    says = f"`{first.metric}` is {value:.3g}, {value / first.value:.2g} of its first value {first.value:.3g}"
+    return Reading(value < limit * first.value, says, [Point(first.metric, step, value)], [first])
+
+
+def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    metric = "policy/clipfrac_avg"
+    if metric not in values:
+        return None
+    value = values[metric]
+    says = f"`{metric}` is {value:.3g}, not above {limit:g}"
+    return Reading(value <= limit, says, [Point(metric, step, value)], [])
+
+
+def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    wanted = wanted_figure(values)
+    if wanted is None or "eval/score" not in values or not memory.best or memory.best[0].metric != wanted:
+        return None
+    best, score_then = memory.best
+    value, score = values[wanted], values["eval/score"]
+    says = (
+        f"`{wanted}` fell from {best.value:.3g} at step {best.step} to {value:.3g} "
+        f"while `eval/score` rose from {score_then.value:.3g} to {score:.3g}"
+    )
+    beyond = best.value - value >= limit - _ROUNDING and score > score_then.value
+    return Reading(beyond, says, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best)
+
+
+def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    names = ("val/response_length", "objective/scores")
+    if any(name not in values or name not in memory.firsts for name in names):
+        return None
+    (length, score), (first, score_then) = (values[name] for name in names), (memory.firsts[name] for name in names)
+    says = (
+        f"`{names[0]}` is {length:.3g}, {length / first.value:.2g} times its first value {first.value:.3g}, "
+        f"while the score rose from {score_then.value:.3g} to {score:.3g}"
+    )
+    beyond = length > limit * first.value and score > score_then.value
+    return Reading(beyond, says, [Point(name, step, values[name]) for name in names], [first, score_then])
+
+
+def _truncation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    if "val/eos_rate" not in values:
+        return None
+    finished = values["val/eos_rate"]
+    says = f"{1 - finished:.0%} of the responses are cut off without an EOS, more than {limit:.0%}"
+    return Reading(1 - finished > limit + _ROUNDING, says, [Point("val/eos_rate", step, finished)], [])
+
+
+def _value_loss_spike(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    metric, before = "loss/value_avg", memory.value_losses
+    if metric not in values or len(before) < _ENOUGH:
+        return None
+    value, middle = values[metric], median(point.value for point in before)
+    says = f"`{metric}` is {value:.3g}; the median of its last {len(before)} steps was {middle:.3g}"
+    return Reading(value > limit * middle > 0, says, [Point(metric, step, value)], before)
+
+
+def _not_finite(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    metric = "health/skipped_steps"
+    if metric not in values:
+        return None
+    total = values[metric]
+    says = f"a loss or gradient was NaN or infinite ({total:.0f} in all, {limit:g} allowed)"
+    return Reading(total > max(limit, memory.skipped), says, [Point(metric, step, total)], [])
+
+
+RULES: dict[str, Rule] = {
+    "kl_blow_up": Rule(
+        _above("objective/kl"),
+        "the policy has left the region that the rewards were made for",
+        'Raise `ppo.kl.coef` (or set `ppo.kl.controller` = "adaptive"), or lower `ppo.learning_rate`.',
+    ),
+    "negative_kl": Rule(
+        _below("objective/kl"),
+        "a KL cannot be negative on average, so what is sampled is not the policy that is trained",
+        'Keep `ppo.self_test` on and set `model.dtype` = "float32"; if it stays, lower `ppo.learning_rate`.',
+    ),
+    "entropy_collapse": Rule(
+        _entropy_collapse,
+        "the policy is left with few answers and explores no more",
+        "Raise `ppo.policy_loss.entropy_coef` (0.01) or `ppo.kl.coef`, or lower `ppo.learning_rate`.",
+    ),
+    "clipfrac_high": Rule(
+        _above("policy/clipfrac_avg"),
+        "the steps are too large for the samples they are taken on",
+        "Lower `ppo.learning_rate` or `ppo.epochs`, or set `ppo.guards.target_kl` (0.1).",
+    ),
+    "clipfrac_zero": Rule(
+        _clipfrac_zero,
+        "the policy hardly moves",
+        "Raise `ppo.learning_rate` or `ppo.epochs`; check that the rewards of different responses differ.",
+    ),
+    "negative_explained_variance": Rule(
+        _below("val/explained_var"),
+        "the critic foresees the returns worse than a constant would, and its advantages are noise",
+        'Raise `ppo.critic.learning_rate` or `ppo.critic.warmup_steps`, or set `ppo.critic.initial` = "reward_model".',
+    ),
+    "over_optimisation": Rule(
+        _over_optimisation,
+        "the policy exploits what it is scored by (Goodhart's law)",
+        "Raise `ppo.kl.coef` or lower `ppo.steps`; with `evaluation.keep_best` the better checkpoint is kept.",
+    ),
+    "length_explosion": Rule(
+        _length_explosion,
+        "the score is being raised by length",
+        "Set `ppo.shaping.length_penalty`, raise `ppo.kl.coef`, or lower `ppo.max_new_tokens`.",
+    ),
+    "truncation": Rule(
+        _truncation,
+        "most responses never end, so their scores are those of fragments",
+        "Raise `ppo.max_new_tokens` or `ppo.shaping.missing_eos_penalty`.",
+    ),
+    "value_loss_spike": Rule(
+        _value_loss_spike,
+        "the returns, or the critic, jumped",
+        "Lower `ppo.critic.learning_rate`, or bound the scores with `ppo.shaping.clip`.",
+    ),
+    "not_finite": Rule(
+        _not_finite,
+        "the step was not taken",
+        'Lower `ppo.learning_rate`, or set `model.dtype` = "float32".',
+    ),
+}  # fmt: skip
+"""By their names in the spec's `health`."""
