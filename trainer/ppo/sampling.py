@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from trainer.logprobs import selected_logprobs
 from trainer.models import Model
 
 
@@ -22,6 +23,8 @@ class Response:
 
     ids: list[int]
     finished: bool
+    logprobs: list[float] | None = None
+    """Of each token as the sampler drew it, by its own forward pass, where they were asked for."""
 
 
 def sample(
@@ -55,6 +58,7 @@ def sample_with(
     pad_id: int,
     temperature: float,
     device: torch.device,
+    with_logprobs: bool = False,
 ) -> list[Response]:
     """As `sample`, from given uniform numbers (B, `max_new_tokens`)."""
     draws_BR = draws_BR.to(device)
@@ -63,6 +67,7 @@ def sample_with(
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     alive = torch.arange(len(prompts), device=device)
     responses: list[list[int]] = [[] for _ in prompts]
+    logprobs: list[list[float]] = [[] for _ in prompts]
     cache = DynamicCache(config=model.config)
     for t in range(draws_BR.shape[1]):
         out = model(
@@ -76,6 +81,10 @@ def sample_with(
         drawn_B = draw(out.logits[:, -1], draws_BR[alive, t], temperature)
         for row, token in zip(alive.tolist(), drawn_B.tolist(), strict=True):
             responses[row].append(token)
+        if with_logprobs:
+            drawn_logprobs_B = selected_logprobs(out.logits[:, -1], drawn_B, temperature)
+            for row, logprob in zip(alive.tolist(), drawn_logprobs_B.tolist(), strict=True):
+                logprobs[row].append(logprob)
         going = (drawn_B != eos_id).nonzero().squeeze(1)
         if len(going) == 0:
             break
@@ -85,7 +94,10 @@ def sample_with(
         tokens_B1 = drawn_B[:, None]
         positions = positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
-    return [Response(ids, ids[-1] == eos_id) for ids in responses]
+    return [
+        Response(ids, ids[-1] == eos_id, own if with_logprobs else None)
+        for ids, own in zip(responses, logprobs, strict=True)
+    ]
 
 
 def draw(logits_BV: Tensor, uniforms_B: Tensor, temperature: float) -> Tensor:

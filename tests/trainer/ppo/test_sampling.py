@@ -1,8 +1,9 @@
 import torch
 
 from tests.trainer.models import gpt2, llama
+from tests.trainer.stage_tools import CPU, logprobs_alone
 from trainer.models import Model
-from trainer.ppo.sampling import Response, draw, sample
+from trainer.ppo.sampling import Response, draw, sample, sample_with, uniforms
 
 
 def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:
@@ -55,3 +56,15 @@ def test_finished_means_ended_by_an_eos() -> None:
         assert response.finished == (response.ids[-1] == 1)
         assert 1 not in response.ids[:-1] and len(response.ids) <= 8
         assert response.finished or len(response.ids) == 8
+
+
+def test_the_sampler_can_say_how_likely_each_token_was_when_it_drew_it() -> None:
+    prompts, draws, policy = [[2, 3, 4], [5]], uniforms(torch.Generator().manual_seed(3), 2, 6), llama()
+    options = {"eos_id": 1, "pad_id": 0, "temperature": 0.7, "device": CPU}
+    responses = sample_with(policy, prompts, draws, **options, with_logprobs=True)
+    assert [response.ids for response in responses] == [
+        response.ids for response in sample_with(policy, prompts, draws, **options)
+    ]
+    for prompt, response in zip(prompts, responses, strict=True):
+        expected = logprobs_alone(policy, prompt, response.ids, temperature=0.7).detach()
+        torch.testing.assert_close(torch.tensor(response.logprobs), expected)
