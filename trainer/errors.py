@@ -10,6 +10,7 @@ TrainerError
 ├── StorageError   7   the run folder cannot be used or written: taken, full, not a folder
 ├── RewardError    8   a reward or a judge failed, or gave no finite number for each response
 ├── Unhealthy      9   a health rule ended the run; saved
+├── SelfTestFailed 10  before PPO's first iteration: two ways to one number disagree
 └── Stopped       75   asked to stop; saved; run again to resume
     └── Paused    76   a health rule asked for a person; saved; run again to go on
 """
@@ -64,6 +65,11 @@ class RewardError(TrainerError):
 class Unhealthy(TrainerError):
     code = "unhealthy"
     exit_status = 9
+
+
+class SelfTestFailed(TrainerError):
+    code = "self_test_failed"
+    exit_status = 10
 
 
 class Stopped(TrainerError):

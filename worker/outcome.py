@@ -9,13 +9,24 @@ from sqlalchemy.orm import Session
 from core import jobs
 from core.jobs import Claim
 from core.models.job import JobStatus
-from trainer.errors import DataError, Diverged, ModelError, OutOfMemory, RewardError, SpecError, Stopped
+from trainer.errors import (
+    DataError,
+    Diverged,
+    ModelError,
+    OutOfMemory,
+    RewardError,
+    SelfTestFailed,
+    SpecError,
+    Stopped,
+    Unhealthy,
+)
 from trainer.events import RunFailed, RunFinished
 
 # The second: while it was still importing, before it could listen.
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 _CODES = {
-    kind.exit_status: kind.code for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory, RewardError)
+    kind.exit_status: kind.code
+    for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory, RewardError, Unhealthy, SelfTestFailed)
 }
 
 

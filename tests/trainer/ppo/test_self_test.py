@@ -1,0 +1,134 @@
+"""Each check is made to fail by something that is really broken, and all pass on healthy models."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
+from tests.trainer.stage_tools import new_codec, scored_by, session_in
+from trainer.errors import SelfTestFailed
+from trainer.events import Message, read
+from trainer.models import Model
+from trainer.ppo import self_test
+from trainer.ppo.actors import Actors
+from trainer.prompts import EncodedPrompt
+from trainer.reward_model import mean_score
+from trainer.session import Session
+from trainer.sft import Example
+from trainer.spec import PPOSpec
+
+PROMPTS = [EncodedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
+REFERENCES = [Example([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with session_in(tmp_path) as session:
+        yield session
+
+
+def actors_of(policy: Model, reference: Model, reward_model: Model, critic: Model) -> Actors:
+    reward_model.config.score_bias = mean_score(reward_model, REFERENCES, new_codec(), 8, policy.device)
+    return Actors(policy, reference, reference, critic, scored_by(reward_model), reward_model)
+
+
+def llamas(policy: Model | None = None, reference: Model | None = None) -> Actors:
+    return actors_of(llama() if policy is None else policy, llama() if reference is None else reference, scorer(), scorer(3))  # fmt: skip
+
+
+def check(session: Session, actors: Actors, **changes: Any) -> None:
+    self_test.run(session, PPOSpec.model_validate(changes), actors, new_codec(), PROMPTS, REFERENCES)
+
+
+def test_healthy_models_pass_and_the_figures_are_told(session: Session) -> None:
+    check(session, llamas(), temperature=0.7)
+    (event,) = [event for event, _ in read(session.run_dir / "events.jsonl")]
+    assert isinstance(event, Message) and event.text.startswith("Self-test passed: sampler gap ")
+
+
+def test_a_model_whose_pad_is_its_eos_passes(session: Session) -> None:
+    check(session, actors_of(gpt2(), gpt2(), gpt2_scorer(), gpt2_scorer(5)))
+
+
+def test_without_a_critic_and_a_reward_model_the_rest_is_tested(session: Session) -> None:
+    healthy = llamas()
+    check(session, Actors(healthy.policy, healthy.reference, healthy.initial, None, healthy.rewards, None))
+
+
+def test_dropout_left_on_is_found(session: Session) -> None:
+    torch.manual_seed(0)
+    policy = gpt2().train()
+    for layer in policy.modules():
+        if isinstance(layer, nn.Dropout):
+            layer.p = 0.5
+    with pytest.raises(SelfTestFailed, match="the sampler and the training pass disagree"):
+        check(session, actors_of(policy, gpt2(), gpt2_scorer(), gpt2_scorer(5)))
+
+
+def test_chance_in_the_training_pass_alone_moves_the_ratio(session: Session) -> None:
+    """The k-th training pass adds k / 10 to its hidden states; the sampler's pass through the model is left alone."""
+    policy = llama()
+    calls = iter(range(100))
+    plain = policy.base_model.forward
+    policy.base_model.forward = lambda **kw: _shifted(plain(**kw), 0.0 if kw.get("use_cache") else next(calls) / 10)
+    with pytest.raises(SelfTestFailed, match="ratio of the policy to itself is not 1"):
+        check(session, llamas(policy))
+
+
+def _shifted(out: Any, by: float) -> Any:
+    out.last_hidden_state = out.last_hidden_state + by * torch.arange(16.0)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("part", "what"), [("critic", "the critic's values"), ("reward_model", "the reward model's scores")]
+)
+def test_a_model_that_sees_its_pads_is_found(session: Session, part: str, what: str) -> None:
+    actors = llamas()
+    for layer in getattr(actors, part).modules():
+        if hasattr(layer, "is_causal"):
+            layer.is_causal = False
+    with pytest.raises(SelfTestFailed, match=f"{what} depend on the padding"):
+        check(session, actors)
+
+
+def test_a_sampler_at_another_temperature_is_found(session: Session) -> None:
+    policy = llama()
+    policy.lm_head.register_forward_hook(lambda layer, inputs, out: out / 0.8 if out.shape[1] == 1 else out)
+    with pytest.raises(SelfTestFailed, match="the sampler and the training pass disagree"):
+        check(session, llamas(policy))
+
+
+def test_a_reference_that_is_another_policy_is_found_unless_it_was_asked_for(session: Session) -> None:
+    actors = llamas(reference=llama(2))
+    with pytest.raises(SelfTestFailed, match="the KL to the reference is not 0 at the start"):
+        check(session, actors)
+    check(session, actors, reference={"path": "somewhere/else"})
+
+
+def test_a_reward_model_that_lost_its_bias_is_found(session: Session) -> None:
+    actors = llamas()
+    assert actors.reward_model is not None
+    actors.reward_model.config.score_bias += 4.0
+    with pytest.raises(SelfTestFailed, match="stored answers do not score 0 on average"):
+        check(session, actors)
+
+
+def test_scores_that_are_not_finite_are_found(session: Session) -> None:
+    actors = llamas()
+    nn.init.constant_(actors.policy.lm_head.weight, float("nan"))
+    with pytest.raises(SelfTestFailed):
+        check(session, actors)
+
+
+def test_no_random_stream_and_no_weight_is_touched(session: Session) -> None:
+    actors = llamas()
+    before = torch.get_rng_state(), {name: tensor.clone() for name, tensor in actors.policy.state_dict().items()}
+    check(session, actors)
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert all(torch.equal(tensor, before[1][name]) for name, tensor in actors.policy.state_dict().items())
+    assert all(parameter.grad is None for parameter in actors.policy.parameters())
