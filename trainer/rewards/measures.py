@@ -35,7 +35,7 @@ class Lexicon:
         return [self._one(answer.text) for answer in answers]
 
     def _one(self, text: str) -> float:
-        total = sum(self._valence(word) for word in text.lower().split())
+        total = math.fsum(self._valence(word) for word in text.lower().split())
         return total / math.hypot(total, math.sqrt(15))
 
     def _valence(self, word: str) -> float:

@@ -1,0 +1,21 @@
+"""Plug-ins as an operator might write them."""
+
+from collections.abc import Callable, Sequence
+
+
+def per_letter(letter: str, per: float = 1.0) -> Callable[..., Sequence[float]]:
+    def score(
+        prompts: list[str], responses: list[str], finished: list[bool], answers: list[str | None]
+    ) -> Sequence[float]:
+        rows = zip(prompts, responses, finished, answers, strict=True)
+        return [per * text.count(letter) + (text == answer) + 100 * (not ended) for _, text, ended, answer in rows]
+
+    return score
+
+
+def broken() -> Callable[..., Sequence[float]]:
+    return lambda prompts, responses, finished, answers: [1 / 0 for _ in responses]
+
+
+def judge(prompt: str, response: str, finished: bool) -> float:
+    return float("nan") if response == "nan" else len(prompt) + 10 * len(response) + 100 * finished

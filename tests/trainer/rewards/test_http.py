@@ -1,0 +1,151 @@
+"""A remote reward against real servers on the loopback interface: good answers, bad ones, and none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import create_server
+from typing import Any
+
+import pytest
+
+from tests.trainer.rewards.tools import Reply, Server, answer, context, encoded, says, serving
+from tests.trainer.stage_tools import new_codec
+from trainer.errors import RewardError, SpecError
+from trainer.rewards import Rewards, build
+from trainer.rewards.endpoint import Endpoint
+from trainer.rewards.http import RemoteReward
+from trainer.spec import HttpReward
+
+
+class Remote:
+    """A reward at `url`, and what it told people and how long it paused meanwhile: nothing really waits."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self.told: list[str] = []
+        self.pauses: list[float] = []
+        spec = HttpReward(type="http", url=url, **options)
+        endpoint = Endpoint(url, spec.timeout, spec.retries, self.told.append, self.pauses.append)
+        self.reward = RemoteReward(spec, endpoint, new_codec())
+
+
+def by_length(question: dict[str, Any]) -> Reply:
+    return says({"scores": [len(item["response"]) for item in question["items"]]})
+
+
+def test_what_is_asked_in_batches_comes_back_in_order() -> None:
+    with serving(by_length) as server:
+        rewards = build([HttpReward(type="http", url=server.url, batch_size=2)], context())
+        scores = rewards.score([answer("a", "1"), answer("", finished=False), answer("ccc")])
+    assert scores.totals == [1.0, 0.0, 3.0]
+    assert [len(question["items"]) for question in server.questions] == [2, 1]
+    assert server.questions[0]["items"] == [
+        {"prompt": "q", "response": "a", "answer": "1", "finished": True},
+        {"prompt": "q", "response": "", "answer": None, "finished": False},
+    ]
+    assert scores.figures["reward/http/error_rate"] == 0.0 and scores.figures["time/reward/http"] > 0
+
+
+def test_openrlhfs_protocol_sends_whole_texts_with_their_eos() -> None:
+    codec = new_codec()
+    answers = [encoded(codec, "ask ", "yes"), encoded(codec, "ask ", "no", finished=False)]
+    with serving(lambda question: says({"rewards": [0.5, -1]})) as server:
+        reward = build([HttpReward(type="http", url=server.url, protocol="openrlhf")], context(codec=codec))
+        assert reward.score(answers).totals == [0.5, -1.0]
+    assert server.questions == [
+        {"query": ["ask yes<|eos|>", "ask no"], "prompts": ["ask ", "ask "], "labels": [None, None]}
+    ]
+
+
+def test_trouble_that_passes_is_tried_again_and_told() -> None:
+    replies = iter([(503, b"warming up"), (429, b""), says({"scores": [1]}), says({"scores": [2]})])
+    with serving(lambda question: next(replies)) as server:
+        remote = Remote(server.url, batch_size=1)
+        assert remote.reward.score([answer("a"), answer("b")]) == [1, 2]
+    assert remote.pauses == [0.5, 1.0]
+    assert "it answered 503 Service Unavailable: warming up. Trying again in 0.5 s (retry 1 of 4)" in remote.told[0]
+    assert remote.reward.figures()["error_rate"] == 0.5
+
+
+def test_the_error_rate_is_that_of_the_last_batch() -> None:
+    replies = iter([(500, b""), says({"scores": [1]}), says({"scores": [1]})])
+    with serving(lambda question: next(replies)) as server:
+        remote = Remote(server.url)
+        remote.reward.score([answer("a")])
+        assert remote.reward.figures()["error_rate"] == 0.5
+        remote.reward.score([answer("a")])
+    assert remote.reward.figures()["error_rate"] == 0.0
+
+
+def test_pauses_double_up_to_a_minute_and_then_it_gives_up() -> None:
+    with serving(lambda question: (500, b"broken")) as server:
+        remote = Remote(server.url, retries=9)
+        with pytest.raises(RewardError, match=r"failed 10 times, at last: it answered 500 .*: broken"):
+            remote.reward.score([answer("a")])
+    assert remote.pauses == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
+    assert len(server.questions) == 10
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (says({"detail": "no such model"}, 422), "answered 422 .*no such model"),
+        ((302, b""), "answered 302 Found"),
+        ((200, b"<html>"), "not JSON: 200 OK: <html>"),
+        (says([1.0]), r'must answer \{"scores": \[…\]\}; it answered \[1.0\]'),
+        (says({"score": [1.0]}), "must answer"),
+        (says({"scores": 1.0}), "must answer"),
+        (says({"scores": [1.0, 2.0]}), "gave 2 values in `scores` for 1 items"),
+        (says({"scores": []}), "gave 0 values"),
+        (says({"scores": ["1.0"]}), "gave '1.0' where a number was expected"),
+        (says({"scores": [None]}), "gave None where a number"),
+        (says({"scores": [True]}), "gave True where a number"),
+        (says({"scores": [float("nan")]}), "gave nan for response 1 of 1"),
+        ((200, b'{"scores": [1e999]}'), "gave inf for response 1 of 1"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_no_score_ends_the_step_at_once(reply: Reply, said: str) -> None:
+    with serving(lambda question: reply) as server:
+        rewards = build([HttpReward(type="http", name="away", url=server.url)], context())
+        with pytest.raises(RewardError, match=said) as caught:
+            rewards.score([answer("a")])
+    assert len(server.questions) == 1 and str(caught.value).startswith("Reward `away`")
+
+
+@contextmanager
+def listening() -> Iterator[str]:
+    """A server that never says a word: the kernel accepts the connection, and that is all."""
+    with create_server(("127.0.0.1", 0)) as silent:
+        yield f"http://127.0.0.1:{silent.getsockname()[1]}/"
+
+
+def test_a_silent_endpoint_is_given_up_after_its_time() -> None:
+    with listening() as url:
+        remote = Remote(url, timeout=0.05, retries=1)
+        with pytest.raises(RewardError, match=r"failed 2 times, at last: no answer within 0.05 s"):
+            remote.reward.score([answer("a")])
+    assert remote.pauses == [0.5] and remote.reward.figures()["error_rate"] == 1.0
+
+
+def test_nobody_there() -> None:
+    with listening() as url:
+        pass
+    with pytest.raises(RewardError, match=r"failed 1 times, at last: the connection failed \(.*refused"):
+        Remote(url, retries=0).reward.score([answer("a")])
+
+
+@pytest.mark.parametrize("url", ["http://", "http://host:port/", "http://a b/", "http://me:secret@host/", "http://hö/"])
+def test_an_address_that_cannot_be_asked_is_refused_before_training(url: str) -> None:
+    with pytest.raises(SpecError, match="`http`: `url`") as caught:
+        build([HttpReward(type="http", url=url)], context())
+    assert "secret" not in str(caught.value)
+
+
+def test_nothing_to_score_asks_nobody() -> None:
+    rewards: Rewards = build([HttpReward(type="http", url="http://127.0.0.1:9/")], context())
+    assert rewards.score([]).totals == []
+
+
+def test_the_server_saw_text_as_it_is() -> None:
+    with serving(by_length) as server:
+        Remote(server.url).reward.score([answer('naïve "日本" \\ \n\u2028')])
+    seen: Server = server
+    assert seen.questions[0]["items"][0]["response"] == 'naïve "日本" \\ \n\u2028'

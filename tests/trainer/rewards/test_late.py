@@ -1,0 +1,44 @@
+"""An endpoint's deadline holds for the whole answer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import create_server
+from threading import Event, Thread
+
+import pytest
+
+from trainer.errors import RewardError
+from trainer.rewards.endpoint import Endpoint
+
+HEADER = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
+
+
+@contextmanager
+def trickling(then_close: bool) -> Iterator[str]:
+    """A server that sends a byte now and then, or a few bytes and an end, of the million that it promised."""
+    done = Event()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(HEADER + b"{")
+            while not then_close and not done.wait(0.01):
+                connection.sendall(b" ")
+
+    with create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        finally:
+            done.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(("then_close", "said"), [(False, "no answer within 0.2 s"), (True, "bytes before its end")])
+def test_a_trickling_answer_is_late_and_a_broken_one_is_broken(then_close: bool, said: str) -> None:
+    with trickling(then_close) as url:
+        endpoint = Endpoint(url, timeout=0.2, retries=0, notify=lambda text: None)
+        with pytest.raises(RewardError, match=said):
+            endpoint.ask({})

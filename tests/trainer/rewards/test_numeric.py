@@ -1,0 +1,99 @@
+"""GSM8K's conventions: which number of a text counts, and when two are equal."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.trainer.rewards.tools import answer
+from trainer.rewards.numeric import NumericMatch, final_number
+from trainer.spec import NumericMatchReward
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "marked"),
+    [
+        ("She sells 9 eggs.\n#### 18", 18, True),
+        ("#### 1,234,567", 1234567, True),
+        ("####18\nThat took 5 steps.", 18, True),
+        ("#### $-5", -5, True),
+        ("#### -3.50", "-3.5", True),
+        ("#### **70,000** dollars", 70000, True),
+        ("#### 5\nNo, wait.\n#### 6", 6, True),
+        ("#### none of the 7", 7, False),
+        ("The answer is 18.", 18, False),
+        ("9 * 2 = $18.00 a day", 18, False),
+        ("it costs -$7", -7, False),
+        ("it is −7 outside", -7, False),
+        ("a rise of 150%", 150, False),
+        ("10-3", 3, False),
+        ("COVID-19", 19, False),
+        ("x=-5,", -5, False),
+        ("at 12:30", 30, False),
+        ("12, 13", 13, False),
+        ("1,00,000 rupees", 100000, False),
+        ("half is .5", "0.5", False),
+        ("and so on...5", 5, False),
+        ("3/4", "0.75", False),
+        ("on the 6th", 6, False),
+        ("1.5e3", 1500, False),
+    ],
+)  # fmt: skip
+def test_the_number_that_counts(text: str, number: int | str, marked: bool) -> None:
+    assert final_number(text) == (Fraction(number), marked)
+
+
+@pytest.mark.parametrize("text", ["", "no idea", "####", "5/0", "9" * 5000])
+def test_texts_without_a_number_to_read(text: str) -> None:
+    assert final_number(text)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "score"),
+    [
+        ("#### 42", "6 * 7 = 42\n#### 42", 1.0),
+        ("so 42 it is", "42", 1.0),
+        ("42.0", "#### 42", 1.0),
+        ("42.0000005", "42", 1.0),
+        ("42.00001", "42", 0.0),
+        ("#### 41", "42", 0.1),
+        ("41", "42", 0.0),
+        ("", "42", 0.0),
+    ],
+)  # fmt: skip
+def test_right_wrong_and_well_formed(text: str, reference: str, score: float) -> None:
+    reward = NumericMatch(NumericMatchReward(type="numeric_match", format_credit=0.1))
+    assert reward.score([answer(text, reference)]) == [score]
+
+
+def test_large_numbers_are_compared_exactly() -> None:
+    reward = NumericMatch(NumericMatchReward(type="numeric_match", tolerance=0))
+    assert reward.score([answer("90071992547409930", "90071992547409931"), answer("0.1", "1/10")]) == [0.0, 1.0]
+
+
+@given(st.integers(-(10**12), 10**12), st.sampled_from(["{:,}", "{}", "{}.00", "{:,}.", "${:,}"]))
+def test_however_a_whole_number_is_written_it_is_that_number(number: int, form: str) -> None:
+    assert final_number(f"after 3 steps: {form.format(number)}\nDone")[0] == number
+    assert final_number(f"#### {form.format(number)}\n1 2 3") == (number, True)
+
+
+@given(st.text(alphabet="0123456789.,-+/eE$%# \n", max_size=60))
+def test_no_text_is_too_odd(text: str) -> None:
+    number, marked = final_number(text)
+    assert number is None or isinstance(number, Fraction)
+    assert not marked or "####" in text
+
+
+def test_every_real_solution_is_its_own_answer(shared_data: Path) -> None:
+    lines = (shared_data / "gsm8k" / "test.jsonl").read_text().splitlines()
+    solutions = [json.loads(line)["answer"] for line in lines]
+    for solution in solutions:
+        said = solution.rpartition("####")[2].strip().replace(",", "")
+        assert final_number(solution) == (Fraction(said), True)
+    reward = NumericMatch(NumericMatchReward(type="numeric_match"))
+    steps = [solution.rpartition("####")[0] for solution in solutions]
+    unmarked = reward.score([answer(text, solution) for text, solution in zip(steps, solutions, strict=True)])
+    assert len(solutions) == 1319 and sum(unmarked) / 1319 > 0.9  # most solutions end on their result

@@ -1,0 +1,62 @@
+"""Plug-ins, found by entry point as installed ones are."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.rewards.tools import answer, context
+from trainer.errors import RewardError, SpecError
+from trainer.rewards import Scores, build
+from trainer.spec import PluginReward
+
+PACKAGE = """\
+[proximal.rewards]
+letters = tests.trainer.rewards.plugins:per_letter
+broken = tests.trainer.rewards.plugins:broken
+gone = tests.trainer.rewards.plugins:not_there
+[proximal.judges]
+lengths = tests.trainer.rewards.plugins:judge
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package's metadata on the path: what `pip install` leaves."""
+    folder = tmp_path / "operator-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: operator\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(PACKAGE)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+
+
+def scored(plugin: str, **options: str | float) -> Scores:
+    answers = [answer("banana", "banana"), answer("a", None, finished=False)]
+    return build([PluginReward(type="plugin", plugin=plugin, options=dict(options))], context()).score(answers)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_plug_in_gets_its_options_and_everything_about_a_response() -> None:
+    assert scored("letters", letter="a", per=0.5).totals == [2.5, 100.5]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_plug_in_that_fails_says_where() -> None:
+    with pytest.raises(
+        RewardError, match=r"Reward `plugin`: the plug-in failed: ZeroDivisionError: .*plugins\.py, line"
+    ):
+        scored("broken")
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("plugin", "said"),
+    [
+        ("letters", "refused its options: TypeError"),
+        ("gone", "'gone' cannot be loaded"),
+        ("nowhere", r"no plug-in named 'nowhere' is installed .*letters"),
+    ],
+)
+def test_a_plug_in_that_cannot_start_is_refused_before_training(plugin: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        scored(plugin)
