@@ -48,7 +48,7 @@ class Client(Connection):
     # Datasets
 
     def upload_dataset(self, file: Path, kind: str, name: str = "") -> Dataset:
-        """Upload a JSONL file of preferences, prompts or sft rows. A bad row is refused with its line."""
+        """Upload a JSONL file of preferences, sft, prompts or pretraining rows. A bad row is refused with its line."""
         with file.open("rb") as content:
             form = {"kind": kind, "name": name or file.name}
             files = {"file": (file.name, content, "application/jsonl")}

@@ -7,9 +7,7 @@ from typing import Any
 
 from client.errors import ClientError
 from client.sdk import Client
-
-ROLES = ("preferences", "sft", "prompts")
-"""The fields of `data`; each is also the kind of dataset that it takes."""
+from trainer.spec import DATASETS
 
 
 def read_spec(path: Path) -> dict[str, Any]:
@@ -27,7 +25,7 @@ def read_spec(path: Path) -> dict[str, Any]:
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The same spec with ids for file names, which are relative to `folder`."""
     data = dict(spec.get("data") or {})
-    for role in ROLES:
+    for role in DATASETS:
         value = data.get(role)
         if isinstance(value, str) and not value.startswith("ds_"):
             data[role] = client.upload_dataset(_existing(folder / value), role)["id"]

@@ -16,7 +16,9 @@ console = Console(highlight=False)
 def upload(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSONL file.", show_default=False)],
-    kind: Annotated[str, typer.Option(help="What its rows are: preferences, prompts or sft.", show_default=False)],
+    kind: Annotated[
+        str, typer.Option(help="What its rows are: preferences, sft, prompts or pretraining.", show_default=False)
+    ],
     name: Annotated[str, typer.Option(help="For people. Default: the file's name.", show_default=False)] = "",
 ) -> None:
     """Upload a dataset; every row is checked."""
@@ -28,7 +30,7 @@ def upload(
 @app.command("list")
 def list_(
     context: typer.Context,
-    kind: Annotated[str | None, typer.Option(help="Only this kind: preferences, prompts or sft.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this kind: preferences, sft, prompts or pretraining.")] = None,
 ) -> None:
     """List datasets, newest first."""
     table = list_of("name", "kind", "rows", "bytes", "created")

@@ -6,10 +6,12 @@ from typing import Any
 from rich.console import Console
 
 from client.sdk import Client
-from client.submit import ROLES, read_spec
+from client.submit import read_spec
 from examples.reviews import generate
 
 SPEC = Path(generate.__file__).with_name("demo.toml")
+ROLES = ("preferences", "sft", "prompts")
+"""The datasets that the demo makes; each is of the kind that it is named after."""
 _UNFINISHED = ("queued", "starting", "running")
 
 

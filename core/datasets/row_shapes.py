@@ -2,11 +2,13 @@
 
 preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie", and optionally "annotator", "margin", "source"}
              also accepted: {"prompt", "chosen", "rejected"}
-sft          {"prompt", "completion"}
-prompts      {"prompt"}
+             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]}, with the notes but "margin"
+sft          {"prompt", "completion"} or {"messages"}
+prompts      {"prompt"} and optionally "answer", text or a number
+pretraining  {"text"}
 
 A prompt is text or a list of messages and stays what it is; a completion is text or one assistant message and becomes
-text.
+text. A ranking stays one row, so that its pairs count together.
 """
 
 import difflib
@@ -20,12 +22,17 @@ Row = dict[str, Any]
 ROLES = ("system", "user", "assistant")
 LABELS = ("a", "b", "tie")
 NOTES = ("annotator", "margin", "source")
+OPTIONAL = (*NOTES, "answer")
 """May be left out, or null."""
+MOST_RANKED = 100
+"""Completions of one ranking: their pairs are compared, which grow with the square."""
 LARGEST = 2**53
 """Beyond it, not every reader of JSON sees the same number."""
 
 
 def preferences(row: Row) -> Row:
+    if "completions" in row or "ranks" in row:
+        return _ranking(row)
     if "chosen" in row or "rejected" in row:
         _only(row, "prompt", "chosen", "rejected", *NOTES)
         sides, label = ("chosen", "rejected"), "a"
@@ -34,32 +41,61 @@ def preferences(row: Row) -> Row:
         sides, label = ("a", "b"), row["label"]
         if label not in LABELS:
             raise BadLine(f"must be one of {', '.join(LABELS)}", pointer="/label")
-    first, second = (_completion(row, side) for side in sides)
+    first, second = (_completion(row[side], f"/{side}") for side in sides)
     if first == second:
         raise BadLine(f"{sides[0]} and {sides[1]} are the same text", pointer=f"/{sides[1]}")
     return {"prompt": _prompt(row), "a": first, "b": second, "label": label} | _notes(row)
 
 
 def sft(row: Row) -> Row:
+    if "messages" in row:
+        _only(row, "messages", "source")
+        return {"messages": _conversation(row["messages"])} | _notes(row)
     _only(row, "prompt", "completion", "source")
-    return {"prompt": _prompt(row), "completion": _completion(row, "completion")} | _notes(row)
+    return {"prompt": _prompt(row), "completion": _completion(row["completion"], "/completion")} | _notes(row)
 
 
 def prompts(row: Row) -> Row:
-    _only(row, "prompt", "source")
-    return {"prompt": _prompt(row)} | _notes(row)
+    _only(row, "prompt", "answer", "source")
+    answer = {} if row.get("answer") is None else {"answer": _answer(row["answer"])}
+    return {"prompt": _prompt(row)} | answer | _notes(row)
+
+
+def pretraining(row: Row) -> Row:
+    _only(row, "text", "source")
+    return {"text": _text(row["text"], "/text")} | _notes(row)
 
 
 SHAPES: dict[DatasetKind, Callable[[Row], Row]] = {
     DatasetKind.PREFERENCES: preferences,
     DatasetKind.SFT: sft,
     DatasetKind.PROMPTS: prompts,
+    DatasetKind.PRETRAINING: pretraining,
 }
 
 
+def _ranking(row: Row) -> Row:
+    _only(row, "prompt", "completions", "ranks", "annotator", "source")
+    values, ranks = row["completions"], row["ranks"]
+    if not isinstance(values, list) or not 2 <= len(values) <= MOST_RANKED:
+        raise BadLine(f"must be a list of 2 to {MOST_RANKED} completions", pointer="/completions")
+    if not isinstance(ranks, list) or len(ranks) != len(values):
+        raise BadLine("must be a list with one rank for each completion", pointer="/ranks")
+    completions = [_completion(value, f"/completions/{index}") for index, value in enumerate(values)]
+    for index, text in enumerate(completions):
+        if completions.index(text) < index:
+            detail = f"is the same text as completion {completions.index(text)}"
+            raise BadLine(detail, pointer=f"/completions/{index}")
+    for index, rank in enumerate(ranks):
+        if type(rank) is not int or abs(rank) > LARGEST:
+            detail = "must be an integer: 1 for the best, the same number for a tie"
+            raise BadLine(detail, pointer=f"/ranks/{index}")
+    return {"prompt": _prompt(row), "completions": completions, "ranks": ranks} | _notes(row)
+
+
 def _only(row: Row, *known: str) -> None:
-    """Every field is known, and every one that is not a note is there."""
-    required = [name for name in known if name not in NOTES]
+    """Every field is known, and every one that is not optional is there."""
+    required = [name for name in known if name not in OPTIONAL]
     unknown = [name for name in row if name not in known]
     if missing := [name for name in required if name not in row]:
         found = f"; found {', '.join(map(repr, row))}" if unknown else ""
@@ -82,16 +118,23 @@ def _prompt(row: Row) -> Any:
     return messages
 
 
-def _completion(row: Row, field: str) -> str:
-    value = row[field]
+def _completion(value: Any, pointer: str) -> str:
     if isinstance(value, str):
-        return _text(value, f"/{field}")
-    messages = _messages(value, f"/{field}")
+        return _text(value, pointer)
+    messages = _messages(value, pointer)
     if len(messages) != 1 or messages[0]["role"] != "assistant":
         raise BadLine(
-            "must be exactly one assistant message; the turns before it belong into `prompt`", pointer=f"/{field}"
+            "must be exactly one assistant message; the turns before it belong into `prompt`", pointer=pointer
         )
     return messages[0]["content"]
+
+
+def _conversation(value: Any) -> list[dict[str, str]]:
+    """Whose last assistant turn SFT learns, or each one: there must be one, and something before it."""
+    messages = _messages(value, "/messages")
+    if not any(message["role"] == "assistant" for message in messages[1:]):
+        raise BadLine("must have an assistant's turn after another one", pointer="/messages")
+    return messages
 
 
 def _messages(value: Any, pointer: str) -> list[dict[str, str]]:
@@ -125,12 +168,22 @@ def _notes(row: Row) -> Row:
 
 
 def _note(value: Any, name: str) -> Any:
-    if name != "margin":
-        if not isinstance(value, str):
-            raise BadLine("must be text", pointer=f"/{name}")
-        return value
+    if name == "margin":
+        return _number(value, "/margin", "must be a number")
+    if not isinstance(value, str):
+        raise BadLine("must be text", pointer=f"/{name}")
+    return value
+
+
+def _answer(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value, "/answer")
+    return _number(value, "/answer", "must be text or a number")  # the trainer reads it as its digits
+
+
+def _number(value: Any, pointer: str, otherwise: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadLine("must be a number", pointer="/margin")
+        raise BadLine(otherwise, pointer=pointer)
     if abs(value) > LARGEST:
-        raise BadLine("is too large a number", pointer="/margin")
+        raise BadLine("is too large a number", pointer=pointer)
     return value

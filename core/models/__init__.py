@@ -4,6 +4,7 @@ from core.models.api_key import ApiKey
 from core.models.base import Base
 from core.models.browser_session import BrowserSession
 from core.models.checkpoint import Checkpoint
+from core.models.checkpoint_pin import CheckpointPin
 from core.models.dataset import Dataset
 from core.models.job import Job
 from core.models.job_attempt import JobAttempt
@@ -17,6 +18,7 @@ __all__ = [
     "Base",
     "BrowserSession",
     "Checkpoint",
+    "CheckpointPin",
     "Dataset",
     "Job",
     "JobAttempt",

@@ -12,6 +12,7 @@ class DatasetKind(StrEnum):
     PREFERENCES = "preferences"
     PROMPTS = "prompts"
     SFT = "sft"
+    PRETRAINING = "pretraining"
 
 
 class Dataset(Base):

@@ -11,5 +11,5 @@ class JobDataset(Base):
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     role: Mapped[str] = mapped_column(primary_key=True)
-    """The field of the spec's `data`: preferences, sft or prompts."""
+    """The field of the spec's `data`: preferences, sft, prompts or pretraining."""
     dataset_id: Mapped[str] = mapped_column(ForeignKey("datasets.id", ondelete="CASCADE"), index=True)

@@ -12,8 +12,10 @@ from client.sdk import Client
 from client.submit import read_spec, with_uploads
 from tests.client.conftest import Up, free_port, is_ready
 from tests.client.test_up import parts
+from tests.core.factories import ROWS, jsonl
 from tests.waiting import eventually
 from tests.worker.conftest import meanwhile
+from trainer.spec import DATASETS
 
 PAIR = {"prompt": "p", "chosen": "good", "rejected": "bad"}
 
@@ -100,6 +102,15 @@ def test_a_spec_file_takes_its_data_along(client: Client, pairs: Path) -> None:
     resolved = with_uploads(client, read_spec(file), file.parent)
     assert client.get_dataset(resolved["data"]["preferences"])["rows"] == 3
     assert with_uploads(client, resolved, file.parent) == resolved
+
+
+def test_every_field_of_data_takes_its_file_along(client: Client, tmp_path: Path) -> None:
+    data = {kind.value: f"{kind.value}.jsonl" for kind in ROWS}
+    for kind, rows in ROWS.items():
+        (tmp_path / data[kind.value]).write_bytes(jsonl(rows))
+    resolved = with_uploads(client, {"data": {**data, "eval_fraction": 0.2}}, tmp_path)["data"]
+    assert {name: client.get_dataset(resolved[name])["kind"] for name in DATASETS} == {name: name for name in DATASETS}
+    assert resolved["eval_fraction"] == 0.2
 
 
 def test_a_data_file_that_is_not_there_is_named(client: Client, tmp_path: Path) -> None:

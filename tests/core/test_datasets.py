@@ -1,4 +1,5 @@
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from core.datasets.store import Upload
 from core.errors import DatasetInUse, InvalidDataset, NotFound
 from core.models import Dataset
 from core.models.dataset import DatasetKind
-from tests.core.factories import make_dataset, make_job, make_key
+from tests.core.factories import ROWS, jsonl, make_dataset, make_job, make_key
+from trainer import rows
 
 GOOD = b'{"prompt": "p", "chosen": "c", "rejected": "r"}'
-P, S, Q = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS
+P, S, Q, T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ def _errors(session: Session, blobs: LocalBlobs, content: bytes, kind: DatasetKi
 
 CHAT = b'[{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]'
 TURN = b'[{"role": "assistant", "content": "a"}]'
+TALK = b'[{"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "v"}]'
 
 
 @pytest.mark.parametrize(
@@ -65,6 +68,17 @@ TURN = b'[{"role": "assistant", "content": "a"}]'
         ),
         (S, b'{"prompt":"p","completion":' + TURN + b"}", {"prompt": "p", "completion": "a"}),
         (Q, b'{"prompt":"\xc3\xa4 \\u00e4"}', {"prompt": "ä ä"}),
+        (Q, b'{"prompt":"p","answer":"42"}', {"prompt": "p", "answer": "42"}),
+        (Q, b'{"prompt":"p","answer":4.5}', {"prompt": "p", "answer": 4.5}),
+        (Q, b'{"prompt":"p","answer":0}', {"prompt": "p", "answer": 0}),
+        (Q, b'{"prompt":"p","answer":null}', {"prompt": "p"}),
+        (S, b'{"messages":' + TALK + b"}", {"messages": json.loads(TALK)}),
+        (T, b'{"text":" a\\nb","source":"s"}', {"text": " a\nb", "source": "s"}),
+        (
+            P,
+            b'{"prompt":"p","completions":["x",' + TURN + b',"z"],"ranks":[2,1,2],"annotator":"me"}',
+            {"prompt": "p", "completions": ["x", "a", "z"], "ranks": [2, 1, 2], "annotator": "me"},
+        ),
     ],
 )
 def test_rows_are_stored_in_canonical_form(
@@ -138,6 +152,69 @@ def test_a_bad_row_is_named_and_nothing_is_stored(
     assert error["detail"]
     assert session.scalar(select(func.count()).select_from(Dataset)) == 0
     assert [path for path in blobs._root.rglob("*") if path.is_file()] == []
+
+
+RANKING = b'{"prompt": "p", "completions": %b, "ranks": %b}'
+BAD_OF_KIND = [
+    (P, RANKING % (b'["x"]', b"[1]"), {"pointer": "/completions", "detail": "must be a list of 2 to 100 completions"}),
+    (P, RANKING % (b'"xy"', b"[1, 2]"), {"pointer": "/completions"}),
+    (P, RANKING % (b"[" + b", ".join(b'"%d"' % n for n in range(101)) + b"]", b"[1]"), {"pointer": "/completions"}),
+    (P, RANKING % (b'["x", "y"]', b"[1, 2, 3]"), {"pointer": "/ranks"}),
+    (P, RANKING % (b'["x", "y"]', b'"12"'), {"pointer": "/ranks"}),
+    (P, RANKING % (b'["x", "y"]', b"[1, 1.5]"), {"pointer": "/ranks/1"}),
+    (P, RANKING % (b'["x", "y"]', b"[true, 2]"), {"pointer": "/ranks/0"}),
+    (P, RANKING % (b'["x", "y"]', b"[1, 99999999999999999999]"), {"pointer": "/ranks/1"}),
+    (P, RANKING % (b'["x", " "]', b"[1, 2]"), {"pointer": "/completions/1", "detail": "is empty"}),
+    (P, RANKING % (b'["x", "y", "x"]', b"[1, 2, 3]"), {"pointer": "/completions/2", "detail": "is the same text as completion 0"}),
+    (P, RANKING[:-1] % (b'["x", "y"]', b"[1, 2]") + b', "margin": 1}', {"pointer": "/margin"}),
+    (P, b'{"prompt": "p", "completions": ["x", "y"]}', {"pointer": "/ranks"}),
+    (S, b'{"messages": ' + CHAT + b"}", {"pointer": "/messages", "detail": "must have an assistant's turn after another one"}),
+    (S, b'{"messages": ' + TURN + b"}", {"pointer": "/messages"}),
+    (S, b'{"messages": "hello"}', {"pointer": "/messages"}),
+    (S, b'{"messages": ' + TALK + b', "prompt": "p"}', {"pointer": "/prompt"}),
+    (Q, b'{"prompt": "p", "answer": " "}', {"pointer": "/answer", "detail": "is empty"}),
+    (Q, b'{"prompt": "p", "answer": true}', {"pointer": "/answer", "detail": "must be text or a number"}),
+    (Q, b'{"prompt": "p", "answer": [1]}', {"pointer": "/answer"}),
+    (Q, b'{"prompt": "p", "answer": 99999999999999999999}', {"pointer": "/answer", "detail": "is too large a number"}),
+    (Q, b'{"prompt": "p", "anwser": "1"}', {"pointer": "/anwser", "detail": "unknown field 'anwser'; did you mean 'answer'?"}),
+    (T, b'{"text": ""}', {"pointer": "/text", "detail": "is empty"}),
+    (T, b'{"text": 1}', {"pointer": "/text", "detail": "must be text"}),
+    (T, b'{"prompt": "p"}', {"pointer": "/text"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "content", "expected"), BAD_OF_KIND, ids=range(len(BAD_OF_KIND)))
+def test_a_bad_row_of_the_other_kinds_is_named_too(
+    session: Session, blobs: LocalBlobs, kind: DatasetKind, content: bytes, expected: dict[str, Any]
+) -> None:
+    (error,) = _errors(session, blobs, content, kind)
+    assert expected.items() <= error.items()
+
+
+@pytest.mark.parametrize("kind", list(DatasetKind))
+def test_the_trainer_reads_what_is_stored(session: Session, kind: DatasetKind, tmp_path: Path) -> None:
+    """Each kind, through the trainer's own reader: the two packages know the same rows."""
+    extra = {
+        P: [{"prompt": "r", "completions": ["x", "y", "z"], "ranks": [1, 2, 2]}],
+        S: [{"messages": json.loads(TALK)}],
+        Q: [{"prompt": "q", "answer": 7}],
+        T: [{"text": "more", "source": "s"}],
+    }
+    blobs = LocalBlobs(tmp_path / "blobs")
+    dataset = _upload(session, blobs, jsonl([*ROWS[kind], *extra[kind]]), kind)
+    stored = [row for _, row in datasets.rows(blobs, dataset, 0, 10)]
+    found = [rows.comparisons(row, 9) if kind is P else READERS[kind](row) for row in stored]
+    expected: dict[DatasetKind, Any] = {
+        P: [("x", "y", "a"), ("x", "z", "a"), ("y", "z", "tie")],
+        S: rows.Demonstration([{"role": "user", "content": "u"}], "a"),
+        Q: rows.PromptRow("q", "7"),
+        T: "more",
+    }
+    last = [(pair.a, pair.b, pair.label) for pair in found[-1]] if kind is P else found[-1]
+    assert len(found) == 4 and last == expected[kind]
+
+
+READERS: dict[DatasetKind, Any] = {S: rows.demonstration, Q: rows.prompt_row, T: rows.text}
 
 
 def test_every_error_is_counted_and_the_first_twenty_are_listed(session: Session, blobs: LocalBlobs) -> None:

@@ -7,10 +7,14 @@ import sys
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import text
+from alembic.script import ScriptDirectory
+from psycopg import sql
+from sqlalchemy import inspect, make_url, text
 from sqlalchemy.orm import Session
 
 from core import jobs, keys, workers
@@ -18,7 +22,7 @@ from core.__main__ import main
 from core.db import after_commit, engine_for, session_scope
 from core.embedded.redis import Redis
 from core.errors import SettingsError
-from core.migrate import at_head, migrate
+from core.migrate import alembic_config, at_head, migrate
 from core.models import ApiKey, Base, Job
 from core.queue import celery_app, knock
 from core.settings import Settings, get_settings
@@ -137,6 +141,23 @@ def test_the_migrations_make_the_tables_that_the_models_describe(database_url: s
 def test_migrating_again_changes_nothing(database_url: str) -> None:
     migrate(database_url)
     assert at_head(database_url)
+
+
+def test_every_migration_can_be_taken_back(postgres_url: str) -> None:
+    here = make_url(postgres_url)
+    name = f"{here.database}_taken_back"
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    url = here.set(database=name).render_as_string(hide_password=False)
+    config = alembic_config(url)
+    migrate(url)
+    for revision in ScriptDirectory.from_config(config).walk_revisions():
+        command.downgrade(config, str(revision.down_revision or "base"))
+        command.upgrade(config, revision.revision)
+        command.downgrade(config, str(revision.down_revision or "base"))
+    with engine_for(url).connect() as connection:
+        assert inspect(connection).get_table_names() == ["alembic_version"]
+    engine_for(url).dispose()
 
 
 def test_the_operator_s_command_works_from_anywhere(settings: Settings, tmp_path: Path) -> None:

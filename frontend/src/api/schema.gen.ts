@@ -652,11 +652,11 @@ export interface components {
             output: "logit" | "probability" | "log_probability";
             /**
              * Text
-             * @description What the classifier reads.
+             * @description What the classifier reads: the response alone; prompt and response as one text, by its chat template where it has one; or both as a pair of texts with its separator between them.
              * @default prompt_and_response
              * @enum {string}
              */
-            text: "response" | "prompt_and_response";
+            text: "response" | "prompt_and_response" | "pair";
         };
         /**
          * CriticSpec
@@ -883,7 +883,7 @@ export interface components {
          * @description What the rows of a dataset are.
          * @enum {string}
          */
-        DatasetKind: "preferences" | "prompts" | "sft";
+        DatasetKind: "preferences" | "prompts" | "sft" | "pretraining";
         /**
          * DatasetList
          * @description Datasets.
@@ -1262,7 +1262,7 @@ export interface components {
             timeout: number;
             /**
              * Retries
-             * @description Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between.
+             * @description Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between.
              * @default 4
              */
             retries: number;
@@ -1307,13 +1307,13 @@ export interface components {
             timeout: number;
             /**
              * Retries
-             * @description Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … seconds in between.
+             * @description Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between.
              * @default 4
              */
             retries: number;
             /**
              * Protocol
-             * @description The form of request and answer: ours, or {"query": [text, …], "prompts": […]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak.
+             * @description The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens).
              * @default proximal
              * @enum {string}
              */
@@ -1438,7 +1438,7 @@ export interface components {
             attempt: number;
             /**
              * Type
-             * @description `status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`.
+             * @description `status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`.
              */
             type: string;
             /**
@@ -3026,6 +3026,11 @@ export interface components {
              * @description The judge's score of that answer.
              */
             reference_judge: number | null;
+            /**
+             * Token Table
+             * @description The completion token by token; for a few, at evaluations in PPO.
+             */
+            token_table: components["schemas"]["TokenRow"][] | null;
         };
         /**
          * SampleList
@@ -3237,6 +3242,52 @@ export interface components {
              * @description An API key.
              */
             token: string;
+        };
+        /**
+         * TokenRow
+         * @description One token of a completion.
+         */
+        TokenRow: {
+            /**
+             * Text
+             * @description What it reads as; a token that is no whole character is shown by its name in the vocabulary.
+             */
+            text: string;
+            /**
+             * Logprob
+             * @description Log-probability under the policy that sampled it.
+             */
+            logprob: number;
+            /**
+             * Reference Logprob
+             * @description Log-probability under the reference.
+             */
+            reference_logprob: number;
+            /**
+             * Kl
+             * @description The KL estimate at this token.
+             */
+            kl: number;
+            /**
+             * Value
+             * @description The critic's value of the state before it; null without a critic.
+             */
+            value: number | null;
+            /**
+             * Advantage
+             * @description As the update used it.
+             */
+            advantage: number;
+            /**
+             * Reward
+             * @description KL penalty, and the score on the last token.
+             */
+            reward: number;
+            /**
+             * Clipped
+             * @description Whether the policy loss clipped it in the last pass; null where it took no part.
+             */
+            clipped: boolean | null;
         };
         /**
          * TokenizerSpec
@@ -3710,7 +3761,7 @@ export interface operations {
                      * @description What the rows are.
                      * @enum {string}
                      */
-                    kind: "preferences" | "prompts" | "sft";
+                    kind: "preferences" | "prompts" | "sft" | "pretraining";
                     /** @description For people. Left out: the file's name. */
                     name?: string;
                 };

@@ -29,3 +29,35 @@ test("what else a row carries is shown too", () => {
     ["margin", "2"],
   ]);
 });
+
+test("a ranking is shown best first, its winners marked", () => {
+  const { answers } = readRow({ prompt: "q", completions: ["bad", "good", "fine"], ranks: [3, 1, 2] });
+  expect(answers.map(({ name, text, preferred }) => [name, text, preferred])).toEqual([
+    ["Rank 1", "good", true],
+    ["Rank 2", "fine", false],
+    ["Rank 3", "bad", false],
+  ]);
+});
+
+test("of a ranking of equals none is preferred", () => {
+  const { answers } = readRow({ prompt: "q", completions: ["one", "two"], ranks: [1, 1] });
+  expect(answers.some((answer) => answer.preferred)).toBe(false);
+});
+
+test("a conversation and a plain text are read too", () => {
+  const messages = [
+    { role: "user", content: "hi" },
+    { role: "assistant", content: "hello" },
+  ];
+  expect(readRow({ messages }).prompt.map((turn) => turn.role)).toEqual(["user", "assistant"]);
+  expect(readRow({ text: "once upon" })).toEqual({
+    prompt: [{ role: null, text: "once upon" }],
+    answers: [],
+    tie: false,
+    extra: [],
+  });
+});
+
+test("the answer that a reward checks is shown", () => {
+  expect(readRow({ prompt: "6 × 7", answer: 42 }).extra).toEqual([["answer", "42"]]);
+});

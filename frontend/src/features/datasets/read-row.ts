@@ -18,14 +18,14 @@ export interface ReadRow {
   readonly extra: readonly (readonly [string, string])[];
 }
 
-const KNOWN = new Set(["prompt", "a", "b", "label", "completion"]);
+const KNOWN = new Set(["prompt", "a", "b", "label", "completion", "completions", "ranks", "messages", "text"]);
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** A stored row, in canonical form, as the preview shows it. */
 export function readRow(row: Readonly<Record<string, unknown>>): ReadRow {
   return {
-    prompt: turns(row.prompt),
-    answers: answers(row),
+    prompt: turns(row.prompt ?? row.messages ?? row.text),
+    answers: "completions" in row ? ranked(row.completions, row.ranks) : answers(row),
     tie: row.label === "tie",
     extra: Object.entries(row)
       .filter(([name, value]) => !KNOWN.has(name) && value !== null)
@@ -49,4 +49,16 @@ function answers(row: Readonly<Record<string, unknown>>): Answer[] {
     { name: "A", text: asText(row.a), preferred: row.label === "a" },
     { name: "B", text: asText(row.b), preferred: row.label === "b" },
   ];
+}
+
+/** The completions of a ranking, best first; those that nobody beat are marked, unless all are equal. */
+function ranked(completions: unknown, ranks: unknown): Answer[] {
+  if (!Array.isArray(completions) || !Array.isArray(ranks)) return [];
+  const numbers = ranks.map(Number);
+  const best = Math.min(...numbers);
+  const allEqual = numbers.every((rank) => rank === best);
+  return completions
+    .map((text: unknown, index) => ({ text: asText(text), rank: numbers[index] ?? best }))
+    .sort((first, second) => first.rank - second.rank)
+    .map(({ text, rank }) => ({ name: `Rank ${rank}`, text, preferred: rank === best && !allEqual }));
 }

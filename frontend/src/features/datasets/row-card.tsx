@@ -18,8 +18,8 @@ export function RowCard({ row }: { row: DatasetRow }) {
       </div>
       {answers.length > 0 && (
         <div className={styles.answers}>
-          {answers.map((answer) => (
-            <div key={answer.name} className={answer.preferred ? styles.preferred : ""}>
+          {answers.map((answer, index) => (
+            <div key={index} className={answer.preferred ? styles.preferred : ""}>
               <p>
                 {answer.name}
                 {answer.preferred && <b>preferred</b>}

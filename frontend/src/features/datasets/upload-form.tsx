@@ -53,8 +53,15 @@ export function UploadForm({ open }: { open: boolean }) {
           </select>
         </label>
         <p className={styles.about}>
-          {info?.use} One JSON object a line: <code>{info?.example}</code>
+          {info?.use} One JSON object a line{(info?.examples.length ?? 0) > 1 && ", such as one of these"}:
         </p>
+        <ul className={styles.examples}>
+          {info?.examples.map((example) => (
+            <li key={example}>
+              <code>{example}</code>
+            </li>
+          ))}
+        </ul>
         <Button type="submit" look="primary" disabled={!file || upload.isPending}>
           Upload
         </Button>
