@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,21 @@ class Checkpoints:
             _vanish(old)
         return path
 
-    def save_final(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> Path:
-        """Save a stage's result."""
+    def save_final(
+        self,
+        stage: StageName,
+        model: Model | None,
+        tokenizer: Tokenizer,
+        result: StageResult,
+        files: Mapping[str, str] | None = None,
+    ) -> Path:
+        """Save a stage's result, and further texts under the names given."""
         path = self.final(stage)
         with _appearing(path) as folder:
             if model is not None:
                 _save_model(folder, model, tokenizer)
+            for name, text in (files or {}).items():
+                (folder / name).write_text(text, encoding="utf-8")
             (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
         return path
 
@@ -106,6 +116,20 @@ def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
 def load_numbers(checkpoint: Path) -> dict[str, Any]:
     numbers: dict[str, Any] = json.loads((checkpoint / STATE / "state.json").read_text())
     return numbers
+
+
+def copied(source: Path, target: Path) -> Path:
+    """Make `target` a copy of a checkpoint folder: by hard links where the file system can. It appears whole or not at all."""
+    with _appearing(target) as folder:
+        shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
+    return target
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(source, target)
 
 
 def _save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:

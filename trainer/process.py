@@ -1,6 +1,7 @@
 """One process's turn at a run: set up the device and the event log, run, and turn trouble into a last event."""
 
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from trainer import run
 from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, StorageError, TrainerError
 from trainer.events import EventLog, RunFailed
 from trainer.identity import alone_in, claim
+from trainer.seeds import run_each
 from trainer.session import Session
 from trainer.spec import JobSpec, RuntimeSpec
 
@@ -34,15 +36,22 @@ def _with_log(spec: JobSpec, run_dir: Path, lease: Path | None) -> dict[str, flo
     try:
         session = Session(spec, run_dir, log, lease)
         with session.listening():
-            return _run(session)
+            return _guarded(session, _body(spec))
     finally:
         log.close()
 
 
-def _run(session: Session) -> dict[str, float]:
+def _body(spec: JobSpec) -> Callable[[Session], dict[str, float]]:
+    if spec.seeds == 1:
+        return run.run
+    return lambda whole: run_each(whole, lambda one: _guarded(one, run.run))
+
+
+def _guarded(session: Session, body: Callable[[Session], dict[str, float]]) -> dict[str, float]:
+    """Do it, and see to it that trouble leaves a last event and has a name."""
     try:
         session.device = _device(session.spec.runtime)
-        return run.run(session)
+        return body(session)
     except Stopped:
         raise
     except TrainerError as error:

@@ -12,6 +12,7 @@ from trainer.events.kinds import (
     Health,
     Message,
     Metrics,
+    ReportCard,
     RolledBack,
     RunFailed,
     RunFinished,
@@ -29,6 +30,6 @@ from trainer.events.log import EventLog, finite, read
 
 __all__ = [
     "CheckpointSaved", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health", "Message", "Metrics",
-    "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped", "Sample", "Samples", "SeedFinished",
+    "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped", "Sample", "Samples", "SeedFinished",
     "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from trainer.events.report_card import Card
 from trainer.spec import StageName
 
 
@@ -104,7 +105,7 @@ class Samples(_Event):
 
 
 class CheckpointSaved(_Event):
-    """A checkpoint folder is complete on disk. `path` is relative to the run folder. `final`: the stage's result; `best`: the one with the best held-out win rate so far, in place of the best before it."""
+    """A checkpoint folder is complete on disk. `path` is relative to the run folder. `final`: the stage's result; `best`: the one with the best held-out win rate so far, in place of the best before it; `seed`: of a job of several seeds, the one that it belongs to (none: the job's result)."""
 
     type: Literal["checkpoint_saved"] = "checkpoint_saved"
     stage: StageName
@@ -112,6 +113,7 @@ class CheckpointSaved(_Event):
     path: str
     final: bool
     best: bool = False
+    seed: int | None = None
     metrics: dict[str, float] = {}
 
 
@@ -224,6 +226,15 @@ class RunStopped(_Event):
     message: str | None = None
 
 
+class ReportCard(_Event):
+    """A reward model is trained: its figures on held-out pairs, also in report_card.json beside its weights."""
+
+    type: Literal["report_card"] = "report_card"
+    stage: StageName
+    step: int
+    card: Card
+
+
 class SeedFinished(_Event):
     """One seed of several is done, for better or worse."""
 
@@ -233,6 +244,7 @@ class SeedFinished(_Event):
     """Which one it is, from 1."""
     of: int
     """How many there will be."""
+    seconds: float
     summary: dict[str, float]
     """What its run learnt; empty if it failed."""
     collapsed: bool
@@ -250,6 +262,7 @@ Event = Annotated[
     | Health
     | RolledBack
     | Curve
+    | ReportCard
     | SeedFinished
     | StageFinished
     | Message

@@ -16,7 +16,7 @@ class Slice(_Part):
     low: float
     high: float
     """The accuracy's 95 % interval (Wilson)."""
-    confidence: float
+    confidence: float | None = None
     """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|): well calibrated, it equals the accuracy."""
 
 
@@ -33,7 +33,7 @@ class CalibrationBin(_Part):
     """Share in which the answer it ranks first is the preferred one."""
 
 
-class ReportCard(_Part):
+class Card(_Part):
     """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
 
     overall: Slice
