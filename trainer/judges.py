@@ -1,25 +1,120 @@
-"""Judges: functions that an operator installed, named in a spec, never carried by one.
+"""Judges: who decides between two answers to the same prompt.
 
-A judge is `judge(prompt: str, response: str, finished: bool) -> float`, higher is better, registered under the
-entry-point group `proximal.judges`.
+An installed plug-in (`judge(prompt: str, response: str, finished: bool) -> float` under the entry-point group
+`proximal.judges`), any reward, or a remote endpoint that compares.
 """
 
-from collections.abc import Callable
-from importlib.metadata import entry_points
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from trainer.errors import SpecError
+from trainer.data import prompt_text
+from trainer.errors import RewardError, SpecError, TrainerError
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import Named, RewardContext, Rewards
+from trainer.rewards.build import build
+from trainer.rewards.endpoint import Endpoint
+from trainer.rewards.http import listed
+from trainer.rewards.plugin import installed, told
+from trainer.spec import HttpJudge, JudgeSpec
 
-Judge = Callable[[str, str, bool], float]
 GROUP = "proximal.judges"
 
 
+class Judge(Protocol):
+    """Decides between answers."""
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        """Per pair of answers to one prompt: 1 where `after` wins, 0 where `before` does, ½ for a tie. Raises RewardError."""
+        ...
+
+    def scores(self, answers: Sequence[Answer]) -> list[float] | None:
+        """A number for each answer by itself, higher is better; None for a judge that only compares. Raises RewardError."""
+        ...
+
+
+def load_judge(spec: str | JudgeSpec | None, context: RewardContext) -> Judge | None:
+    """The judge that a spec names; None for none. Raises SpecError, ModelError or DataError for one that cannot be had."""
+    if isinstance(spec, HttpJudge):
+        return ComparingJudge(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify))
+    if spec is None or isinstance(spec, str):
+        return load(spec)
+    return ScoringJudge(build([spec], context, role="Judge"))
+
+
 def load(name: str | None) -> Judge | None:
-    """The judge of that name; None for no name. Raises SpecError, listing the installed ones, for an unknown name."""
+    """The installed judge of that name; None for no name. Raises SpecError, listing the installed ones, for an unknown name."""
     if name is None:
         return None
-    installed = {entry.name: entry for entry in entry_points(group=GROUP)}
-    if name not in installed:
-        known = ", ".join(sorted(installed)) or "none"
-        raise SpecError(f"#/evaluation/judge: no judge named {name!r} is installed here (installed: {known}).")
-    return cast(Judge, installed[name].load())
+    try:
+        return ScoringJudge(Rewards([Named(name, 1.0, _PluginJudge(installed(GROUP, name, "judge")))], role="Judge"))
+    except SpecError as error:
+        raise SpecError(f"#/evaluation/judge: {error}") from error
+
+
+class ScoringJudge:
+    """The higher score wins; equal ones are a tie."""
+
+    def __init__(self, rewards: Rewards) -> None:
+        self._rewards = rewards
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        pairs = zip(self.scores(before), self.scores(after), strict=True)
+        return [1.0 if new > old else 0.5 if new == old else 0.0 for old, new in pairs]
+
+    def scores(self, answers: Sequence[Answer]) -> list[float]:
+        return self._rewards.score(answers).totals
+
+
+class ComparingJudge:
+    """Asks an endpoint about every pair twice, the sides swapped: only a win on both sides is one, all else is a tie.
+
+    Judges prefer a side whatever stands there (Zheng et al. 2023, §3.4, whose rule this is).
+    """
+
+    def __init__(self, spec: HttpJudge, endpoint: Endpoint) -> None:
+        self._spec, self._endpoint = spec, endpoint
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        pairs = list(zip(before, after, strict=True))
+        points: list[float] = []
+        for first in range(0, len(pairs), self._spec.batch_size):
+            part = pairs[first : first + self._spec.batch_size]
+            straight = self._ask([(old, new) for old, new in part])
+            swapped = self._ask([(new, old) for old, new in part])
+            points += [_POINTS.get(verdicts, 0.5) for verdicts in zip(straight, swapped, strict=True)]
+        return points
+
+    def scores(self, answers: Sequence[Answer]) -> None:
+        return None
+
+    def _ask(self, pairs: Sequence[tuple[Answer, Answer]]) -> list[str]:
+        items = [{"prompt": a.prompt, "a": a.text, "b": b.text} for a, b in pairs]
+        try:
+            verdicts = listed(self._endpoint, {"items": items}, "preferred", len(items))
+        except RewardError as error:
+            raise RewardError(f"Judge `{self._spec.type}`: {error}") from error
+        for verdict in verdicts:
+            if verdict not in ("a", "b", "tie"):
+                raise RewardError(
+                    f'Judge `{self._spec.type}`: {self._endpoint.url} gave {verdict!r} where "a", "b" or "tie" was expected.'
+                )
+        return verdicts
+
+
+_POINTS = {("b", "a"): 1.0, ("a", "b"): 0.0}
+"""By what is said of (before, after) and of (after, before)."""
+
+
+class _PluginJudge:
+    """An installed function as a reward."""
+
+    def __init__(self, function: Callable[[str, str, bool], Any]) -> None:
+        self._function = function
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        try:
+            return [float(self._function(prompt_text(a.prompt), a.text, a.finished)) for a in answers]
+        except TrainerError:
+            raise
+        except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+            raise RewardError(f"the plug-in failed: {told(error)}") from error

@@ -17,7 +17,7 @@ Score = Callable[[list[str], list[str], list[bool], list[str | None]], Sequence[
 
 def build_plugin(spec: PluginReward) -> "PluginScorer":
     """Raises SpecError where no such plug-in is installed, or where it refuses its options."""
-    factory = installed(GROUP, spec.plugin)
+    factory = installed(GROUP, spec.plugin, "plug-in")
     try:
         score: Score = factory(**spec.options)
     except TrainerError:
@@ -48,16 +48,16 @@ class PluginScorer:
             raise RewardError(f"the plug-in failed: {told(error)}") from error
 
 
-def installed(group: str, name: str) -> Any:
-    """What is registered under `name`. Raises SpecError, listing the installed ones, for an unknown name."""
+def installed(group: str, name: str, what: str) -> Any:
+    """What is registered under `name`; `what` is what errors call it. Raises SpecError, listing the installed ones, for an unknown name."""
     found = {entry.name: entry for entry in entry_points(group=group)}
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise SpecError(f"no plug-in named {name!r} is installed here under `{group}` (installed: {known}).")
+        raise SpecError(f"no {what} named {name!r} is installed here (installed: {known}).")
     try:
         return found[name].load()
     except (ImportError, AttributeError) as error:
-        raise SpecError(f"the plug-in {name!r} cannot be loaded: {error}") from error
+        raise SpecError(f"the {what} {name!r} cannot be loaded: {error}") from error
 
 
 def told(error: Exception) -> str:

@@ -54,7 +54,7 @@ def test_a_plug_in_that_fails_says_where() -> None:
     [
         ("letters", "refused its options: TypeError"),
         ("gone", "'gone' cannot be loaded"),
-        ("nowhere", r"no plug-in named 'nowhere' is installed .*letters"),
+        ("nowhere", r"no plug-in named 'nowhere' is installed here .*letters"),
     ],
 )
 def test_a_plug_in_that_cannot_start_is_refused_before_training(plugin: str, said: str) -> None:
