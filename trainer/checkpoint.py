@@ -76,14 +76,17 @@ class Checkpoints:
         tokenizer: Tokenizer,
         result: StageResult,
         files: Mapping[str, str] | None = None,
+        models: Mapping[str, Model] | None = None,
     ) -> Path:
-        """Save a stage's result, and further texts under the names given."""
+        """Save a stage's result, and further texts and models under the names given."""
         path = self.final(stage)
         with _appearing(path) as folder:
             if model is not None:
                 _save_model(folder, model, tokenizer)
             for name, text in (files or {}).items():
                 (folder / name).write_text(text, encoding="utf-8")
+            for name, further in (models or {}).items():
+                _save_model(folder / name, further, tokenizer)
             (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
         return path
 

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -84,12 +84,20 @@ class Session:
         path = self.checkpoints.save(stage, step, model, tokenizer, state)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
-    def finish(self, stage: StageName, model: Model | None, tokenizer: Tokenizer, result: StageResult) -> None:
-        """Save the stage's result and say so. A stage without a model leaves its figures only."""
+    def finish(
+        self,
+        stage: StageName,
+        model: Model | None,
+        tokenizer: Tokenizer,
+        result: StageResult,
+        files: Mapping[str, str] | None = None,
+        models: Mapping[str, Model] | None = None,
+    ) -> None:
+        """Save the stage's result, with further files and models by name, and say so. One without a model leaves figures only."""
         self.check_lease()
         for name, value in result.summary.items():
             require_finite(torch.tensor(value), f"{stage} figure {name}")
-        path = self.checkpoints.save_final(stage, model, tokenizer, result)
+        path = self.checkpoints.save_final(stage, model, tokenizer, result, files, models)
         relative = str(path.relative_to(self.run_dir))
         if model is not None:
             self.emit(

@@ -1,7 +1,8 @@
 import pytest
 
 from trainer.completions import Completion
-from trainer.evaluation import compare, wilson_interval, win_rate
+from trainer.evaluation import compare, win_rate
+from trainer.statistics import wilson_interval
 
 
 def completion(score: float, judge: float | None = None, kl: float = 0.0, tokens: int = 4) -> Completion:

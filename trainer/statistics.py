@@ -1,0 +1,22 @@
+"""Small statistics over plain numbers."""
+
+import math
+from collections.abc import Sequence
+
+
+def wilson_interval(rate: float, count: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's score interval of a proportion (1927); 95 % by default."""
+    centre = (rate + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
+    return centre - half, centre + half
+
+
+def pearson(points: Sequence[tuple[float, float]]) -> float | None:
+    """Pearson's correlation of (x, y) points; None where one of the two does not vary."""
+    mean_x = math.fsum(x for x, _ in points) / len(points)
+    mean_y = math.fsum(y for _, y in points) / len(points)
+    variance_x = math.fsum((x - mean_x) ** 2 for x, _ in points)
+    variance_y = math.fsum((y - mean_y) ** 2 for _, y in points)
+    if variance_x == 0 or variance_y == 0:
+        return None
+    return math.fsum((x - mean_x) * (y - mean_y) for x, y in points) / math.sqrt(variance_x * variance_y)
