@@ -9,11 +9,11 @@ from pathlib import Path
 from trainer.checkpoint import TrainerState, load_numbers
 from trainer.models import Model
 from trainer.session import Session
-from trainer.spec import RewardModelSpec, SFTSpec, StageName
+from trainer.spec import DPOSpec, RewardModelSpec, SFTSpec, StageName
 from trainer.text import Tokenizer
 
 
-def total_steps(items: int, spec: SFTSpec | RewardModelSpec) -> int:
+def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec) -> int:
     """Steps that take every item `epochs` times; the last one may be smaller."""
     return math.ceil(items * spec.epochs / spec.batch_size)
 

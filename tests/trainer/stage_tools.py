@@ -17,7 +17,7 @@ from trainer.prompts import EncodedPrompt
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
 from trainer.session import Session
-from trainer.spec import DataSpec, JobSpec, PPOSpec
+from trainer.spec import DataSpec, JobSpec, PPOSpec, StageName
 from trainer.text import Codec, train_tokenizer
 
 CPU = torch.device("cpu")
@@ -68,3 +68,14 @@ def scores_alone(model: Model, prompt: list[int], response: list[int]) -> Tensor
     """(1 + R,) raw score, bias left out, after the prompt and after each response token."""
     hidden = model.base_model(torch.tensor([prompt + response])).last_hidden_state[0, len(prompt) - 1 :]
     return model.score(hidden).squeeze(-1)
+
+
+def stop_after(session: Session, step: int | None) -> None:
+    """As a signal in that step would: save at its end, and stop."""
+    report = session.report
+
+    def watched(stage: StageName, done: int, total: int, values: dict[str, float]) -> None:
+        report(stage, done, total, values)
+        session._stop_asked = session._stop_asked or done == step
+
+    session.report = watched  # type: ignore[method-assign]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainer.data import Comparison
+from trainer.spec import DPOSpec, RewardModelSpec
 from trainer.text import Codec
 
 _TARGETS = {"a": 1.0, "b": 0.0, "tie": 0.5}
@@ -56,3 +57,8 @@ def rankings(pairs: Sequence[Pair]) -> list[list[Pair]]:
         key = ("own", at) if pair.group is None else ("group", pair.group)
         found.setdefault(key, []).append(pair)
     return list(found.values())
+
+
+def pairs_at_once(spec: RewardModelSpec | DPOSpec) -> int:
+    """Pairs per forward pass: `micro_batch_size` counts sequences, and a pair is two."""
+    return spec.batch_size if spec.micro_batch_size is None else max(1, spec.micro_batch_size // 2)

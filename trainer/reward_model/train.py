@@ -9,7 +9,7 @@ from trainer.models import Model
 from trainer.randomness import batch_indices
 from trainer.reward_model import report_card
 from trainer.reward_model.normalise import REFERENCES, normalise, unscale
-from trainer.reward_model.pairs import Pair, rankings
+from trainer.reward_model.pairs import Pair, pairs_at_once, rankings
 from trainer.reward_model.report_card import Judged
 from trainer.reward_model.scoring import accumulate_rankings, figures, judge
 from trainer.session import Session
@@ -72,8 +72,3 @@ def train(
     result = StageResult(steps, seconds + time.perf_counter() - began, summary | scale)
     session.finish("reward_model", model, codec.tokenizer, result, files)
     return result
-
-
-def pairs_at_once(spec: RewardModelSpec) -> int:
-    """Pairs per forward pass: `micro_batch_size` counts sequences, and a pair is two."""
-    return spec.batch_size if spec.micro_batch_size is None else max(1, spec.micro_batch_size // 2)

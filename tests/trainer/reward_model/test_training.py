@@ -9,13 +9,12 @@ import torch
 
 from tests.trainer.models import scorer
 from tests.trainer.running import events_of, metrics_of
-from tests.trainer.stage_tools import CPU, new_codec, scores_alone, session_in
+from tests.trainer.stage_tools import CPU, new_codec, scores_alone, session_in, stop_after
 from trainer import reward_model
 from trainer.errors import Stopped
 from trainer.events import ReportCard
 from trainer.models import Model, load_reward_model
 from trainer.reward_model import Pair, mean_score
-from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import RewardModelSpec
 
@@ -97,23 +96,12 @@ def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     trained(tmp_path / "whole", spec)
     with session_in(tmp_path / "stopped") as session, pytest.raises(Stopped):
-        stop_at(session, 3)
+        stop_after(session, 3)
         reward_model.train(session, spec, scorer(), new_codec(), PAIRS, PAIRS, ANSWERS)
     resumed = load_reward_model(tmp_path / "stopped" / "checkpoints" / "reward_model-000003")
     trained(tmp_path / "stopped", spec, resumed)
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")
     assert metrics_of(tmp_path / "stopped") == metrics_of(tmp_path / "whole")
-
-
-def stop_at(session: Session, step: int) -> None:
-    """As a signal at that step would: save and stop."""
-    report = session.report
-
-    def watched(stage: str, done: int, total: int, values: dict[str, float]) -> None:
-        report(stage, done, total, values)  # type: ignore[arg-type]
-        session._stop_asked = session._stop_asked or done == step
-
-    session.report = watched  # type: ignore[method-assign,assignment]
 
 
 def digest(folder: Path) -> list[str]:
