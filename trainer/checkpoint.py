@@ -2,6 +2,7 @@
 
     checkpoints/ppo-000020/          intermediate: policy and tokenizer, as transformers saves them
     checkpoints/ppo-000020/trainer_state/   optimizer moments, critic, step
+    checkpoints/ppo-best/            the one with the best held-out win rate, with best.json (step, metrics)
     checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
 
 A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
@@ -19,11 +20,13 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from trainer.models import Model
+from trainer.models import Model, save_result
 from trainer.spec import StageName
 from trainer.text import Tokenizer
 
 STATE = "trainer_state"
+_NUMBERS = "state.json"
+_BEST = "best.json"
 _INTERMEDIATE = re.compile(r"(?P<stage>[a-z_]+)-(?P<step>\d{6,})")
 
 
@@ -65,8 +68,42 @@ class Checkpoints:
         with _appearing(path) as folder:
             _save_model(folder, model, tokenizer)
             state.save(folder / STATE)
-        for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
-            _vanish(old)
+        self._prune(stage)
+        return path
+
+    def best(self, stage: StageName) -> tuple[Path, int] | None:
+        """The checkpoint kept as the stage's best and its step."""
+        path = self._best(stage)
+        return (path, int(json.loads((path / _BEST).read_text())["step"])) if (path / _BEST).exists() else None
+
+    def save_best(
+        self,
+        stage: StageName,
+        step: int,
+        model: Model,
+        tokenizer: Tokenizer,
+        metrics: Mapping[str, float],
+        state: "TrainerState | None",
+    ) -> Path:
+        """Put this one in the place of the best so far; with `state`, a run can go back to it."""
+        path = self._best(stage)
+        with _appearing(path) as folder:
+            _save_result(folder, model, tokenizer)
+            (folder / _BEST).write_text(json.dumps({"step": step, "metrics": dict(metrics)}, indent=2))
+            if state is not None:
+                state.save(folder / STATE)
+        return path
+
+    def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
+        """Make an earlier checkpoint the newest one, as of `step`, with some of its `numbers` changed."""
+        path = self.folder / f"{stage}-{step:06d}"
+        changed = load_numbers(source) | dict(numbers)
+        with _appearing(path) as folder:
+            shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
+            (folder / _BEST).unlink(missing_ok=True)
+            (folder / STATE / _NUMBERS).unlink()  # the original's own, as a link
+            (folder / STATE / _NUMBERS).write_text(json.dumps(changed))
+        self._prune(stage)
         return path
 
     def save_final(
@@ -82,13 +119,20 @@ class Checkpoints:
         path = self.final(stage)
         with _appearing(path) as folder:
             if model is not None:
-                _save_model(folder, model, tokenizer)
+                _save_result(folder, model, tokenizer)
             for name, text in (files or {}).items():
                 (folder / name).write_text(text, encoding="utf-8")
             for name, further in (models or {}).items():
-                _save_model(folder / name, further, tokenizer)
+                _save_result(folder / name, further, tokenizer)
             (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
         return path
+
+    def _best(self, stage: StageName) -> Path:
+        return self.folder / f"{stage}-best"
+
+    def _prune(self, stage: StageName) -> None:
+        for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
+            _vanish(old)
 
     def _intermediate(self, stage: StageName) -> list[tuple[Path, int]]:
         matches = [(path, _INTERMEDIATE.fullmatch(path.name)) for path in self.folder.iterdir()]
@@ -109,7 +153,7 @@ class TrainerState:
             save_file({key: value.contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
         for name, model in self.models.items():
             model.save_pretrained(folder / name)
-        (folder / "state.json").write_text(json.dumps(self.numbers))
+        (folder / _NUMBERS).write_text(json.dumps(self.numbers))
 
 
 def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
@@ -117,7 +161,7 @@ def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
 
 
 def load_numbers(checkpoint: Path) -> dict[str, Any]:
-    numbers: dict[str, Any] = json.loads((checkpoint / STATE / "state.json").read_text())
+    numbers: dict[str, Any] = json.loads((checkpoint / STATE / _NUMBERS).read_text())
     return numbers
 
 
@@ -137,6 +181,11 @@ def _linked(source: str, target: str) -> None:
 
 def _save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _save_result(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
+    save_result(model, folder)
     tokenizer.save_pretrained(folder)
 
 

@@ -3,9 +3,10 @@
 All of them stay in eval mode, in training too: dropout is off everywhere (a policy with dropout has no ratio of 1).
 """
 
-from trainer.models.heads import Model, has_linear_score, head_logits, scalar_head, trunk
+from trainer.models.heads import Model, autocast, compute_in, has_linear_score, head_logits, scalar_head, trunk
 from trainer.models.loading import (
     SAFELY,
+    draw_score_head,
     load_classifier,
     load_policy,
     load_reward_model,
@@ -13,8 +14,13 @@ from trainer.models.loading import (
     new_policy,
     new_reward_model,
 )
+from trainer.models.makers import Maker, maker_for
+from trainer.models.quantized import check_quantization
+from trainer.models.saving import save_result
+from trainer.models.weights import copy_weights, lerp_weights, load_weights
 
 __all__ = [
-    "SAFELY", "Model", "has_linear_score", "head_logits", "load_classifier", "load_policy", "load_reward_model",
-    "load_tokenizer", "new_policy", "new_reward_model", "scalar_head", "trunk",
+    "SAFELY", "Maker", "Model", "autocast", "check_quantization", "compute_in", "copy_weights", "draw_score_head",
+    "has_linear_score", "head_logits", "lerp_weights", "load_classifier", "load_policy", "load_reward_model",
+    "load_tokenizer", "load_weights", "maker_for", "new_policy", "new_reward_model", "save_result", "scalar_head", "trunk",
 ]  # fmt: skip

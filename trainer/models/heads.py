@@ -1,11 +1,33 @@
-"""A model's trunk and its heads, taken apart: the trunk runs over every position, a head only where it is asked."""
+"""A model's trunk and its heads, taken apart: the trunk runs over every position, a head only where it is asked.
 
-from typing import Any, cast
+Shapes: N positions, H hidden size, V vocabulary.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 Model = Any  # transformers' models, and the roles on a shared backbone: callables with a config
+
+
+def compute_in(model: Model, dtype: torch.dtype) -> Model:
+    """From now on the model's forward passes compute in `dtype`, whatever its weights are stored in."""
+    model.compute_dtype = dtype
+    return model
+
+
+def autocast(model: Model) -> AbstractContextManager[object]:
+    """Forward passes of `model` belong inside: they compute in the type that `compute_in` named.
+
+    The functions below enter it themselves; around many passes without gradients, an outer one casts the weights once.
+    """
+    dtype = getattr(model, "compute_dtype", torch.float32)
+    return nullcontext() if dtype == torch.float32 else torch.autocast(model.device.type, dtype=dtype)
 
 
 def has_linear_score(model: Model) -> bool:
@@ -13,14 +35,20 @@ def has_linear_score(model: Model) -> bool:
     return isinstance(head, nn.Linear) and head.out_features == 1
 
 
-def trunk(model: Model) -> nn.Module:
-    """The transformer without its head."""
-    return cast(nn.Module, model.base_model)
+def trunk(model: Model) -> Callable[..., Any]:
+    """The transformer without its head, to be called with `input_ids` and what else it takes."""
+    return partial(_run_trunk, model)
+
+
+def _run_trunk(model: Model, **inputs: Any) -> Any:
+    with autocast(model):
+        return model.base_model(**inputs)
 
 
 def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
     """Logits (N, V) from last hidden states, as the model's own forward pass would compute them."""
-    logits: Tensor = model.get_output_embeddings()(hidden_NH)
+    with autocast(model):
+        logits: Tensor = model.get_output_embeddings()(hidden_NH)
     cap = getattr(model.config, "final_logit_softcapping", None)
     return logits if cap is None else torch.tanh(logits / cap) * cap
 
@@ -29,8 +57,11 @@ def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
     The bias is the mean raw score of the SFT reference answers, so that those have mean score 0 (Stiennon et al. 2020;
-    Huang et al. 2024), the scale their standard deviation where the spec asks for it. Left out: 0 and 1.
+    Huang et al. 2024), the scale their standard deviation where the spec asks for it. Left out: 0 and 1. The head itself
+    always computes in fp32: it costs nothing, and 8 bits of mantissa would be too few for a score.
     """
-    raw: Tensor = model.score(hidden_NH).squeeze(-1).float()
+    head = model.score
+    with torch.autocast(hidden_NH.device.type, enabled=False):
+        raw = F.linear(hidden_NH.float(), head.weight.float(), None if head.bias is None else head.bias.float())
     bias, scale = getattr(model.config, "score_bias", 0.0), getattr(model.config, "score_scale", 1.0)
-    return (raw - float(bias)) / float(scale)
+    return (raw.squeeze(-1) - float(bias)) / float(scale)

@@ -1,11 +1,10 @@
-"""Loading and making models: the policy, the reward model and the critic are plain transformers models.
-
-All of them stay in eval mode, in training too: dropout is off everywhere (a policy with dropout has no ratio of 1).
-"""
+"""Loading and making plain models. Adapter folders are loaded as what they come to: merged into their base."""
 
 import math
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
@@ -14,6 +13,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 from trainer.errors import ModelError
+from trainer.models import adapters
 from trainer.models.heads import Model, has_linear_score, head_logits, trunk
 from trainer.spec import ModelSpec
 from trainer.text import Tokenizer
@@ -23,12 +23,18 @@ SAFELY = {"use_safetensors": True, "trust_remote_code": False}
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
+    """A model's tokenizer; of an adapter that brings none, its base's."""
+    if adapters.is_adapter(path) and not (Path(path) / "tokenizer_config.json").is_file():
+        return load_tokenizer(adapters.base_of(path))
     return _loading(path, lambda: AutoTokenizer.from_pretrained(str(path), trust_remote_code=False))
 
 
-def load_policy(path: str | Path) -> Model:
-    """A causal language model in fp32, refused if the house cannot compute its logits."""
-    model = _loading(path, lambda: AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32, **SAFELY))
+def load_policy(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
+    """A causal language model, refused if the house cannot compute its logits. `options` go to `from_pretrained`."""
+    if adapters.is_adapter(path):
+        return _merged(path, load_policy(adapters.base_of(path), dtype, **options))
+    load = AutoModelForCausalLM.from_pretrained
+    model = _aligned(_loading(path, lambda: load(str(path), dtype=dtype, **SAFELY, **options)))
     _check_head(model)
     return model.eval()
 
@@ -52,41 +58,63 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int) -> Model:
     return model.eval()
 
 
-def new_reward_model(policy_path: str | Path, seed: int) -> Model:
-    """The policy's body with a scalar head, initialised with standard deviation 1/√(H + 1) (Huang et al. 2024)."""
-    model = _load_scalar(policy_path, fresh_head=True)
-    torch.manual_seed(seed)
-    nn.init.normal_(model.score.weight, std=1 / math.sqrt(model.config.hidden_size + 1))
+def new_reward_model(policy_path: str | Path, seed: int, dtype: torch.dtype = torch.float32) -> Model:
+    """The policy's body with a fresh scalar head."""
+    if adapters.is_adapter(policy_path):
+        return _merged(policy_path, new_reward_model(adapters.base_of(policy_path), seed, dtype))
+    model = _with_scalar_head(policy_path, _load_classifier(policy_path, dtype, fresh_head=True))
+    draw_score_head(model.score, seed)
     return model
 
 
-def load_reward_model(path: str | Path) -> Model:
-    """A model with a scalar head: a reward model, or a critic."""
-    return _load_scalar(path, fresh_head=False)
+def load_reward_model(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
+    """A model with a scalar head: a reward model, or a critic. `options` go to `from_pretrained`."""
+    if not adapters.is_adapter(path):
+        return _with_scalar_head(path, _load_classifier(path, dtype, **options))
+    adapter = adapters.read(Path(path))
+    if "score.weight" not in adapter.weights:
+        raise ModelError(f"{path} is an adapter without a `score` head: it was not trained to score.")
+    model = _merged(path, new_reward_model(adapters.base_of(path), 0, dtype))
+    model.config.score_bias, model.config.score_scale = adapter.score_bias, adapter.score_scale
+    return model
 
 
-def load_classifier(path: str | Path) -> Model:
+def load_classifier(path: str | Path, dtype: torch.dtype = torch.float32) -> Model:
     """Any sequence classifier, with all of its weights: a head made up on loading would make up its scores."""
-    return _load_classifier(path, {})
+    return _load_classifier(path, dtype)
 
 
-def _load_classifier(path: str | Path, extra: dict[str, int]) -> Model:
-    model, loading = _loading(
-        path,
-        lambda: AutoModelForSequenceClassification.from_pretrained(
-            str(path), dtype=torch.float32, output_loading_info=True, **SAFELY, **extra
-        ),
-    )
-    if loading["missing_keys"] and not extra:
+def draw_score_head(head: nn.Linear, seed: int) -> None:
+    """Fresh weights with standard deviation 1/√(H + 1) (Huang et al. 2024)."""
+    torch.manual_seed(seed)
+    nn.init.normal_(head.weight, std=1 / math.sqrt(head.in_features + 1))
+
+
+def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = False, **options: Any) -> Model:
+    options |= {"dtype": dtype, "output_loading_info": True} | ({"num_labels": 1} if fresh_head else {})
+    load = AutoModelForSequenceClassification.from_pretrained
+    model, loading = _loading(path, lambda: load(str(path), **SAFELY, **options))
+    if loading["missing_keys"] and not fresh_head:
         raise ModelError(
             f"{path} lacks the weights {', '.join(sorted(loading['missing_keys'])[:3])}: "
             "it is a model of another kind, not one that was trained to score."
         )
-    return model.eval()
+    return _aligned(model).eval()
 
 
-def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
-    model = _load_classifier(path, {"num_labels": 1} if fresh_head else {})
+def _aligned(model: Model) -> Model:
+    """The weights of a model on the CPU, moved to where the allocator puts new ones.
+
+    Loaded ones are views into the mapped file, at whatever address its header leaves them. Matrix products round
+    differently there, and a resumed run would end in other bits than one that was left alone.
+    """
+    for weights in model.parameters():
+        if weights.device.type == "cpu" and weights.is_floating_point() and weights.data_ptr() % 64:
+            weights.data = weights.data.clone()
+    return model
+
+
+def _with_scalar_head(path: str | Path, model: Model) -> Model:
     if not has_linear_score(model):
         raise ModelError(
             f"{path}: a reward model needs a linear `score` head with one output; this architecture has none."
@@ -97,12 +125,22 @@ def _load_scalar(path: str | Path, fresh_head: bool) -> Model:
     return model
 
 
+def _merged(path: str | Path, base: Model) -> Model:
+    """The base with the adapter at `path` merged into it, by peft, which knows every kind of adapter."""
+    from peft import PeftModel  # here, as it takes two seconds that few runs need
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")  # between the two of them
+        return _loading(path, lambda: PeftModel.from_pretrained(base, str(path)).merge_and_unload()).eval()
+
+
 @torch.no_grad()
 def _check_head(model: Model) -> None:
     """Some architectures scale or cap their logits in ways of their own; those are refused, not trained wrongly."""
     model.eval()
-    ids = torch.arange(1, 5)[None] % model.config.get_text_config().vocab_size
-    sampling = {"attention_mask": torch.ones_like(ids), "position_ids": torch.arange(4)[None], "logits_to_keep": 4}
+    ids = torch.arange(1, 5, device=model.device)[None] % model.config.get_text_config().vocab_size
+    positions = torch.arange(4, device=model.device)[None]
+    sampling = {"attention_mask": torch.ones_like(ids), "position_ids": positions, "logits_to_keep": 4}
     try:
         expected = model(input_ids=ids, use_cache=False, **sampling).logits
     except TypeError as error:
@@ -110,13 +148,17 @@ def _check_head(model: Model) -> None:
             f"{model.config.model_type}: this architecture cannot be sampled from here: {error}"
         ) from error
     hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
-    if not torch.allclose(head_logits(model, hidden[0]), expected[0], rtol=1e-3, atol=1e-3):
+    slack = 1e-3 if model.dtype == torch.float32 else 5e-2
+    if not torch.allclose(head_logits(model, hidden[0]), expected[0], rtol=slack, atol=slack):
         raise ModelError(
             f"{model.config.model_type}: this architecture transforms its logits in a way that is not supported."
         )
 
 
-def _loading(path: str | Path, load: Any) -> Any:
+T = TypeVar("T")
+
+
+def _loading(path: str | Path, load: Callable[[], T]) -> T:
     try:
         return load()
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:

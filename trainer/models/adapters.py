@@ -1,0 +1,89 @@
+"""Adapter folders: peft's own format (adapter_config.json, adapter_model.safetensors), and `role.json` beside it.
+
+`role.json` holds what peft has no place for: the base as a path relative to the folder, so that a run folder can be
+moved or copied, and the bias and scale of a scalar head.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from trainer.errors import ModelError
+
+if TYPE_CHECKING:
+    from peft import LoraConfig
+
+_CONFIG, _WEIGHTS, _ROLE = "adapter_config.json", "adapter_model.safetensors", "role.json"
+_PREFIX = "base_model.model."
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """What an adapter folder holds: weights by name (`score.weight` among them where there is a scalar head)."""
+
+    weights: dict[str, Tensor]
+    score_bias: float = 0.0
+    score_scale: float = 1.0
+
+
+def is_adapter(path: str | Path) -> bool:
+    return (Path(path) / _CONFIG).is_file()
+
+
+def base_of(folder: str | Path) -> str:
+    """The model that the adapter belongs on: a folder, or a hub id. Raises ModelError where none is named."""
+    folder = Path(folder)
+    relative = _role(folder).get("base")
+    if isinstance(relative, str) and (folder / relative).is_dir():
+        return str((folder / relative).resolve())
+    named = json.loads((folder / _CONFIG).read_text(encoding="utf-8")).get("base_model_name_or_path")
+    if not named:
+        raise ModelError(f"{folder} is an adapter, but its {_CONFIG} does not say for which model.")
+    if Path(named).is_absolute() and not Path(named).is_dir():
+        raise ModelError(f"{folder} is an adapter for {named}, and there is no such folder on this machine.")
+    return str(named)
+
+
+def write(folder: Path, adapter: Adapter, config: "LoraConfig", base: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    scores = "score.weight" in adapter.weights
+    config.task_type, config.modules_to_save = ("SEQ_CLS", ["score"]) if scores else ("CAUSAL_LM", None)
+    config.base_model_name_or_path = str(Path(base).resolve()) if Path(base).is_dir() else base
+    config.inference_mode = True
+    config.save_pretrained(str(folder))
+    weights = {f"{_PREFIX}{_on_disk(name)}": value.detach().contiguous() for name, value in adapter.weights.items()}
+    save_file(weights, folder / _WEIGHTS, metadata={"format": "pt"})
+    role: dict[str, object] = {"score_bias": adapter.score_bias, "score_scale": adapter.score_scale} if scores else {}
+    if Path(base).is_dir():
+        role["base"] = os.path.relpath(Path(base).resolve(), folder.resolve())
+    (folder / _ROLE).write_text(json.dumps(role, indent=2))
+
+
+def read(folder: Path) -> Adapter:
+    """Raises ModelError where there are no safetensors."""
+    if not (folder / _WEIGHTS).is_file():
+        raise ModelError(f"{folder} holds no {_WEIGHTS}: an adapter's weights must be safetensors.")
+    weights = {_in_memory(key): value for key, value in load_file(folder / _WEIGHTS).items()}
+    role = _role(folder)
+    return Adapter(weights, float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0)))
+
+
+def _role(folder: Path) -> Mapping[str, float]:
+    path = folder / _ROLE
+    found: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return found
+
+
+def _on_disk(name: str) -> str:
+    return name if name.endswith(".weight") else f"{name}.weight"
+
+
+def _in_memory(key: str) -> str:
+    name = key.removeprefix(_PREFIX)
+    return name if name == "score.weight" else name.removesuffix(".weight")

@@ -1,0 +1,137 @@
+"""One frozen transformer in memory, under any number of low-rank adapters (Hu et al. 2021), by peft.
+
+peft is imported where it is used: it takes two seconds, which a run without adapters need not wait for.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from trainer.errors import ModelError
+from trainer.models.heads import Model
+from trainer.models.recompute import recompute_layers
+from trainer.spec import LoraSpec
+
+if TYPE_CHECKING:
+    from peft import LoraConfig
+
+LAYER_PARTS = ("lora_A", "lora_B")
+
+
+class Backbone:
+    """A frozen model whose linear layers carry named adapters, of which one at most is active."""
+
+    def __init__(self, model: Model, source: str | Path, spec: LoraSpec, recompute: bool = False) -> None:
+        self.model = model.requires_grad_(False).eval()
+        self.source = str(source)
+        """Where its weights came from; what the folder of an adapter names as its base."""
+        self.spec = spec
+        self.active: str | None = None
+        self._layers: dict[str, Any] = {}  # peft's LoraLayer by path
+        if recompute:
+            recompute_layers(self.model.base_model, self._as_now)
+
+    def add(self, name: str, seed: int) -> dict[str, nn.Parameter]:
+        """A fresh adapter's parameters in fp32, by peft's names: A as peft draws it, but from `seed`; B zero.
+
+        Raises ModelError for layers that the model does not have.
+        """
+        from peft import inject_adapter_in_model
+        from peft.tuners.lora import LoraLayer
+
+        trunk = self.model.base_model
+        trained = {weight: weight.requires_grad for weight in trunk.parameters()}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Already found a `peft_config`")  # several adapters are the point
+            warnings.filterwarnings("ignore", message="fan_in_fan_out is set")  # GPT-2's layers; peft sets it right
+            try:
+                inject_adapter_in_model(self.lora_config(), trunk, name)
+            except ValueError as error:
+                raise ModelError(f"`model.lora.target_modules` does not fit {self.source}: {error}") from error
+        for weight, before in trained.items():
+            weight.requires_grad_(before)  # peft has its own idea of what is trained
+        self._layers = {path: layer for path, layer in trunk.named_modules() if isinstance(layer, LoraLayer)}
+        self._refuse_unmatched()
+        self._activate(None)
+        parameters = {
+            f"{self.model.base_model_prefix}.{path}.{part}": getattr(layer, part)[name].weight
+            for path, layer in self._layers.items()
+            for part in LAYER_PARTS
+        }
+        _draw(parameters, seed)
+        return parameters
+
+    def under(self, name: str | None) -> AbstractContextManager[None]:
+        """While inside, that adapter is active; None: none."""
+        return self._under(name)
+
+    @property
+    def quantized(self) -> bool:
+        return getattr(self.model, "hf_quantizer", None) is not None
+
+    def merged(self, name: str | None) -> dict[str, Tensor]:
+        """The whole model's weights in fp32 with the adapter added to them, under their plain names; tied ones once."""
+        prefix = f"{self.model.base_model_prefix}."
+        state: dict[str, Tensor] = {}
+        seen: set[int] = set()
+        for key, value in self.model.state_dict().items():
+            if ".lora_" not in key and value.data_ptr() not in seen:
+                seen.add(value.data_ptr())
+                state[key.replace(".base_layer.", ".")] = value.float() if value.is_floating_point() else value
+        for path, layer in self._layers.items() if name is not None else ():
+            key = f"{prefix}{path}.weight"
+            state[key] = state[key] + layer.get_delta_weight(name).float()
+        return state
+
+    @contextmanager
+    def _under(self, name: str | None) -> Iterator[None]:
+        before = self.active
+        self._activate(name)
+        try:
+            yield
+        finally:
+            self._activate(before)
+
+    def _as_now(self) -> AbstractContextManager[None]:
+        return self._under(self.active)
+
+    def _activate(self, name: str | None) -> None:
+        """Not by peft's `set_adapter`: that also switches gradients on and off, which belong to who trains what."""
+        if name != self.active or name is None:
+            for layer in self._layers.values():
+                layer._active_adapter = [] if name is None else [name]
+        self.active = name
+
+    def lora_config(self) -> "LoraConfig":
+        from peft import LoraConfig
+
+        targets = self.spec.target_modules
+        return LoraConfig(
+            r=self.spec.rank,
+            lora_alpha=self.spec.alpha,  # type: ignore[arg-type]  # it takes a float too
+            target_modules=targets if isinstance(targets, str) else list(targets),
+            lora_dropout=0.0,
+        )
+
+    def _refuse_unmatched(self) -> None:
+        """peft is content when one of the names fits."""
+        names = self.spec.target_modules
+        for name in names if isinstance(names, list) else ():
+            if not any(path == name or path.endswith(f".{name}") for path in self._layers):
+                raise ModelError(f"`model.lora.target_modules`: {self.source} has no linear layer {name!r} to adapt.")
+
+
+@torch.no_grad()
+def _draw(parameters: dict[str, nn.Parameter], seed: int) -> None:
+    """peft's default, from a seed of its own and the same on every device: uniform in ±1/√fan-in for A, 0 for B."""
+    draws = torch.Generator().manual_seed(seed)
+    for key, weight in parameters.items():
+        values = torch.zeros(weight.shape)
+        if key.endswith("lora_A"):
+            nn.init.kaiming_uniform_(values, a=5**0.5, generator=draws)
+        weight.data = values.to(weight.device)

@@ -1,0 +1,134 @@
+"""The models of a stage, each by the part that it plays: whole ones, or roles on shared backbones.
+
+`start` is where a part's weights come from, a model folder or hub id; `saved` a checkpoint of that part, or the result of
+the stage that trained it, which goes before.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol
+
+import torch
+from torch import nn
+
+from trainer.errors import ModelError
+from trainer.models import adapters
+from trainer.models.backbone import Backbone
+from trainer.models.heads import Model, compute_in
+from trainer.models.loading import draw_score_head, load_policy, load_reward_model, new_reward_model
+from trainer.models.quantized import quantization_options
+from trainer.models.recompute import recompute_layers
+from trainer.models.roles import Role
+from trainer.models.saving import ADAPTER
+from trainer.spec import LoraSpec, ModelSpec
+
+Start = str | Path
+Care = Literal["trained", "exact", "frozen"]
+"""`trained`: weights in float32 that take gradients; `exact`: in float32 without (a moving reference, what was trained
+before); `frozen`: in `model.dtype`."""
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class Maker(Protocol):
+    """Makes the models of one stage, in eval mode, on the run's device."""
+
+    def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model: ...
+
+    def scorer(
+        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
+    ) -> Model:
+        """With `fresh_head`, a seed, `start` is a policy and the head is drawn; else it is a model that has one."""
+        ...
+
+
+def maker_for(spec: ModelSpec, device: torch.device, seed: Callable[[str], int]) -> Maker:
+    """`seed(part)` is what a fresh adapter of that part is drawn from."""
+    return WholeModels(spec, device) if spec.lora is None else Roles(spec, spec.lora, device, seed)
+
+
+class WholeModels:
+    """Full fine-tuning: each part a model of its own."""
+
+    def __init__(self, spec: ModelSpec, device: torch.device) -> None:
+        self.spec = spec
+        self.device = device
+
+    def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
+        return self.ready(load_policy(saved or start, self._dtype(care)), care)
+
+    def scorer(
+        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
+    ) -> Model:
+        if saved is None and fresh_head is not None:
+            return self.ready(new_reward_model(start, fresh_head, self._dtype(care)), care)
+        return self.ready(load_reward_model(saved or start, self._dtype(care)), care)
+
+    def ready(self, model: Model, care: Care) -> Model:
+        """A model that was loaded or made, placed and set up for its part."""
+        model = compute_in(model.to(self.device), _DTYPES[self.spec.dtype])
+        if care == "trained" and self.spec.gradient_checkpointing:
+            recompute_layers(model)
+        return model.requires_grad_(care == "trained")
+
+    def _dtype(self, care: Care) -> torch.dtype:
+        return _DTYPES[self.spec.dtype] if care == "frozen" else torch.float32
+
+
+class Roles:
+    """LoRA: parts whose weights start at the same place share a backbone, unless the spec wants one for each."""
+
+    def __init__(self, spec: ModelSpec, lora: LoraSpec, device: torch.device, seed: Callable[[str], int]) -> None:
+        self.spec = spec
+        self.lora = lora
+        self.device = device
+        self.seed = seed
+        self._backbones: dict[str, Backbone] = {}
+
+    def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
+        backbone, first = self._ground(part, start, load_policy)
+        return self._role(part, backbone, None, care, _adapter_in(saved) or first)
+
+    def scorer(
+        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
+    ) -> Model:
+        backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
+        head = nn.Linear(backbone.model.config.get_text_config().hidden_size, 1, bias=False, device=self.device)
+        if fresh_head is not None:
+            draw_score_head(head, fresh_head)
+        elif first is None:
+            head.load_state_dict({"weight": backbone.model.score.weight.float()})
+        return self._role(part, backbone, head, care, _adapter_in(saved) or first)
+
+    def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
+        """The backbone under `start`, and the adapter to begin with: an adapter folder's own, where the backbone is
+        quantized and the adapter cannot be merged into it."""
+        first = Path(start) if self.spec.quantization is not None and adapters.is_adapter(start) else None
+        source, load = (str(start), load) if first is None else (adapters.base_of(first), load_policy)
+        where = str(Path(source).resolve()) if Path(source).is_dir() else source
+        key = where if self.lora.share_backbone else part
+        if key not in self._backbones:
+            dtype = _DTYPES[self.spec.dtype]
+            options = quantization_options(self.spec, dtype, self.device)
+            model = load(source, dtype, **options)
+            model = model if options else model.to(self.device)
+            self._backbones[key] = Backbone(model, where, self.lora, self.spec.gradient_checkpointing)
+        return self._backbones[key], first
+
+    def _role(self, part: str, backbone: Backbone, head: nn.Linear | None, care: Care, origin: Path | None) -> Model:
+        name = part if origin is not None or care != "frozen" else None
+        role = Role(backbone, name, self.seed(part), head).eval()
+        role.config.score_bias = getattr(backbone.model.config, "score_bias", 0.0)
+        role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
+        if origin is not None:
+            role.load(origin)
+        return compute_in(role.requires_grad_(care == "trained"), _DTYPES[self.spec.dtype])
+
+
+def _adapter_in(saved: Path | None) -> Path | None:
+    """The adapter of a checkpoint, or beside the merged weights of a result."""
+    if saved is None:
+        return None
+    found = next((folder for folder in (saved / ADAPTER, saved) if adapters.is_adapter(folder)), None)
+    if found is None:
+        raise ModelError(f"{saved} holds no adapter: it was not trained with `model.lora`.")
+    return found

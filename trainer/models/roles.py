@@ -1,0 +1,91 @@
+"""A part played on a shared backbone: an adapter of its own, and for scores and values a head of its own.
+
+To the stages a role is a model like any other: they call its trunk and its head, train its parameters and save it. The
+adapter is active only inside those calls, and again while a layer is recomputed for the backward pass.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from trainer.errors import ModelError
+from trainer.models import adapters
+from trainer.models.adapters import Adapter
+from trainer.models.backbone import Backbone
+
+
+class Role(nn.Module):
+    """`adapter`: its name on the backbone, or None for the backbone as it is. `score`: the scalar head, if it has one.
+
+    Its parameters are the adapter's and the head's alone.
+    """
+
+    backbone: Backbone
+
+    def __init__(self, backbone: Backbone, adapter: str | None, seed: int = 0, score: nn.Linear | None = None) -> None:
+        super().__init__()
+        object.__setattr__(self, "backbone", backbone)  # no submodule: its weights are everybody's, and frozen
+        self.adapter_name = adapter
+        own = {} if adapter is None else backbone.add(adapter, seed)
+        self._names = tuple(own)
+        self._adapter = nn.ParameterList(own.values())
+        self.score = score
+        self.config = deepcopy(backbone.model.config)  # a copy, as a head's bias and scale are noted in it
+
+    def forward(self, **inputs: Any) -> Any:
+        """As the causal language model's own: logits, with a cache where one is given."""
+        with self.backbone.under(self.adapter_name):
+            return self.backbone.model(**inputs)
+
+    @property
+    def base_model(self) -> Callable[..., Any]:
+        return self._trunk
+
+    def _trunk(self, **inputs: Any) -> Any:
+        with self.backbone.under(self.adapter_name):
+            return self.backbone.model.base_model(**inputs)
+
+    def get_output_embeddings(self) -> nn.Module:
+        head: nn.Module = self.backbone.model.get_output_embeddings()
+        return head
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self.backbone.model.device
+        return device
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """The adapter and the head alone, as an adapter folder."""
+        weights: dict[str, Tensor] = dict(self._weights())
+        config = self.config
+        adapter = Adapter(weights, getattr(config, "score_bias", 0.0), getattr(config, "score_scale", 1.0))
+        adapters.write(Path(folder), adapter, self.backbone.lora_config(), self.backbone.source)
+
+    @torch.no_grad()
+    def load(self, folder: Path) -> "Role":
+        """Take over an adapter folder's weights, exactly. Raises ModelError where they are of another shape."""
+        found, own = adapters.read(folder), self._weights()
+        theirs = {name: tuple(value.shape) for name, value in found.weights.items()}
+        ours = {name: tuple(value.shape) for name, value in own.items()}
+        if theirs.keys() != ours.keys():
+            odd = sorted(theirs.keys() ^ ours.keys())[0]
+            raise ModelError(
+                f"{folder}: its adapter is not on the layers of `model.lora.target_modules` ({odd} is on one side only)."
+            )
+        for name, shape in ours.items():
+            if theirs[name] != shape:
+                raise ModelError(
+                    f"{folder}: {name} has the shape {theirs[name]}, this run's {shape}. Give `model.lora.rank` the adapter's."
+                )
+            own[name].copy_(found.weights[name])
+        if self.score is not None:
+            self.config.score_bias, self.config.score_scale = found.score_bias, found.score_scale
+        return self
+
+    def _weights(self) -> dict[str, nn.Parameter]:
+        own: dict[str, nn.Parameter] = dict(zip(self._names, self._adapter, strict=True))
+        return own if self.score is None else {**own, "score.weight": cast(nn.Parameter, self.score.weight)}
