@@ -49,7 +49,12 @@ def test_four_roles_weigh_about_one_model(tmp_path: Path) -> None:
     alone = sum(p.numel() for p in load_policy(folder).parameters())
     assert len({id(role.backbone) for role in roles}) == 1
     assert sum(everything.values()) - sum(own.values()) == alone
-    assert [len(list(role.parameters())) for role in roles] == [28, 0, 29, 29]  # 2 layers × 7 linear × (A, B), and a head
+    assert [len(list(role.parameters())) for role in roles] == [
+        28,
+        0,
+        29,
+        29,
+    ]  # 2 layers × 7 linear × (A, B), and a head
     assert [sum(p.requires_grad for p in role.parameters()) for role in roles] == [28, 0, 29, 0]
 
 
