@@ -27,21 +27,28 @@ BEGIN, END = "<!-- settings: written by docs/generate.py -->", "<!-- end of sett
 INTRODUCTION = """\
 # The job spec
 
-<!-- Written by docs/generate.py from trainer/spec.py: change it there, then run `make docs`. -->
+<!-- Written by docs/generate.py from trainer/spec/: change it there, then run `make docs`. -->
 
 One description of a run, read by everybody: it is the body of `POST /v1/jobs`, the TOML or JSON file that
-`python -m trainer run` takes, the form in the dashboard, and this page. Only `model`, `data.preferences` and `ppo` (which
-may be `{}`) have to be given. Unknown fields are refused, with the nearest known name. The same as a JSON schema:
+`python -m trainer run` takes, the form in the dashboard, and this page. Only `model` and a dataset have to be given; `stages`
+says what is done with them. Unknown fields are refused, with the nearest known name. The same as a JSON schema:
 `python -m trainer schema`, or `GET /v1/schema/job`.
 
 ```json
-{"model": "Qwen/Qwen2.5-0.5B", "data": {"preferences": "ds_…"}, "ppo": {}}
+{"model": "Qwen/Qwen2.5-0.5B", "data": {"preferences": "ds_…"}}
 ```
 
 Over REST the fields of `data` are dataset ids; in a file they are paths of JSONL files, relative to that file. What those
 may hold is in [datasets.md](datasets.md).
 """
 
+KINDS = ("Reward", "Judge")
+KINDS_INTRODUCTION = """\
+## Rewards and judges
+
+An entry of `rewards` is one of these, by its `type`; so are `ppo.online.label_by` and `evaluation.judge`, which may also name
+an installed judge. What they send, expect and do in trouble is in [rewards.md](rewards.md).
+"""
 
 METRICS_INTRODUCTION = """\
 # Metrics
@@ -78,8 +85,8 @@ def _range(healthy: tuple[float | None, float | None] | None) -> str:
 
 def spec_page() -> str:
     schema = JobSpec.model_json_schema()
-    sections = [_section(schema, "", schema), *_nested(schema, "", schema)]
-    return "\n".join([INTRODUCTION, *sections])
+    parts = [_section(schema, "## The whole", "", schema), *_nested(schema, "", schema)]
+    return "\n".join([INTRODUCTION, *parts, *_shared(schema), *_kinds(schema)])
 
 
 def deployment_page(text: str) -> str:
@@ -105,15 +112,32 @@ def _setting_default(value: Any) -> str:
 
 
 def _nested(schema: Schema, prefix: str, root: Schema) -> Iterator[str]:
+    """The sections that stand at one place of the spec, each under its path."""
     for name, field in schema["properties"].items():
-        if section := _definition(field, root):
+        found = _definition(field)
+        if found and found.endswith("Spec"):
             path = f"{prefix}{name}"
-            yield _section(section, path, root)
-            yield from _nested(section, f"{path}.", root)
+            yield _section(root["$defs"][found], f"## `{path}`", path, root)
+            yield from _nested(root["$defs"][found], f"{path}.", root)
 
 
-def _section(schema: Schema, path: str, root: Schema) -> str:
-    title = f"## `{path}`" if path else "## The whole"
+def _shared(root: Schema) -> Iterator[str]:
+    """The sections that stand at many places, each under its own name."""
+    for name in root["$defs"]:
+        if "properties" in root["$defs"][name] and not name.endswith(("Spec", *KINDS)):
+            yield _section(root["$defs"][name], f"## {_words(name)}", "", root)
+
+
+def _kinds(root: Schema) -> Iterator[str]:
+    """Rewards and judges: one section for each `type`."""
+    found = [(suffix, one) for suffix in KINDS for name, one in root["$defs"].items() if name.endswith(suffix)]
+    yield KINDS_INTRODUCTION
+    yield "".join(f"- [`{_tag(one)}`](#{suffix.lower()}-{_tag(one)})\n" for suffix, one in found)
+    for suffix, one in found:
+        yield _section(one, f"### {suffix} `{_tag(one)}`", "", root)
+
+
+def _section(schema: Schema, title: str, path: str, root: Schema) -> str:
     rows = [
         _row(name, field, name in schema.get("required", []), path, root)
         for name, field in schema["properties"].items()
@@ -123,21 +147,26 @@ def _section(schema: Schema, path: str, root: Schema) -> str:
 
 
 def _row(name: str, field: Schema, required: bool, path: str, root: Schema) -> str:
-    section = _definition(field, root)
-    kind = _link(f"{path}.{name}" if path else name) if section else _type(field, root)
+    found = _definition(field)
+    own = found is not None and found.endswith("Spec")
+    kind = _link(f"{path}.{name}" if path else name) if own else _type(field, root)
     # A section's description of itself stands at its own heading.
-    meaning = field.get("description") or (section or {}).get("description", "")
-    return f"| `{name}` | {kind} | {_default(field, required, bool(section))} | {_one_line(meaning)} |"
+    meaning = field.get("description") or (root["$defs"][found]["description"] if found else "")
+    return f"| `{name}` | {kind} | {_default(field, required, own)} | {_one_line(meaning)} |"
 
 
 def _default(field: Schema, required: bool, is_section: bool) -> str:
     if required:
         return "**required**"
-    if is_section:
-        return "left out" if field["default"] is None else "all defaults"
-    value = field["default"]
+    value = field.get("default")
     if value is None:
-        return "left out"
+        return "left out" if "default" in field else "empty"
+    if is_section:
+        return "all defaults"
+    if isinstance(value, dict):
+        return "; ".join(f"`{key}` `{_number(part)}`" for key, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"`{part}`" for part in value) or "none"
     if value == "":
         return "empty"
     return f"`{str(value).lower() if isinstance(value, bool) else _number(value)}`"
@@ -146,11 +175,33 @@ def _default(field: Schema, required: bool, is_section: bool) -> str:
 def _type(field: Schema, root: Schema) -> str:
     if options := field.get("anyOf"):
         return " or ".join(_type(option, root) for option in options)
+    if options := field.get("oneOf"):
+        judges = any(option["$ref"].endswith("Judge") for option in options)
+        return f"[{'reward or judge' if judges else 'reward'}](#rewards-and-judges)"
+    if "$ref" in field:
+        return _reference(field["$ref"].rpartition("/")[2])
     if "const" in field or "enum" in field:
         return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
+    if field["type"] == "array":
+        return f"list of {_type(field['items'], root)}{_bounds(field)}"
+    if field["type"] == "object" and "type" in field.get("additionalProperties", {}):
+        return f"object of {_type(field['additionalProperties'], root)}s"
     names = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false"}
     names |= {"object": "object", "null": "null"}
     return f"{names[field['type']]}{_bounds(field)}"
+
+
+def _reference(name: str) -> str:
+    return f"[{_words(name).lower()}](#{_words(name).lower().replace(' ', '-')})"
+
+
+def _tag(schema: Schema) -> str:
+    return str(schema["properties"]["type"]["const"])
+
+
+def _words(name: str) -> str:
+    """`HealthRule` as "Health rule"."""
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda found: f" {found[0].lower()}", name)
 
 
 def _bounds(field: Schema) -> str:
@@ -158,6 +209,8 @@ def _bounds(field: Schema) -> str:
     found = [f"{sign} {_number(field[key])}" for key, sign in signs.items() if key in field]
     if "maxLength" in field:
         found.append(f"at most {field['maxLength']} characters")
+    if "minItems" in field:
+        found.append(f"at least {field['minItems']} of them")
     return f" {', '.join(found)}" if found else ""
 
 
@@ -165,13 +218,12 @@ def _number(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _definition(field: Schema, root: Schema) -> Schema | None:
-    """The section that a field holds, if it holds one."""
+def _definition(field: Schema) -> str | None:
+    """The name of the one section that a field holds, if it holds one."""
     for option in (field, *field.get("anyOf", [])):
-        name = option.get("$ref", "").rpartition("/")[2]
-        if name.endswith("Spec"):
-            found: Schema = root["$defs"][name]
-            return found
+        name: str = option.get("$ref", "").rpartition("/")[2]
+        if name and name != "JsonValue":
+            return name
     return None
 
 

@@ -30,8 +30,12 @@ def generate() -> ModuleType:
 
 
 def anchors(page: Path) -> set[str]:
+    return anchors_in(page.read_text())
+
+
+def anchors_in(text: str) -> set[str]:
     """The headings of a page, as GitHub makes links of them."""
-    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
@@ -69,6 +73,18 @@ def test_the_spec_reference_has_every_field(generate: ModuleType) -> None:
     page = generate.spec_page()
     missing = [path for path in _paths(JobSpec.model_json_schema()) if f"| `{path}` |" not in page]
     assert missing == []
+
+
+def test_the_spec_reference_has_a_section_for_every_kind_of_reward_and_links_only_to_headings(
+    generate: ModuleType,
+) -> None:
+    page = generate.spec_page()
+    kinds = JobSpec.model_json_schema()["$defs"]
+    names = [name.removesuffix("Reward") for name in kinds if name.endswith("Reward")]
+    assert len(names) >= 10 and page.count("\n### Reward `") == len(names) and "\n### Judge `http_judge`" in page
+    assert "| `rewards` | list of [reward](#rewards-and-judges) | none |" in page
+    links = {link["anchor"] for link in LINK.finditer(page) if not link["path"]}
+    assert len(links) > 30 and links - anchors_in(page) == set()
 
 
 def test_the_table_of_settings_is_up_to_date(generate: ModuleType) -> None:
