@@ -23,30 +23,43 @@ class Learner:
     """AdamW over one model. The learning rate is a function of the step, so a resume has no scheduler to restore."""
 
     def __init__(
-        self, model: nn.Module, spec: OptimizerSpec, total_steps: int, peak: float | None = None, eps: float = 1e-8
+        self,
+        model: nn.Module,
+        spec: OptimizerSpec,
+        total_steps: int,
+        peak: float | None = None,
+        eps: float = 1e-8,
+        head: nn.Module | None = None,
     ):
+        """`head`: a further module that learns with the model, under the same rate and the same clipped norm."""
         self.model = model
+        self.parameters = [*model.parameters(), *(head.parameters() if head is not None else ())]
         self.spec = spec
         self.total_steps = total_steps
         self.peak = spec.learning_rate if peak is None else peak
-        self.optimizer = torch.optim.AdamW(_groups(model, spec.weight_decay), lr=self.peak, eps=eps)
+        self.optimizer = torch.optim.AdamW(_groups(self.parameters, spec.weight_decay), lr=self.peak, eps=eps)
 
     def lr(self, step: int) -> float:
         return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
 
-    def update(self, step: int) -> float:
-        """Clip the accumulated gradient, take one optimizer step at the rate of `step`, and return the norm before clipping.
+    def update(self, step: int, factor: float = 1.0) -> float:
+        """Clip the accumulated gradient, take one optimizer step at `factor` × the rate of `step`, and return the norm before
+        clipping.
 
         Raises Diverged, leaving the weights untouched, when the gradient is not finite.
         """
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.max_grad_norm))
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.spec.max_grad_norm))
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
         for group in self.optimizer.param_groups:
-            group["lr"] = self.lr(step)
+            group["lr"] = self.lr(step) * factor
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.forget()
         return norm
+
+    def forget(self) -> None:
+        """Drop the accumulated gradient: its step is not taken."""
+        self.optimizer.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
         """Adam's moments and step counts as flat tensors, for safetensors."""
@@ -73,7 +86,7 @@ def require_finite(loss: Tensor, name: str) -> None:
         )
 
 
-def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    matrices = [p for p in model.parameters() if p.requires_grad and p.ndim >= 2]
-    vectors = [p for p in model.parameters() if p.requires_grad and p.ndim < 2]
+def _groups(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
+    matrices = [p for p in parameters if p.requires_grad and p.ndim >= 2]
+    vectors = [p for p in parameters if p.requires_grad and p.ndim < 2]
     return [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]

@@ -1,9 +1,10 @@
-"""Log-probabilities of chosen tokens, without a full fp32 log-softmax of the batch.
+"""Log-probabilities of chosen tokens and entropies, without a full fp32 log-softmax of the batch.
 
 Shapes: N tokens, V vocabulary. The forward pass works through the logits in chunks and keeps one fp32 number per
-token; the backward pass recomputes the softmax chunk by chunk in the logits' own dtype.
+token (fp64 where the logits are); the backward pass recomputes the softmax chunk by chunk in the logits' own dtype.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -19,36 +20,66 @@ def selected_logprobs(logits_NV: Tensor, targets_N: Tensor, temperature: float =
     return result
 
 
-@torch.no_grad()
 def entropies(logits_NV: Tensor, temperature: float = 1.0) -> Tensor:
-    """Entropy of softmax(logits / temperature) in nats, (N,) fp32. Not differentiable."""
-    parts = []
-    for chunk in logits_NV.split(_rows(logits_NV)):
-        parts.append(torch.special.entr(torch.softmax(chunk.float() / temperature, dim=-1)).sum(-1))
-    return torch.cat(parts) if parts else logits_NV.new_zeros(0, dtype=torch.float32)
+    """Entropy of softmax(logits / temperature) in nats, (N,) fp32, differentiable in the logits."""
+    result: Tensor = _Entropies.apply(logits_NV, temperature)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _SelectedLogprobs(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, temperature: float) -> Tensor:
-        normaliser = torch.cat([(c.float() / temperature).logsumexp(-1) for c in logits.split(_rows(logits))])
+        normaliser = torch.cat([(_wide(c) / temperature).logsumexp(-1) for c in logits.split(_rows(logits))])
         ctx.save_for_backward(logits, targets, normaliser)
         ctx.temperature = temperature
-        return logits.gather(-1, targets[:, None]).squeeze(-1).float() / temperature - normaliser
+        return _wide(logits.gather(-1, targets[:, None]).squeeze(-1)) / temperature - normaliser
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         logits, targets, normaliser = ctx.saved_tensors
         result = torch.empty_like(logits)
         # d log p(target) / d logit_v = (1[v = target] − p_v) / temperature
-        for start in range(0, len(logits), _rows(logits)):
-            part = slice(start, start + _rows(logits))
-            softmax = (logits[part].float() / ctx.temperature - normaliser[part, None]).exp_()
+        for part in _parts(logits):
+            softmax = (_wide(logits[part]) / ctx.temperature - normaliser[part, None]).exp_()
             softmax.mul_(-grad[part, None] / ctx.temperature)
             result[part] = softmax
         result.scatter_add_(1, targets[:, None], (grad / ctx.temperature).to(logits.dtype)[:, None])
         return result, None, None
 
 
+class _Entropies(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, temperature: float) -> Tensor:
+        parts = [
+            torch.special.entr(torch.softmax(_wide(c) / temperature, dim=-1)).sum(-1)
+            for c in logits.split(_rows(logits))
+        ]
+        entropy = torch.cat(parts)
+        ctx.save_for_backward(logits, entropy)
+        ctx.temperature = temperature
+        return entropy
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        logits, entropy = ctx.saved_tensors
+        result = torch.empty_like(logits)
+        # d H / d logit_v = −p_v · (log p_v + H) / temperature
+        for part in _parts(logits):
+            softmax = torch.softmax(_wide(logits[part]) / ctx.temperature, dim=-1)
+            slope = torch.special.entr(softmax).sub_(softmax * entropy[part, None])
+            result[part] = slope.mul_(grad[part, None] / ctx.temperature)
+        return result, None
+
+
+def _wide(logits: Tensor) -> Tensor:
+    """In fp32 at least."""
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
 def _rows(logits: Tensor) -> int:
     return max(1, _CHUNK_ELEMENTS // max(1, logits.shape[-1]))
+
+
+def _parts(logits: Tensor) -> Iterator[slice]:
+    step = _rows(logits)
+    return (slice(first, first + step) for first in range(0, len(logits), step))

@@ -84,16 +84,35 @@ def completion_logprobs(
     The output layer sees only the positions that predict a completion token.
     """
     mask_BR = batch.mask_BR
-    hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, mask_BR)
-    logits_NV = head_logits(model, hidden_NH)
+    return _logprobs(model, _hidden_at(model, batch, batch.positions_BR - 1, mask_BR), batch, temperature, with_entropy)
+
+
+def completion_logprobs_and_values(
+    model: nn.Module, value_head: nn.Module, batch: Batch, temperature: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Log-probabilities, entropies and values of every completion token from one pass of the trunk, (B, R) each."""
+    hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.mask_BR)
+    logprobs_BR, entropy_BR = _logprobs(model, hidden_NH, batch, temperature, with_entropy=True)
+    assert entropy_BR is not None  # asked for
+    return logprobs_BR, entropy_BR, _spread(scalar_head(value_head, hidden_NH), batch.mask_BR)
+
+
+def _logprobs(
+    model: nn.Module, hidden_NH: Tensor, batch: Batch, temperature: float, with_entropy: bool
+) -> tuple[Tensor, Tensor | None]:
+    mask_BR, logits_NV = batch.mask_BR, head_logits(model, hidden_NH)
     logprobs_N = selected_logprobs(logits_NV, batch.tokens_BR()[mask_BR], temperature)
     entropy_BR = _spread(entropies(logits_NV, temperature), mask_BR) if with_entropy else None
     return _spread(logprobs_N, mask_BR), entropy_BR
 
 
-def completion_values(critic: nn.Module, batch: Batch) -> Tensor:
-    """Value of the state before each completion token, (B, R) fp32 with 0 outside the mask."""
-    hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.mask_BR)
+def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:
+    """Value of the state before each completion token, (B, R) fp32 with 0 outside the mask.
+
+    Without `trunk_learns` only the head gets a gradient.
+    """
+    with torch.set_grad_enabled(torch.is_grad_enabled() and trunk_learns):
+        hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.mask_BR)
     return _spread(scalar_head(critic, hidden_NH), batch.mask_BR)
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any, NoReturn
 
 import torch
 
 from trainer import console
 from trainer.checkpoint import Checkpoints, StageResult, TrainerState
-from trainer.errors import Stopped
+from trainer.errors import Paused, Stopped
 from trainer.events import (
     CheckpointSaved,
     Event,
@@ -84,6 +85,31 @@ class Session:
         path = self.checkpoints.save(stage, step, model, tokenizer, state)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
+    def save_best(
+        self,
+        stage: StageName,
+        step: int,
+        model: Model,
+        tokenizer: Tokenizer,
+        metrics: Mapping[str, float],
+        state: TrainerState | None,
+    ) -> None:
+        """Keep this one as the stage's best so far, and say so."""
+        self.check_lease()
+        path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
+        relative = str(path.relative_to(self.run_dir))
+        self.emit(
+            CheckpointSaved(
+                stage=stage, step=step, path=relative, final=False, best=True, metrics=finite(dict(metrics))
+            )
+        )
+
+    def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> None:
+        """Make an earlier checkpoint the one to go on from, as of `step`, and say so."""
+        self.check_lease()
+        path = self.checkpoints.put_back(stage, source, step, numbers)
+        self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
+
     def finish(
         self,
         stage: StageName,
@@ -113,6 +139,14 @@ class Session:
         """Raise Stopped when a signal came; whatever had to be saved has been."""
         if self._stop_asked:
             self._stopped("signal")
+
+    def pause(self, why: str) -> NoReturn:
+        """Raise Paused: a person should look. Whatever had to be saved has been."""
+        message = (
+            f"Paused in stage {self.stage} after step {self.step}: {why} Run the same command to go on from there."
+        )
+        self.emit(RunStopped(reason="health", stage=self.stage, step=self.step, message=message))
+        raise Paused(message)
 
     def check_lease(self) -> None:
         """Raise Stopped when the worker's lease on this job has run out: another attempt may be at work.

@@ -3,6 +3,7 @@
 Shapes: B responses, R response positions, S = R + 1 states.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -43,7 +44,7 @@ def experience_of(
     *,
     kl_coef: float,
     score_scale: float = 1.0,
-    optimal_values_B: Tensor | None = None,
+    optimal_values: Sequence[float] | None = None,
 ) -> Experience:
     """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
     mask_BR = scored.batch.mask_BR
@@ -54,7 +55,7 @@ def experience_of(
         rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
     if critic is None:
         values_BR = None
-        advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values_B)
+        advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values)
     else:
         values_BR, after_B = _values(critic, scored, spec)
         lam = _lambda(scored.batch.completion_lengths_B, spec)
@@ -88,20 +89,20 @@ def _lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
 
 
 def _against_a_baseline(
-    rewards_BR: Tensor, mask_BR: Tensor, spec: PPOSpec, optimal_values_B: Tensor | None
+    rewards_BR: Tensor, mask_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None
 ) -> tuple[Tensor, Tensor]:
     """Advantages and returns without a critic: each token's own return or the whole response's, less one baseline."""
     to_go_BR = rewards_to_go(rewards_BR, mask_BR, spec.advantage.gamma)
     whole_B = to_go_BR[:, 0]
     if spec.advantage.estimator == "sequence":
         to_go_BR = torch.where(mask_BR, whole_B[:, None], torch.zeros_like(to_go_BR))
-    advantages_BR = to_go_BR - _baseline(whole_B, spec, optimal_values_B)[:, None]
+    advantages_BR = to_go_BR - _baseline(whole_B, spec, optimal_values)[:, None]
     if spec.advantage.normalize == "group_std":
         advantages_BR = advantages_BR / (group_deviations(whole_B, spec.samples_per_prompt)[:, None] + _GROUP_STD_EPS)
     return torch.where(mask_BR, advantages_BR, torch.zeros_like(advantages_BR)), to_go_BR
 
 
-def _baseline(whole_B: Tensor, spec: PPOSpec, optimal_values_B: Tensor | None) -> Tensor:
+def _baseline(whole_B: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None) -> Tensor:
     """(B,) what is subtracted from the returns of each response; `whole_B` are the returns from the first token on."""
     match spec.advantage.baseline:
         case "none":
@@ -109,7 +110,7 @@ def _baseline(whole_B: Tensor, spec: PPOSpec, optimal_values_B: Tensor | None) -
         case "batch_mean":
             return whole_B.mean().expand_as(whole_B)
         case "optimal_value":
-            assert optimal_values_B is not None  # the loop works them out before the first iteration
-            return optimal_values_B
+            assert optimal_values is not None  # the loop works them out before the first iteration
+            return whole_B.new_tensor(optimal_values)
         case name:
             return group_means(whole_B, spec.samples_per_prompt, leave_one_out=name == "leave_one_out")

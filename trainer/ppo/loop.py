@@ -1,22 +1,30 @@
 """PPO for language models, read from top to bottom: sample → score → advantages → update → log → save.
 
 The algorithm is Schulman et al. (2017) as adapted by Ziegler et al. (2019), Stiennon et al. (2020) and Ouyang et al.
-(2022), with the implementation details of Huang et al. (2024, "The N+ implementation details of RLHF with PPO").
-`docs/ppo.md` has every formula with its source.
+(2022), with the implementation details of Huang et al. (2024, "The N+ implementation details of RLHF with PPO"). Its
+relatives (REINFORCE, RLOO, GRPO, A*-PO, the KL-penalty form, online iterative RLHF) are the same loop with other parts
+chosen. `docs/ppo.md` has every formula with its source.
 """
 
 import time
+from collections.abc import Sequence
 
-from trainer.checkpoint import StageResult, TrainerState, load_optimizer
+from trainer.checkpoint import StageResult
 from trainer.completions import completions
-from trainer.evaluation import HeldOut, held_out_metrics
-from trainer.learner import Learner
-from trainer.masking import masked_sum
+from trainer.evaluation import Evaluation, HeldOut
+from trainer.models import Model
+from trainer.ppo import optimal_value, reference
 from trainer.ppo.actors import Actors
-from trainer.ppo.advantages import explained_variance
-from trainer.ppo.experience import Experience, experience_of
+from trainer.ppo.dials import Dials
+from trainer.ppo.experience import experience_of
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.online import Feedback, refit, round_beginning_at
+from trainer.ppo.ptx import Pretraining
+from trainer.ppo.report import describe, describe_dials, describe_rates, summarise
 from trainer.ppo.rollout import respond_and_score
-from trainer.ppo.update import update
+from trainer.ppo.saved import restore, trainer_state
+from trainer.ppo.update import moved_from_old_policy, update
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import batch_indices, generator
 from trainer.session import Session
@@ -26,62 +34,94 @@ from trainer.text import Codec
 
 
 def train(
-    session: Session, spec: PPOSpec, actors: Actors, codec: Codec, prompts: list[EncodedPrompt], held_out: HeldOut
+    session: Session,
+    spec: PPOSpec,
+    actors: Actors,
+    codec: Codec,
+    prompts: list[EncodedPrompt],
+    held_out: HeldOut,
+    texts: Sequence[list[int]] = (),
+    feedback: Feedback | None = None,
 ) -> StageResult:
-    """Train `actors.policy` and `actors.critic` in place from the newest checkpoint on, and save the policy as the result."""
+    """Train the policy (and the critic) in place from the newest checkpoint on, and save the policy as the stage's result.
+
+    The policy and a separate critic come loaded from that checkpoint; everything else that moves is put back here. `texts`
+    are for `ppo.ptx`, `feedback` is for `ppo.online`. Raises Diverged, RewardError, DataError, ModelError, Stopped.
+    """
     point = ResumePoint.of(session, "ppo")
-    policy = Learner(actors.policy, spec, spec.steps, eps=spec.adam_eps)
-    critic = Learner(actors.critic, spec, spec.steps, peak=spec.critic.learning_rate, eps=spec.adam_eps)
-    if point.checkpoint:
-        policy.restore(load_optimizer(point.checkpoint, "policy_optimizer"))
-        critic.restore(load_optimizer(point.checkpoint, "critic_optimizer"))
+    seed, device = session.seed("ppo"), session.device
+    learners = Learners.of(actors, spec)
+    pretraining = Pretraining.of(texts, spec, codec.pad_id, seed, device)
+    evaluation = Evaluation(session, held_out, actors, codec, spec)
+    dials = restore(point.checkpoint, actors, learners) if point.checkpoint else Dials.of(spec)
 
     def iteration(index: int) -> dict[str, float]:
-        rows = batch_indices(len(prompts), spec.batch_size, index, session.seed("ppo"), "order")
+        metrics = refit_if_due(index)
+
+        # sample and score
+        group = spec.samples_per_prompt
+        rows = batch_indices(len(prompts), spec.batch_size // group, index, seed, "order")
+        rows = [row for row in rows for _ in range(group)]
         batch = [prompts[row] for row in rows]
-        draws = generator(session.seed("ppo"), "sampling", index)
-        scored = respond_and_score(actors, batch, codec, spec, draws, session.device)
-        experience = experience_of(scored, actors.critic, spec, kl_coef=spec.kl.coef)
+        scored = respond_and_score(actors, batch, codec, spec, generator(seed, "sampling", index), device)
+        dials.scale = dials.scale.with_scores(scored.rewards.totals)
+
+        # advantages
+        kl_coef = dials.kl_coef_at(index, spec)
+        best = [dials.optimal_values[row] for row in rows] if dials.optimal_values else None
+        experience = experience_of(
+            scored, actors.critic, spec, kl_coef=kl_coef, score_scale=dials.scale.deviation, optimal_values=best
+        )
+
+        # update
         began = time.perf_counter()
-        metrics = update(experience, policy, critic, spec, index, session.seed("ppo"))
-        metrics |= {"time/train": time.perf_counter() - began, "lr": policy.lr(index), "critic_lr": critic.lr(index)}
-        metrics |= _describe(experience) | {"episode": (index + 1) * spec.batch_size}
+        coefficients = Coefficients(kl_coef, dials.old_kl_beta)
+        updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
+        metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
+        metrics |= describe_rates(learners, updated, spec, index)
+        metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
+        metrics |= {"episode": (index + 1) * spec.batch_size}
+
+        # what moves between iterations
+        dials.cut_steps_left = updated.cut_steps_left
+        dials.turn(spec, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec))
+        reference.move(actors.reference, actors.policy, spec.reference, index)
+
+        # log
         if spec.log_samples:
-            rows_shown = completions(experience.scored, batch, codec, held_out.judge, spec.log_samples)
+            rows_shown = completions(scored, batch, codec, held_out.judge, spec.log_samples)
             session.show("ppo", index + 1, [row.sample() for row in rows_shown])
         if (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps:
-            metrics |= held_out_metrics(actors, held_out, codec, spec, session)
+            metrics |= evaluation.metrics()
         return metrics
 
-    def state() -> TrainerState:
-        optimizers = {"policy_optimizer": policy.state(), "critic_optimizer": critic.state()}
-        return TrainerState(optimizers, {"critic": actors.critic}, {})
+    def refit_if_due(index: int) -> dict[str, float]:
+        """Between two rounds of online iterations: the reward model learns from fresh labels. Else nothing."""
+        number = round_beginning_at(index, spec)
+        if number is None or feedback is None:
+            return {}
+        figures, fresh = refit(session, spec, actors, codec, prompts, feedback, dials.pairs, number)
+        dials.refits, dials.pairs = number, [*dials.pairs, *fresh]
+        if spec.advantage.baseline == "optimal_value":  # other rewards, another best
+            optimal_value.estimate(session, spec, actors, codec, prompts, dials)
+        return figures
 
     session.begin("ppo", spec.steps, point.step)
     if point.step == 0:
-        session.report("ppo", 0, spec.steps, held_out_metrics(actors, held_out, codec, spec, session))
-    run = StageRun("ppo", spec.steps, spec.save_every, actors.policy, codec.tokenizer, iteration, state)
+        if spec.advantage.baseline == "optimal_value":
+            optimal_value.estimate(session, spec, actors, codec, prompts, dials)
+        session.report("ppo", 0, spec.steps, evaluation.metrics())
+    run = StageRun(
+        "ppo",
+        spec.steps,
+        spec.save_every,
+        actors.policy,
+        codec.tokenizer,
+        iteration,
+        lambda: trainer_state(actors, learners, dials),
+    )
     seconds = run_steps(session, run, point)
     result = StageResult(spec.steps, seconds, {})
-    session.finish("ppo", actors.policy, codec.tokenizer, result)
+    beside: dict[str, Model] = {"reward_model": actors.reward_model} if dials.refits else {}
+    session.finish("ppo", actors.policy, codec.tokenizer, result, models=beside)
     return result
-
-
-def _describe(experience: Experience) -> dict[str, float]:
-    """The batch's rewards and lengths, before the update. Sums per response, means over responses."""
-    scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
-    count = len(scored.batch)
-    finished = sum(response.finished for response in scored.responses)
-    score = float(scored.scores_B.mean())
-    total = float(masked_sum(experience.rewards_BR, mask_BR)) / count
-    return {
-        "objective/scores": score,
-        "objective/kl": float(masked_sum(scored.kl_BR, mask_BR)) / count,
-        "objective/rlhf_reward": total,
-        "objective/non_score_reward": total - score,
-        "objective/entropy": float(masked_sum(-scored.logprobs_BR, mask_BR)) / count,
-        "val/explained_var": explained_variance(experience.values_BR, experience.returns_BR, mask_BR),
-        "val/num_eos_tokens": finished,
-        "val/eos_rate": finished / count,
-        "val/response_length": float(mask_BR.sum()) / count,
-    } | scored.seconds

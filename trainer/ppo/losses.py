@@ -1,60 +1,88 @@
-"""PPO's two losses (Schulman et al. 2017, eq. 7; value clipping as in the code of Ziegler et al. 2019). Pure functions.
+"""The losses of PPO and its relatives. Pure functions.
 
-Shapes: B responses, R response positions. Each returns (loss, metrics): sums over the masked tokens divided by `tokens`,
-the count of the whole minibatch, so that micro-batches add up to the minibatch's loss and metrics however it is split.
+Shapes: B responses, R response positions. Losses per token come unaveraged: how tokens are averaged is `averaging.py`'s.
+ρ = π/π_old; A the advantage. Nothing outside the mask has a value or a gradient.
 """
 
 import torch
 from torch import Tensor
 
-from trainer.masking import masked_sum
+from trainer.ppo.kl import old_policy_kl
+from trainer.spec import PolicyLossSpec
 
-Metrics = dict[str, Tensor]
+
+def log_ratios(logprobs_BR: Tensor, old_logprobs_BR: Tensor, mask_BR: Tensor) -> Tensor:
+    """log ρ of each token, 0 outside the mask."""
+    return torch.where(mask_BR, logprobs_BR - old_logprobs_BR, torch.zeros_like(logprobs_BR))
 
 
 def policy_loss(
+    spec: PolicyLossSpec,
     logprobs_BR: Tensor,
     old_logprobs_BR: Tensor,
     advantages_BR: Tensor,
     mask_BR: Tensor,
-    clip_range: float,
-    tokens: int | Tensor,
-) -> tuple[Tensor, Metrics]:
-    """Mean over tokens of max(−A·ρ, −A·clip(ρ, 1 − ε, 1 + ε)), ρ = π/π_old.
+    old_kl_beta: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Loss of each token, and True where a clip decided it, (B, R) each. Not for `least_squares`.
 
-    Metrics: `approxkl` is ½(log ρ)² (k2, Schulman 2020), `clipfrac` the share of tokens where the clipped term was larger.
+    `old_kl_beta` is β of `kl_penalty`, where it is no longer the spec's.
     """
-    log_ratio_BR = torch.where(mask_BR, logprobs_BR - old_logprobs_BR, torch.zeros_like(logprobs_BR))
+    log_ratio_BR = log_ratios(logprobs_BR, old_logprobs_BR, mask_BR)
     ratio_BR = log_ratio_BR.exp()
     unclipped_BR = -advantages_BR * ratio_BR
-    clipped_BR = -advantages_BR * ratio_BR.clamp(1 - clip_range, 1 + clip_range)
-    loss = masked_sum(torch.maximum(unclipped_BR, clipped_BR), mask_BR) / tokens
-    with torch.no_grad():
-        metrics = {
-            "policy_loss": loss.detach(),
-            "approxkl": masked_sum(0.5 * log_ratio_BR**2, mask_BR) / tokens,
-            "clipfrac": masked_sum((clipped_BR > unclipped_BR).float(), mask_BR) / tokens,
-            "ratio": masked_sum(ratio_BR, mask_BR) / tokens,
-        }
-    return loss, metrics
+    nowhere_BR = torch.zeros_like(mask_BR)
+    match spec.kind:
+        case "clipped":
+            loss_BR, clipped_BR = _clipped(spec, unclipped_BR, ratio_BR, advantages_BR)
+        case "unclipped":
+            loss_BR, clipped_BR = unclipped_BR, nowhere_BR
+        case "reinforce":
+            loss_BR, clipped_BR = -advantages_BR * logprobs_BR, nowhere_BR
+        case "kl_penalty":
+            beta = spec.beta if old_kl_beta is None else old_kl_beta
+            loss_BR, clipped_BR = unclipped_BR + beta * old_policy_kl(log_ratio_BR), nowhere_BR
+        case "least_squares":
+            raise ValueError("least_squares is a loss per response: see `least_squares_loss`")
+    return torch.where(mask_BR, loss_BR, torch.zeros_like(loss_BR)), clipped_BR & mask_BR
+
+
+def _clipped(
+    spec: PolicyLossSpec, unclipped_BR: Tensor, ratio_BR: Tensor, advantages_BR: Tensor
+) -> tuple[Tensor, Tensor]:
+    """max(−A·ρ, −A·clip(ρ, 1 − ε, 1 + ε_high)) (Schulman et al. 2017, eq. 7; clip-higher: Yu et al. 2025).
+
+    Dual clip (Ye et al. 2020): where A < 0, at most −c·A.
+    """
+    high = spec.clip_range if spec.clip_range_high is None else spec.clip_range_high
+    bounded_BR = -advantages_BR * ratio_BR.clamp(1 - spec.clip_range, 1 + high)
+    loss_BR, clipped_BR = torch.maximum(unclipped_BR, bounded_BR), bounded_BR > unclipped_BR
+    if spec.dual_clip is None:
+        return loss_BR, clipped_BR
+    ceiling_BR = -spec.dual_clip * advantages_BR
+    beyond_BR = (advantages_BR < 0) & (loss_BR > ceiling_BR)
+    return torch.where(beyond_BR, ceiling_BR, loss_BR), clipped_BR | beyond_BR
+
+
+def least_squares_loss(
+    logprobs_BR: Tensor, reference_logprobs_BR: Tensor, advantages_BR: Tensor, mask_BR: Tensor, beta: float
+) -> Tensor:
+    """(β·log π(y)/π_ref(y) − A)² of each response, (B,): A*-PO's regression (Brantley et al. 2025), A = r − V*."""
+    log_ratio_BR = log_ratios(logprobs_BR, reference_logprobs_BR, mask_BR)
+    return (beta * log_ratio_BR.sum(1) - advantages_BR[:, 0]) ** 2
 
 
 def value_loss(
-    values_BR: Tensor,
-    old_values_BR: Tensor,
-    returns_BR: Tensor,
-    mask_BR: Tensor,
-    clip_range: float | None,
-    tokens: int | Tensor,
-) -> tuple[Tensor, Metrics]:
-    """½ mean over tokens of max((V − R)², (V_clip − R)²), V_clip within `clip_range` of the old value; unclipped for None."""
+    values_BR: Tensor, old_values_BR: Tensor, returns_BR: Tensor, mask_BR: Tensor, clip_range: float | None
+) -> tuple[Tensor, Tensor]:
+    """½ max((V − R)², (V_clip − R)²) of each token, and True where the clipped error was the larger, (B, R) each.
+
+    V_clip is within `clip_range` of the old value (the code of Ziegler et al. 2019); no clipping for None.
+    """
+    values_BR = torch.where(mask_BR, values_BR, returns_BR)
     errors_BR = (values_BR - returns_BR) ** 2
     if clip_range is None:
-        loss = 0.5 * masked_sum(errors_BR, mask_BR) / tokens
-        return loss, {"value_loss": loss.detach(), "value_clipfrac": torch.zeros_like(loss.detach())}
-    clipped_BR = old_values_BR + (values_BR - old_values_BR).clamp(-clip_range, clip_range)
-    clipped_errors_BR = (clipped_BR - returns_BR) ** 2
-    loss = 0.5 * masked_sum(torch.maximum(errors_BR, clipped_errors_BR), mask_BR) / tokens
-    with torch.no_grad():
-        clipfrac = masked_sum((clipped_errors_BR > errors_BR).float(), mask_BR) / tokens
-    return loss, {"value_loss": loss.detach(), "value_clipfrac": clipfrac}
+        return 0.5 * errors_BR, torch.zeros_like(mask_BR)
+    bounded_BR = old_values_BR + (values_BR - old_values_BR).clamp(-clip_range, clip_range)
+    bounded_errors_BR = torch.where(mask_BR, (bounded_BR - returns_BR) ** 2, torch.zeros_like(errors_BR))
+    return 0.5 * torch.maximum(errors_BR, bounded_errors_BR), bounded_errors_BR > errors_BR

@@ -1,97 +1,85 @@
 """PPO's update: several passes over one batch of experience, in minibatches."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from trainer.learner import Learner, require_finite
+from trainer.masking import masked_mean
+from trainer.models import Model
 from trainer.ppo.experience import Experience
-from trainer.ppo.losses import policy_loss, value_loss
+from trainer.ppo.guards import cut_steps_left, went_too_far
+from trainer.ppo.kl import old_policy_kl
+from trainer.ppo.learners import Learners
+from trainer.ppo.losses import log_ratios
+from trainer.ppo.minibatch import Coefficients, Minibatch
+from trainer.ppo.ptx import Pretraining
+from trainer.ppo.rollout import in_parts
 from trainer.randomness import generator
-from trainer.sequences import completion_logprobs, completion_values
+from trainer.sequences import completion_logprobs
 from trainer.spec import PPOSpec
 
 
+@dataclass(frozen=True)
+class Updated:
+    """What an update did."""
+
+    history: list[dict[str, float]]
+    """Of each minibatch, in order; one whose step was not taken has no gradient norm."""
+    clipped_BR: Tensor
+    """Where a clip decided the policy's loss, in the last pass that came to each response."""
+    cut_steps_left: int
+    rate_factor: float
+    """Of the learning rates, at the last step."""
+    stopped_early: bool
+
+
 def update(
-    experience: Experience, policy: Learner, critic: Learner, spec: PPOSpec, iteration: int, seed: int
-) -> dict[str, float]:
-    """Train policy and critic on the batch; return the metrics averaged over all minibatches."""
-    count = len(experience.scored.batch)
-    history = []
+    experience: Experience,
+    learners: Learners,
+    spec: PPOSpec,
+    iteration: int,
+    seed: int,
+    coefficients: Coefficients,
+    cut_left: int = 0,
+    pretraining: Pretraining | None = None,
+) -> Updated:
+    """Train whoever learns on the batch. `cut_left` optimizer steps more are taken at a cut rate."""
+    history: list[dict[str, float]] = []
+    clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
+    only_critic, factor = spec.uses_critic and iteration < spec.critic.warmup_steps, 1.0
+    for step, rows_B in enumerate(_minibatches(len(experience.scored.batch), spec, iteration, seed)):
+        minibatch = Minibatch.of(experience, rows_B, spec, coefficients)
+        sums, clipped_BR[minibatch.rows_B] = minibatch.accumulate(learners, only_critic)
+        history.append({name: float(value) for name, value in sums.items()})
+        approxkl = history[-1].get("approxkl", 0.0)
+        if went_too_far(approxkl, spec.guards):
+            learners.forget()
+            return Updated(history, clipped_BR, cut_left, factor, stopped_early=True)
+        cut_left = cut_steps_left(cut_left, approxkl, spec.guards)
+        factor = spec.guards.lr_cut_factor if cut_left else 1.0
+        if pretraining is not None and not only_critic:
+            history[-1]["ptx_loss"] = pretraining.accumulate(learners.policy.model, iteration, step)
+        history[-1] |= learners.take_step(iteration, factor, only_critic)
+        cut_left = max(0, cut_left - 1)
+    return Updated(history, clipped_BR, cut_left, factor, stopped_early=False)
+
+
+def _minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Tensor]:
+    """The rows of each optimizer step: every pass in an order of its own."""
     for epoch in range(spec.epochs):
-        order = torch.randperm(count, generator=generator(seed, "minibatches", iteration, epoch))
-        for rows in order.split(count // spec.minibatches):
-            sums = _accumulate(experience, rows, policy, critic, spec)
-            norms = {"grad_norm": policy.update(iteration), "critic_grad_norm": critic.update(iteration)}
-            history.append({name: float(value) for name, value in sums.items()} | norms)
-    return _summarise(history)
+        order_B = torch.randperm(count, generator=generator(seed, "minibatches", iteration, epoch))
+        yield from order_B.split(count // spec.minibatches)
 
 
-def _accumulate(
-    experience: Experience, rows: Tensor, policy: Learner, critic: Learner, spec: PPOSpec
-) -> dict[str, Tensor]:
-    """Add the gradients of one minibatch, micro-batch by micro-batch; return its metrics.
-
-    Every sum is divided by the minibatch's token count, so the split changes nothing but rounding.
-    """
-    batch = experience.scored.batch
-    rows = rows.to(batch.input_ids_BT.device)
-    tokens = batch.completion_lengths_B[rows].sum()
-    sums: dict[str, Tensor] = {}
-    for part in rows.split(spec.micro_batch_size or len(rows)):
-        for name, value in _micro_batch(experience, part, policy, critic, spec, tokens).items():
-            sums[name] = sums[name] + value if name in sums else value
-    return sums
-
-
-def _micro_batch(
-    experience: Experience, rows: Tensor, policy: Learner, critic: Learner, spec: PPOSpec, tokens: Tensor
-) -> dict[str, Tensor]:
-    part = experience.scored.batch.select(rows)
-    mask_BR = part.mask_BR
-
-    def cut(values_BR: Tensor) -> Tensor:
-        return values_BR[rows, : mask_BR.shape[1]]
-
-    logprobs_BR, entropy_BR = completion_logprobs(policy.model, part, spec.temperature, with_entropy=True)
-    loss, metrics = policy_loss(
-        logprobs_BR,
-        cut(experience.scored.logprobs_BR),
-        cut(experience.advantages_BR),
-        mask_BR,
-        spec.policy_loss.clip_range,
-        tokens,
+@torch.no_grad()
+def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec) -> float | None:
+    """KL(π_old ‖ π) after the update, in nats per token, by a pass of its own; None where no β follows it."""
+    if spec.policy_loss.old_kl_target is None:
+        return None
+    scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
+    logprobs_BR = in_parts(
+        lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, spec.micro_batch_size
     )
-    require_finite(loss, "policy loss")
-    loss.backward()
-
-    values_BR = completion_values(critic.model, part)
-    loss, value_metrics = value_loss(
-        values_BR, cut(experience.values_BR), cut(experience.returns_BR), mask_BR, spec.critic.value_clip_range, tokens
-    )
-    require_finite(loss, "value loss")
-    loss.backward()
-    assert entropy_BR is not None  # asked for above
-    return metrics | value_metrics | {"entropy": entropy_BR.sum() / tokens}
-
-
-def _summarise(history: list[dict[str, float]]) -> dict[str, float]:
-    """Means over the minibatches, under the names that TRL and the N+ paper use."""
-
-    def mean(name: str) -> float:
-        return sum(entry[name] for entry in history) / len(history)
-
-    ratio = mean("ratio")
-    return {
-        "policy/approxkl_avg": mean("approxkl"),
-        "policy/clipfrac_avg": mean("clipfrac"),
-        "policy/entropy_avg": mean("entropy"),
-        "loss/policy_avg": mean("policy_loss"),
-        "loss/value_avg": mean("value_loss"),
-        "val/clipfrac_avg": mean("value_clipfrac"),
-        "val/ratio": ratio,
-        "val/ratio_var": sum((entry["ratio"] - ratio) ** 2 for entry in history) / len(history),
-        "val/first_minibatch_ratio": history[0]["ratio"],
-        "val/first_minibatch_approxkl": history[0]["approxkl"],
-        "grad_norm": mean("grad_norm"),
-        "critic_grad_norm": mean("critic_grad_norm"),
-    }
+    return float(masked_mean(old_policy_kl(log_ratios(logprobs_BR, scored.logprobs_BR, mask_BR)), mask_BR))

@@ -1,51 +1,106 @@
-"""PPO's losses against numbers worked out on paper."""
+"""The losses against numbers worked out on paper. Where TRL is right (the clipped loss, the value loss) the figures are its own too."""
 
 import math
 
 import pytest
 import torch
 
-from trainer.ppo.losses import policy_loss, value_loss
+from trainer.ppo.losses import least_squares_loss, policy_loss, value_loss
+from trainer.spec import PolicyLossSpec
+
+ONE = torch.ones(1, 1, dtype=torch.bool)
 
 
-def one_token(ratio: float, advantage: float) -> tuple[float, float, float]:
-    """Loss, its gradient in log π, and the clip fraction, for ε = .2."""
-    logprobs = torch.tensor([[math.log(ratio)]], requires_grad=True)
-    mask = torch.ones(1, 1, dtype=torch.bool)
-    loss, metrics = policy_loss(logprobs, torch.zeros(1, 1), torch.tensor([[advantage]]), mask, 0.2, 1)
-    (gradient,) = torch.autograd.grad(loss, logprobs)
-    return float(loss.detach()), float(gradient), float(metrics["clipfrac"])
+def one_token(ratio: float, advantage: float, **options: object) -> tuple[float, float, bool]:
+    """Loss, its gradient in log π, and whether a clip decided, where π_old(a) = ½."""
+    logprobs = torch.tensor([[math.log(0.5 * ratio)]], requires_grad=True)
+    spec = PolicyLossSpec.model_validate(options)
+    loss, clipped = policy_loss(spec, logprobs, torch.tensor([[math.log(0.5)]]), torch.tensor([[advantage]]), ONE)
+    (gradient,) = torch.autograd.grad(loss.sum(), logprobs)
+    return float(loss.detach()), float(gradient), bool(clipped)
 
 
 @pytest.mark.parametrize(
     ("ratio", "advantage", "loss", "gradient", "clipped"),
     [
-        (1.5, 2.0, -2.4, 0.0, 1.0),  # good action, already far up: 1.2 · 2, no further push
-        (0.6, -1.5, 1.2, 0.0, 1.0),  # bad action, already far down: .8 · 1.5, no further push
-        (0.6, 2.0, -1.2, -1.2, 0.0),  # good action made rarer: pushed back up
-        (1.5, -1.5, 2.25, 2.25, 0.0),  # bad action made likelier: pushed back down
-        (1.1, 1.0, -1.1, -1.1, 0.0),  # inside the range: plain policy gradient
+        (1.5, 2.0, -2.4, 0.0, True),  # good action, already far up: 1.2 · 2, no further push
+        (0.6, -1.5, 1.2, 0.0, True),  # bad action, already far down: .8 · 1.5, no further push
+        (0.6, 2.0, -1.2, -1.2, False),  # good action made rarer: pushed back up
+        (1.5, -1.5, 2.25, 2.25, False),  # bad action made likelier: pushed back down
+        (1.1, 1.0, -1.1, -1.1, False),  # inside the range: plain policy gradient
     ],
 )
-def test_the_clipping_cases(ratio: float, advantage: float, loss: float, gradient: float, clipped: float) -> None:
+def test_the_clipping_cases(ratio: float, advantage: float, loss: float, gradient: float, clipped: bool) -> None:
     assert one_token(ratio, advantage) == pytest.approx((loss, gradient, clipped), rel=1e-5)
 
 
-def test_policy_metrics_ignore_padding() -> None:
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "gradient", "clipped"),
+    [
+        (1.25, 2.0, -2.5, -2.5, False),  # between 1.2 and 1.28: clip-higher lets it go on
+        (1.5, 2.0, -2.56, 0.0, True),  # 1.28 · 2
+        (0.75, -1.0, 0.8, 0.0, True),  # the lower side is as before
+    ],
+)
+def test_clip_higher_moves_the_upper_side_only(
+    ratio: float, advantage: float, loss: float, gradient: float, clipped: bool
+) -> None:
+    assert one_token(ratio, advantage, clip_range_high=0.28) == pytest.approx((loss, gradient, clipped), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "gradient", "clipped"),
+    [
+        (4.0, -1.5, 4.5, 0.0, True),  # at most −c·A = 3 · 1.5, where the plain loss is 6
+        (2.0, -1.5, 3.0, 3.0, False),  # below it: as without
+        (4.0, 1.5, -1.8, 0.0, True),  # a good action: the first clip alone
+    ],
+)
+def test_dual_clip_bounds_the_loss_of_bad_actions(
+    ratio: float, advantage: float, loss: float, gradient: float, clipped: bool
+) -> None:
+    assert one_token(ratio, advantage, dual_clip=3.0) == pytest.approx((loss, gradient, clipped), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "gradient"),
+    [
+        ("unclipped", -3.0, -3.0),  # −2 · 1.5, and d/d log π = −A·ρ
+        ("reinforce", -2 * math.log(0.75), -2.0),  # −A·log π, and d/d log π = −A whatever ρ
+        ("kl_penalty", -3.0 + 4 * (0.5 - math.log(1.5)), -3.0 + 4 * 0.5),  # + β·((ρ − 1) − log ρ); d = β·(ρ − 1)
+    ],
+)
+def test_the_losses_without_a_clip(kind: str, loss: float, gradient: float) -> None:
+    options = {"kind": kind} | ({"beta": 4.0} if kind == "kl_penalty" else {})
+    assert one_token(1.5, 2.0, **options) == pytest.approx((loss, gradient, False), rel=1e-5)
+
+
+def test_least_squares_by_hand() -> None:
+    # β = 2; Σ log π/π_ref = .1 + .2 and −.4; A = 1 and −1: (.6 − 1)² = .16 and (−.8 + 1)² = .04
+    logprobs = torch.tensor([[-1.0, -2.0], [-3.0, 55.0]], requires_grad=True)
+    reference, mask = torch.tensor([[-1.1, -2.2], [-2.6, -77.0]]), torch.tensor([[True, True], [True, False]])
+    loss = least_squares_loss(logprobs, reference, torch.tensor([[1.0, 1.0], [-1.0, 0.0]]), mask, beta=2.0)
+    torch.testing.assert_close(loss, torch.tensor([0.16, 0.04]))
+    (gradient,) = torch.autograd.grad(loss.sum(), logprobs)
+    torch.testing.assert_close(gradient, torch.tensor([[-1.6, -1.6], [0.8, 0.0]]))  # 2·β·(β·Σ − A) at every token
+
+
+def test_nothing_comes_from_outside_the_mask() -> None:
     mask = torch.tensor([[True, False]])
     logprobs, old = torch.tensor([[math.log(1.5), 50.0]]), torch.tensor([[0.0, -50.0]])
-    loss, metrics = policy_loss(logprobs, old, torch.tensor([[2.0, 1e6]]), mask, 0.2, 1)
-    assert float(loss) == pytest.approx(-2.4)
-    assert float(metrics["ratio"]) == pytest.approx(1.5)
-    assert float(metrics["approxkl"]) == pytest.approx(0.5 * math.log(1.5) ** 2)
+    loss, clipped = policy_loss(PolicyLossSpec(), logprobs, old, torch.tensor([[2.0, 1e6]]), mask)
+    assert loss[0].tolist() == pytest.approx([-2.4, 0.0])
+    assert clipped[0].tolist() == [True, False]
 
 
-def test_a_pad_that_is_not_a_number_does_no_harm() -> None:
+@pytest.mark.parametrize("kind", ["clipped", "unclipped", "kl_penalty"])
+def test_a_pad_that_is_not_a_number_does_no_harm(kind: str) -> None:
     logprobs = torch.tensor([[0.1, math.nan]], requires_grad=True)
     mask = torch.tensor([[True, False]])
-    loss, _ = policy_loss(logprobs, torch.zeros(1, 2), torch.ones(1, 2), mask, 0.2, 1)
-    (gradient,) = torch.autograd.grad(loss, logprobs)
-    assert torch.isfinite(loss) and gradient[0, 1] == 0
+    spec = PolicyLossSpec.model_validate({"kind": kind})
+    loss, _ = policy_loss(spec, logprobs, torch.zeros(1, 2), torch.ones(1, 2), mask)
+    (gradient,) = torch.autograd.grad(loss.sum(), logprobs)
+    assert torch.isfinite(loss).all() and gradient[0, 1] == 0
 
 
 @pytest.mark.parametrize(
@@ -60,8 +115,16 @@ def test_a_pad_that_is_not_a_number_does_no_harm() -> None:
 def test_value_loss_by_hand(
     value: float, old: float, target: float, clip_range: float | None, loss: float, clipped: float
 ) -> None:
-    mask = torch.ones(1, 1, dtype=torch.bool)
-    got, metrics = value_loss(
-        torch.tensor([[value]]), torch.tensor([[old]]), torch.tensor([[target]]), mask, clip_range, 1
+    got, was_clipped = value_loss(
+        torch.tensor([[value]]), torch.tensor([[old]]), torch.tensor([[target]]), ONE, clip_range
     )
-    assert (float(got), float(metrics["value_clipfrac"])) == pytest.approx((loss, clipped))
+    assert (float(got), float(was_clipped)) == pytest.approx((loss, clipped))
+
+
+@pytest.mark.parametrize("clip_range", [0.2, None])
+def test_the_value_loss_outside_the_mask_is_nothing(clip_range: float | None) -> None:
+    values = torch.tensor([[1.0, math.nan]], requires_grad=True)
+    mask, returns = torch.tensor([[True, False]]), torch.tensor([[2.0, 0.0]])
+    loss, clipped = value_loss(values, torch.tensor([[1.0, 7.0]]), returns, mask, clip_range)
+    (gradient,) = torch.autograd.grad(loss.sum(), values)
+    assert (loss.tolist(), gradient.tolist(), clipped.tolist()) == ([[0.5, 0.0]], [[-1.0, 0.0]], [[False, False]])

@@ -11,7 +11,8 @@ from trainer.evaluation import HeldOut
 from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
-from trainer.ppo.loop import _describe, train
+from trainer.ppo.loop import train
+from trainer.ppo.report import describe
 from trainer.ppo.rollout import Scored
 from trainer.ppo.sampling import Response
 from trainer.prompts import EncodedPrompt
@@ -42,9 +43,9 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
     kl, logprobs = torch.tensor([[0.1, 0.2], [0.6, 77.0]]), torch.tensor([[-1.0, -2.0], [-4.0, -77.0]])
     rewards = torch.tensor([[-0.05, 0.9], [-2.3, 77.0]])  # β = .5: 1 − .5·.3 = .85 and −2 − .5·.6 = −2.3 a response
     values, returns = torch.tensor([[1.0, 2.0], [3.0, 77.0]]), torch.tensor([[2.0, 3.0], [1.0, -77.0]])
-    said = Scores([1.0, -2.0], {}, {})
+    said = Scores([1.0, -1.0], {"a": [3.0, 4.0]}, {"reward/a/error_rate": 0.5})
     scored = Scored(batch, responses, [], logprobs, logprobs - kl, None, said, scores, {"time/score": 0.5})
-    found = _describe(Experience(scored, scores, rewards, values, torch.zeros(2, 2), returns))
+    found = describe(Experience(scored, scores, rewards, values, torch.zeros(2, 2), returns))
     assert found == pytest.approx(
         {
             "objective/scores": -0.5,
@@ -56,6 +57,8 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
             "val/num_eos_tokens": 1,
             "val/eos_rate": 0.5,
             "val/response_length": 1.5,
+            "reward/a": 3.5,
+            "reward/a/error_rate": 0.5,
             "time/score": 0.5,
         }
     )

@@ -8,10 +8,12 @@ import torch
 
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
 from tests.trainer.stage_tools import respond_and_learn, scored_by
-from trainer.learner import Learner
 from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.report import summarise
 from trainer.ppo.update import update
 from trainer.spec import DataSpec, PPOSpec
 from trainer.text import Codec
@@ -45,8 +47,10 @@ def spec_of(**changes: object) -> PPOSpec:
 
 
 def step(models: Actors, spec: PPOSpec, experience: Experience) -> dict[str, float]:
-    policy, critic = Learner(models.policy, spec, 1), Learner(models.critic, spec, 1, peak=spec.critic.learning_rate)
-    return update(experience, policy, critic, spec, iteration=0, seed=0)
+    updated = update(
+        experience, Learners.of(models, spec), spec, 0, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta)
+    )
+    return summarise(updated.history)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ from trainer.learner import Learner
 from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.report import summarise
 from trainer.ppo.update import update
 from trainer.spec import PPOSpec
 
@@ -20,8 +23,8 @@ STILL = 1e-12
 class Recording(Learner):
     """Remembers the gradient's norm at every step."""
 
-    def update(self, step: int) -> float:
-        self.norms = [*getattr(self, "norms", []), super().update(step)]
+    def update(self, step: int, factor: float = 1.0) -> float:
+        self.norms = [*getattr(self, "norms", []), super().update(step, factor)]
         return self.norms[-1]
 
 
@@ -32,7 +35,9 @@ def updated(
     spec = PPOSpec.model_validate({"learning_rate": STILL, **defaults, **changes})
     experience = respond_and_learn(models, prompts, new_codec(), spec, seed=5)
     policy, critic = Recording(models.policy, spec, 9), Recording(models.critic, spec, 9)
-    return experience, update(experience, policy, critic, spec, iteration, seed=0), policy, critic
+    learners = Learners(policy, critic, None)
+    updated = update(experience, learners, spec, iteration, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta))
+    return experience, summarise(updated.history), policy, critic
 
 
 def norm(model: Model, loss: Tensor) -> float:

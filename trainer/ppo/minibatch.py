@@ -1,0 +1,192 @@
+"""The gradient of one optimizer step, micro-batch by micro-batch.
+
+Shapes: B responses, R response positions.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainer.learner import require_finite
+from trainer.masking import masked_sum
+from trainer.ppo.averaging import StepMean
+from trainer.ppo.experience import Experience
+from trainer.ppo.kl import kl_loss, old_policy_kl
+from trainer.ppo.learners import Learners
+from trainer.ppo.losses import least_squares_loss, log_ratios, policy_loss, value_loss
+from trainer.sequences import Batch, completion_logprobs, completion_logprobs_and_values, completion_values
+from trainer.spec import PPOSpec
+
+Sums = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The weights that may change between iterations."""
+
+    kl: float
+    """β of the KL to the reference, where it sits in the loss."""
+    old_kl: float
+    """β of the KL to the old policy, for `kl_penalty`."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some responses of an optimizer step, each tensor cut to the longest of them."""
+
+    batch: Batch
+    mask_BR: Tensor
+    old_logprobs_BR: Tensor
+    reference_logprobs_BR: Tensor
+    advantages_BR: Tensor
+    old_values_BR: Tensor | None
+    returns_BR: Tensor
+
+    @classmethod
+    def of(cls, experience: Experience, rows: Tensor) -> "Part":
+        scored, batch = experience.scored, experience.scored.batch.select(rows)
+        mask_BR = batch.mask_BR
+
+        def cut(values_BR: Tensor) -> Tensor:
+            return values_BR[rows, : mask_BR.shape[1]]
+
+        return cls(
+            batch,
+            mask_BR,
+            cut(scored.logprobs_BR),
+            cut(scored.reference_logprobs_BR),
+            cut(experience.advantages_BR),
+            None if experience.values_BR is None else cut(experience.values_BR),
+            cut(experience.returns_BR),
+        )
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """The responses of one optimizer step, and how their losses are averaged over all of it."""
+
+    experience: Experience
+    rows_B: Tensor
+    spec: PPOSpec
+    coefficients: Coefficients
+    mean: StepMean
+    token_mean: StepMean
+
+    @classmethod
+    def of(cls, experience: Experience, rows_B: Tensor, spec: PPOSpec, coefficients: Coefficients) -> "Minibatch":
+        rows_B = rows_B.to(experience.advantages_BR.device)
+        lengths_B = experience.scored.batch.completion_lengths_B[rows_B]
+        mean = StepMean.over(lengths_B, spec.policy_loss.aggregation, spec.max_new_tokens)
+        return cls(experience, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
+
+    def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Sums, Tensor]:
+        """Add the gradients of the whole step; its metrics, and where a clip decided the policy's loss, (B, R)."""
+        sums: Sums = {}
+        clipped_BR = torch.zeros_like(self.experience.advantages_BR[self.rows_B], dtype=torch.bool)
+        size = self.spec.micro_batch_size or len(self.rows_B)
+        for first in range(0, len(self.rows_B), size):
+            where = slice(first, first + size)
+            part = Part.of(self.experience, self.rows_B[where])
+            if only_critic:
+                metrics = self._critic_alone(learners, part, where)
+            else:
+                metrics, clipped = self._everyone(learners, part, where)
+                clipped_BR[where, : clipped.shape[1]] = clipped
+            for name, value in metrics.items():
+                sums[name] = sums[name] + value if name in sums else value
+        return sums, clipped_BR
+
+    def _everyone(self, learners: Learners, part: Part, where: slice) -> tuple[Sums, Tensor]:
+        if learners.value_head is not None:
+            return self._on_one_trunk(learners, part, where)
+        policy, temperature = learners.policy.model, self.spec.temperature
+        logprobs_BR, entropy_BR = completion_logprobs(policy, part.batch, temperature, with_entropy=True)
+        assert entropy_BR is not None  # asked for
+        loss, metrics, clipped_BR = self._policy_terms(logprobs_BR, entropy_BR, part, where)
+        loss.backward()
+        if learners.critic is not None:
+            loss, value_metrics = self._value_terms(completion_values(learners.critic.model, part.batch), part, where)
+            loss.backward()
+            metrics |= value_metrics
+        return metrics, clipped_BR
+
+    def _on_one_trunk(self, learners: Learners, part: Part, where: slice) -> tuple[Sums, Tensor]:
+        """Policy and value head from one pass of the trunk."""
+        assert learners.value_head is not None
+        logprobs_BR, entropy_BR, values_BR = completion_logprobs_and_values(
+            learners.policy.model, learners.value_head, part.batch, self.spec.temperature
+        )
+        policy_loss_, metrics, clipped_BR = self._policy_terms(logprobs_BR, entropy_BR, part, where)
+        value_loss_, value_metrics = self._value_terms(values_BR, part, where)
+        (policy_loss_ + self.spec.critic.coef * value_loss_).backward()
+        return metrics | value_metrics, clipped_BR
+
+    def _critic_alone(self, learners: Learners, part: Part, where: slice) -> Sums:
+        """Warm-up: the policy is not touched, so of a value head's trunk nothing is either."""
+        if learners.value_head is not None:
+            values_BR = completion_values(learners.value_head, part.batch, trunk_learns=False)
+            loss, metrics = self._value_terms(values_BR, part, where)
+            loss = self.spec.critic.coef * loss
+        else:
+            assert learners.critic is not None  # the spec refuses a warm-up without a critic
+            loss, metrics = self._value_terms(completion_values(learners.critic.model, part.batch), part, where)
+        loss.backward()
+        return metrics
+
+    def _policy_terms(
+        self, logprobs_BR: Tensor, entropy_BR: Tensor, part: Part, where: slice
+    ) -> tuple[Tensor, Sums, Tensor]:
+        """Everything the policy minimises, its metrics, and where a clip decided."""
+        spec, mask_BR = self.spec.policy_loss, part.mask_BR
+        if spec.kind == "least_squares":
+            clipped_BR = torch.zeros_like(mask_BR)
+            losses_B = least_squares_loss(
+                logprobs_BR, part.reference_logprobs_BR, part.advantages_BR, mask_BR, spec.beta
+            )
+            loss = losses_B.sum() / len(self.rows_B)
+        else:
+            loss_BR, clipped_BR = policy_loss(
+                spec, logprobs_BR, part.old_logprobs_BR, part.advantages_BR, mask_BR, self.coefficients.old_kl
+            )
+            loss = self.mean.share(loss_BR, mask_BR, where)
+        metrics = {"policy_loss": loss.detach()}
+        if self.spec.kl.placement == "loss" and self.coefficients.kl:
+            kl_BR = kl_loss(
+                self.spec.kl.estimator,
+                logprobs_BR,
+                part.reference_logprobs_BR,
+                part.old_logprobs_BR,
+                self.spec.kl.unbiased_gradient,
+            )
+            kl = self.mean.share(kl_BR, mask_BR, where)
+            loss, metrics["kl_loss"] = loss + self.coefficients.kl * kl, kl.detach()
+        if spec.entropy_coef:
+            loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
+        require_finite(loss, "policy loss")
+        return loss, metrics | self._policy_metrics(logprobs_BR, entropy_BR, clipped_BR, part), clipped_BR
+
+    @torch.no_grad()
+    def _policy_metrics(self, logprobs_BR: Tensor, entropy_BR: Tensor, clipped_BR: Tensor, part: Part) -> Sums:
+        """Means over the step's tokens. `approxkl` is ½(log ρ)² (k2, Schulman 2020)."""
+        mask_BR, tokens = part.mask_BR, self.token_mean.divisor
+        log_ratio_BR = log_ratios(logprobs_BR, part.old_logprobs_BR, mask_BR)
+        metrics = {
+            "approxkl": masked_sum(0.5 * log_ratio_BR**2, mask_BR) / tokens,
+            "clipfrac": masked_sum(clipped_BR.float(), mask_BR) / tokens,
+            "ratio": masked_sum(log_ratio_BR.exp(), mask_BR) / tokens,
+            "entropy": masked_sum(entropy_BR, mask_BR) / tokens,
+        }
+        if self.spec.policy_loss.kind == "kl_penalty":
+            metrics["old_kl"] = masked_sum(old_policy_kl(log_ratio_BR), mask_BR) / tokens
+        return metrics
+
+    def _value_terms(self, values_BR: Tensor, part: Part, where: slice) -> tuple[Tensor, Sums]:
+        assert part.old_values_BR is not None  # there is a critic
+        loss_BR, clipped_BR = value_loss(
+            values_BR, part.old_values_BR, part.returns_BR, part.mask_BR, self.spec.critic.value_clip_range
+        )
+        loss = self.token_mean.share(loss_BR, part.mask_BR, where)
+        require_finite(loss, "value loss")
+        clipfrac = self.token_mean.share(clipped_BR.float(), part.mask_BR, where)
+        return loss, {"value_loss": loss.detach(), "value_clipfrac": clipfrac}

@@ -1,0 +1,58 @@
+"""PPO-ptx: the language-model loss on plain texts beside the policy's (Ouyang et al. 2022, eq. 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from trainer.errors import DataError
+from trainer.learner import require_finite
+from trainer.masking import masked_sum
+from trainer.models import Model
+from trainer.randomness import batch_indices
+from trainer.sequences import Batch, completion_logprobs
+from trainer.spec import PPOSpec, PtxSpec
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """Texts as token ids, and where in their endless stream of shuffled passes each optimizer step stands."""
+
+    texts: list[list[int]]
+    spec: PtxSpec
+    pad_id: int
+    seed: int
+    steps_per_iteration: int
+    micro_batch_size: int | None
+    device: torch.device
+
+    @classmethod
+    def of(
+        cls, texts: Sequence[list[int]], spec: PPOSpec, pad_id: int, seed: int, device: torch.device
+    ) -> "Pretraining | None":
+        """None where the spec wants none. Raises DataError where no text has two tokens: there is nothing to predict."""
+        if spec.ptx is None:
+            return None
+        usable = [text for text in texts if len(text) > 1]
+        if not usable:
+            raise DataError("`data.pretraining` has no text of at least two tokens.")
+        return cls(usable, spec.ptx, pad_id, seed, spec.epochs * spec.minibatches, spec.micro_batch_size, device)
+
+    def accumulate(self, policy: Model, iteration: int, step: int) -> float:
+        """Add `coef` × the gradient of the mean loss per predicted token of this step's texts; return that loss.
+
+        `step` counts the optimizer steps of the iteration.
+        """
+        position = iteration * self.steps_per_iteration + step
+        rows = batch_indices(len(self.texts), self.spec.batch_size, position, self.seed, "ptx")
+        texts = [self.texts[row] for row in rows]
+        tokens, total = sum(len(text) - 1 for text in texts), 0.0
+        size = self.micro_batch_size or len(texts)
+        for first in range(0, len(texts), size):
+            some = texts[first : first + size]
+            batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
+            loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
+            require_finite(loss, "pretraining loss")
+            (self.spec.coef * loss).backward()
+            total += float(loss.detach())
+        return total

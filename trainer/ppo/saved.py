@@ -1,0 +1,63 @@
+"""What a PPO checkpoint holds beside the policy: enough for a resume to go on with the same bits."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from trainer.checkpoint import TrainerState, load_numbers, load_optimizer
+from trainer.models import Model
+from trainer.ppo.actors import Actors
+from trainer.ppo.dials import Dials
+from trainer.ppo.learners import Learners
+
+
+def trainer_state(actors: Actors, learners: Learners, dials: Dials) -> TrainerState:
+    """Optimizers, the critic or its head, a reference that moved, and the dials."""
+    tensors, models = learners.state(), {}
+    if learners.value_head is not None:
+        tensors["value_head"] = weights(learners.value_head)
+    elif actors.critic is not None:
+        models["critic"] = actors.critic
+    if actors.reference is not actors.initial:
+        tensors["reference"] = weights(actors.reference)
+    numbers: dict[str, Any] = {"dials": dials.numbers()}
+    if dials.refits:
+        tensors["reward_model"] = weights(actors.reward_model)
+        numbers["score_level"] = _level(actors.reward_model)
+    return TrainerState(tensors, models, numbers)
+
+
+def restore(checkpoint: Path, actors: Actors, learners: Learners) -> Dials:
+    """Put everything back in place but the policy and a separate critic, which come loaded; return the dials."""
+    learners.policy.restore(load_optimizer(checkpoint, "policy_optimizer"))
+    if learners.critic is not None:
+        learners.critic.restore(load_optimizer(checkpoint, "critic_optimizer"))
+    if learners.value_head is not None:
+        put_weights(learners.value_head, load_optimizer(checkpoint, "value_head"))
+    if actors.reference is not actors.initial:
+        put_weights(actors.reference, load_optimizer(checkpoint, "reference"))
+    numbers = load_numbers(checkpoint)
+    dials = Dials.restored(numbers["dials"])
+    if dials.refits and actors.reward_model is not None:
+        put_weights(actors.reward_model, load_optimizer(checkpoint, "reward_model"))
+        vars(actors.reward_model.config).update(numbers["score_level"])
+    return dials
+
+
+def _level(reward_model: Model) -> dict[str, float]:
+    config = reward_model.config
+    return {"score_bias": float(config.score_bias), "score_scale": float(getattr(config, "score_scale", 1.0))}
+
+
+def weights(model: Model | nn.Module) -> dict[str, Tensor]:
+    """Parameters by name; tied ones once."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+@torch.no_grad()
+def put_weights(model: Model | nn.Module, tensors: dict[str, Any]) -> None:
+    """Put back what `weights` returned."""
+    for name, parameter in model.named_parameters():
+        parameter.copy_(tensors[name])
