@@ -31,6 +31,8 @@ class StageRun:
     """Take step `step` (0-based) and return its metrics."""
     state: Callable[[], TrainerState]
     """What a resume needs beside the model."""
+    look: Callable[[int, dict[str, float], float], None] = lambda done, values, seconds: None
+    """Sees each step's number (1-based), its metrics and the stage's seconds so far; may save, and end the run."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,22 @@ def run_steps(session: Session, run: StageRun, point: ResumePoint) -> float:
         values = run.step(step)
         done = step + 1
         session.report(run.stage, done, run.total_steps, values | {"time/step": time.perf_counter() - step_began})
+        run.look(done, values, time.perf_counter() - began)
         last = done == run.total_steps
         if not last and (done % run.save_every == 0 or session.stop_asked):
-            session.check_lease()
-            state = run.state()
-            state.numbers |= {"step": done, "seconds": time.perf_counter() - began}
-            session.save(run.stage, done, run.model, run.tokenizer, state)
+            save(session, run, done, time.perf_counter() - began)
             session.stop_if_asked()
     return time.perf_counter() - began
+
+
+def save(session: Session, run: StageRun, done: int, seconds: float) -> None:
+    """Save the stage as it stands after `done` steps."""
+    session.check_lease()
+    session.save(run.stage, done, run.model, run.tokenizer, state_after(run, done, seconds))
+
+
+def state_after(run: StageRun, done: int, seconds: float) -> TrainerState:
+    """What a resume needs beside the model, its place in the stage included."""
+    state = run.state()
+    state.numbers |= {"step": done, "seconds": seconds}
+    return state

@@ -14,6 +14,7 @@ from trainer.errors import (
     Diverged,
     ModelError,
     OutOfMemory,
+    Paused,
     RewardError,
     SelfTestFailed,
     SpecError,
@@ -55,6 +56,8 @@ def settle(session: Session, claim: Claim, end: End) -> JobStatus:
         return JobStatus.CANCELLED
     if end.failed:
         return _fail(session, claim, end.failed.code, end.failed.message)
+    if end.status == Paused.exit_status:  # run again by itself, it would only go on with what a person should look at
+        return _fail(session, claim, "paused_by_health", _why_paused(end))
     if end.killed_by_us or end.status in _STOPPED:
         return jobs.release(session, *job, _why_released(end))
     if end.status == -signal.SIGKILL:
@@ -76,6 +79,11 @@ def _why_released(end: End) -> str:
         return "The worker is shutting down; the run was saved and will go on."
     who = "The worker is shutting down" if end.stop_requested else "The trainer was stopped"
     return f"{who}; the run will go on from its last checkpoint."
+
+
+def _why_paused(end: End) -> str:
+    said = end.last_words.rpartition("error: ")[2].strip()
+    return f"A health rule paused the run; it is saved, and the same run can go on from its checkpoint. {said}".strip()
 
 
 def _crash(end: End) -> str:

@@ -52,3 +52,26 @@ def test_a_stage_is_finished_when_its_result_is_there(tmp_path: Path) -> None:
     assert checkpoints.result("sft") is None
     checkpoints.save_final("sft", llama(), TOKENIZER, StageResult(5, 1.25, {"eval/loss": 2.0}))
     assert checkpoints.result("sft") == StageResult(5, 1.25, {"eval/loss": 2.0})
+
+
+def test_the_best_is_one_is_replaced_and_is_no_intermediate_one(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep_last=1)
+    assert checkpoints.best("ppo") is None
+    checkpoints.save("ppo", 5, llama(), TOKENIZER, state(5))
+    checkpoints.save_best("ppo", 10, llama(), TOKENIZER, {"win_rate": 0.7}, state(10))
+    checkpoints.save_best("ppo", 20, llama(), TOKENIZER, {"win_rate": 0.8}, None)
+    assert checkpoints.best("ppo") == (tmp_path / "ppo-best", 20)
+    assert not (tmp_path / "ppo-best" / "trainer_state").exists() and (tmp_path / "ppo-best" / "config.json").exists()
+    assert checkpoints.newest("ppo") == (tmp_path / "ppo-000005", 5)
+
+
+def test_put_back_it_is_the_newest_and_the_original_stays_as_it_was(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep_last=1)
+    best = checkpoints.save_best("ppo", 10, llama(), TOKENIZER, {"win_rate": 0.7}, state(10))
+    checkpoints.save("ppo", 30, llama(1), TOKENIZER, state(30))
+    path = checkpoints.put_back("ppo", best, 34, {"step": 34, "halved": 1})
+    assert checkpoints.newest("ppo") == (path, 34) and not (tmp_path / "ppo-000030").exists()
+    assert load_numbers(path) == {"step": 34, "halved": 1}
+    assert load_optimizer(path, "optimizer")["0.exp_avg"].tolist() == [1.5, 10.0]
+    assert (path / "model.safetensors").read_bytes() == (best / "model.safetensors").read_bytes()
+    assert load_numbers(best) == {"step": 10} and checkpoints.best("ppo") == (best, 10)

@@ -117,6 +117,11 @@ class Fake:
         self.emit(RunFailed(code="diverged", message="The loss is not finite at step 3.", stage="ppo", step=3))
         return 5
 
+    def pause_for_health(self) -> int:
+        self.emit(RunStopped(reason="health", stage="ppo", step=3))
+        sys.stderr.write("a warning\nerror: Paused in stage ppo after step 3: the KL is 60. Raise `ppo.kl.coef`.\n")
+        return 76
+
     def crash(self) -> None:
         raise RuntimeError("an unforeseen bug")
 
@@ -142,6 +147,14 @@ class Fake:
         path = self.spec["data"]["preferences"]  # type: ignore[index]
         self.emit(Message(text=(self.folder / path).read_text().splitlines()[0]))
 
+    def show_models(self) -> None:
+        """What lies where the spec says that the model, and the reference, are."""
+        paths = [self.spec["model"]["path"], self.spec["ppo"]["reference"]["path"]]  # type: ignore[index]
+        for path in paths:
+            files = [file.relative_to(self.folder / path) for file in (self.folder / path).rglob("*") if file.is_file()]
+            weights = (self.folder / path / "weights").read_text()
+            self.emit(Message(text=f"{path}: {sorted(map(str, files))}, {weights}"))
+
     def bad_spec(self) -> int:
         sys.stderr.write("error: nothing is right\n")
         return 2
@@ -160,6 +173,8 @@ class Fake:
         path = f"checkpoints/ppo-{step:06d}"
         (self.folder / path).mkdir(parents=True, exist_ok=True)
         (self.folder / path / "weights").write_text(f"weights of step {step}")
+        (self.folder / path / "trainer_state").mkdir(exist_ok=True)
+        (self.folder / path / "trainer_state" / "optimizer").write_text("moments")
         self.emit(CheckpointSaved(stage="ppo", step=step, path=path, final=False))
 
 

@@ -80,6 +80,11 @@ class Monitor:
         too_many = skipped > rule.limit and self._streaks["not_finite"].length + 1 >= rule.patience
         return rule.action != "stop" or not too_many
 
+    def first(self, metric: str) -> float | None:
+        """The first value seen of a metric that later ones are measured against."""
+        point = self._memory.firsts.get(metric)
+        return None if point is None else point.value
+
     def rearm(self) -> None:
         """Forget what is going wrong, after a roll-back: beginnings and bests stay."""
         self._streaks = {name: Streak() for name in RULES}
