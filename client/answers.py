@@ -129,6 +129,8 @@ class Checkpoint(TypedDict):
     stage: str
     step: int
     final: bool
+    best: bool
+    seed: int | None
     created_at: str
     bytes: int
     metrics: dict[str, float]

@@ -14,7 +14,8 @@ PlatformError
 ├── InvalidRequest         422  a parameter or field is not valid
 │   ├── InvalidSpec        422  the job spec is not valid
 │   ├── InvalidDataset     422  an upload has bad rows
-│   └── WrongDatasetKind   422  the job needs another kind of dataset
+│   ├── WrongDatasetKind   422  the job needs another kind of dataset
+│   └── WrongCheckpoint    422  the job needs another kind of checkpoint
 └── Unavailable            503  the database or the broker does not answer
 """
 
@@ -121,6 +122,11 @@ class InvalidDataset(InvalidRequest):
 class WrongDatasetKind(InvalidRequest):
     code = "wrong_dataset_kind"
     title = "The job needs another kind of dataset here."
+
+
+class WrongCheckpoint(InvalidRequest):
+    code = "wrong_checkpoint"
+    title = "The job needs a checkpoint of another stage here."
 
 
 class Unavailable(PlatformError):

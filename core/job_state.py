@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition
-from core.models import Job, JobEvent
+from core.models import CheckpointPin, Job, JobEvent
 from core.models.job import ACTIVE, TERMINAL, JobStatus
 from core.storable import message
 
@@ -39,6 +40,7 @@ def move(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any)
         columns |= {"worker_id": None, "lease_expires_at": None}
     if to in TERMINAL:
         columns |= {"finished_at": datetime.now(UTC)}
+        session.execute(delete(CheckpointPin).where(CheckpointPin.job_id == job.id))
     for name, value in columns.items():
         setattr(job, name, value)
     _write(session, job, start, to, message(reason))

@@ -2,16 +2,16 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from core.allowed import Address, LocalModels, RewardUrls
 from core.errors import SettingsError
 
 Seconds = Annotated[float, Field(gt=0)]
-LocalModels = Literal["any", "none"] | list[Path]
 
 
 class Settings(BaseSettings):
@@ -48,7 +48,9 @@ class Settings(BaseSettings):
     max_line_bytes: Annotated[int, Field(ge=1)] = 4 * 1024**2
     """Longest line of a dataset."""
     local_models: Annotated[LocalModels, NoDecode] = "any"
-    """Local folders that a job may name as its model: `any`, `none`, or a list of root folders separated by `:`."""
+    """Local folders and files that a job may name, as its models for example: `any`, `none`, or a list of root folders separated by `:`."""
+    reward_urls: Annotated[RewardUrls, NoDecode] = "none"
+    """Addresses that a job may name as its reward or judge: `any`, `none`, or a list of prefixes separated by spaces, as `https://rewards.example:8443/v1 http://10.0.0.7/`. The trainer asks them from the worker's network."""
 
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """How long a browser stays signed in."""
@@ -85,6 +87,17 @@ class Settings(BaseSettings):
         if isinstance(value, str) and value not in ("any", "none"):
             return [Path(root).expanduser().resolve() for root in value.split(":") if root]
         return value
+
+    @field_validator("reward_urls", mode="before")
+    @classmethod
+    def _split_prefixes(cls, value: Any) -> Any:
+        if not isinstance(value, str) or value in ("any", "none"):
+            return value
+        for prefix in value.split():
+            Address.of(prefix)
+            if "?" in prefix or "#" in prefix:
+                raise ValueError(f"{prefix}: a prefix ends with the path")
+        return value.split()
 
     @property
     def blob_dir(self) -> Path:

@@ -99,11 +99,11 @@ def work_on(session: Session, settings: Settings, job_id: str) -> None:
     job = session.get_one(Job, job_id)
     attempt = running(session, job)
     jobs.append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])
-    prefix = jobs.checkpoint_prefix(job_id, attempt, "sft")
+    saved = CheckpointSaved(stage="sft", step=10, path="checkpoints/sft", final=True)
+    prefix = jobs.checkpoint_prefix(job_id, attempt, saved)
     content = settings.data_dir / "config.json"
     content.write_text("{}")
     blob_store(settings).put_file(f"{prefix}/config.json", content)
-    saved = CheckpointSaved(stage="sft", step=10, path="checkpoints/sft", final=True)
     jobs.record_checkpoint(
         session, job_id, attempt, saved, [{"path": "config.json", "bytes": 2, "sha256": "-"}], prefix
     )

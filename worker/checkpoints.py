@@ -5,7 +5,11 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from core.blobs import BlobStore
+from core.errors import NotFound
 from core.jobs.checkpoints import File
+
+TRAINER_STATE = "trainer_state"
+"""Of a checkpoint, what only a resume needs: the optimizers, the critic."""
 
 
 def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[File]:
@@ -13,15 +17,19 @@ def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[File]:
     return [_upload_file(blobs, path, folder, prefix) for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
-def download(blobs: BlobStore, prefix: str, parent: Path) -> None:
-    """Bring a folder back under its own name. It appears whole, as the trainer expects of a checkpoint."""
-    name = PurePosixPath(prefix).name
-    draft = parent / f".incoming-{name}"
+def download(blobs: BlobStore, prefix: str, target: Path, *, model_only: bool = False) -> None:
+    """Bring a folder back. It appears whole, as the trainer expects of a checkpoint. `model_only`: to start from, not to resume."""
+    draft = target.with_name(f".incoming-{target.name}")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    for key in blobs.list(prefix):
-        blobs.get_to(key, draft / PurePosixPath(key).relative_to(prefix))
-    draft.rename(parent / name)
+    keys = list(blobs.list(prefix))
+    if not keys:
+        raise NotFound(f"There is nothing left of {prefix} in the blob store.")
+    for key in keys:
+        path = PurePosixPath(key).relative_to(prefix)
+        if not (model_only and path.parts[0] == TRAINER_STATE):
+            blobs.get_to(key, draft / path)
+    draft.rename(target)
 
 
 def _upload_file(blobs: BlobStore, path: Path, folder: Path, prefix: str) -> File:

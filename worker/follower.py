@@ -2,7 +2,6 @@
 
 import logging
 from itertools import islice
-from pathlib import Path
 
 from core import jobs
 from core.blobs import BlobStore
@@ -70,7 +69,7 @@ class Follower:
     def _store_checkpoint(self, event: CheckpointSaved, end: int) -> None:
         """Files first, then the record and the event together: whoever hears of a checkpoint can download it."""
         job_id, attempt = self._claim.job_id, self._claim.attempt
-        prefix = jobs.checkpoint_prefix(job_id, attempt, Path(event.path).name)
+        prefix = jobs.checkpoint_prefix(job_id, attempt, event)
         files = self._upload(event, prefix)
         stale: list[str] = []
         self._unsure = True
@@ -89,7 +88,7 @@ class Follower:
 
     def _upload(self, event: CheckpointSaved, prefix: str) -> list[File]:
         """Once, however often the record has to be tried again. Nothing, if the trainer has already pruned it."""
-        if self._uploaded and self._uploaded[0] == event.path:
+        if self._uploaded and self._uploaded[0] == prefix:
             return self._uploaded[1]
         folder = self._workspace.folder / event.path
         try:
@@ -98,5 +97,5 @@ class Follower:
             log.warning("%s: %s was pruned before it could be uploaded", self._claim.job_id, event.path)
             self._blobs.delete_prefix(prefix)
             files = []
-        self._uploaded = (event.path, files)
+        self._uploaded = (prefix, files)
         return files

@@ -1,5 +1,6 @@
 """The folder of one attempt: everything that the trainer needs, as files."""
 
+import copy
 import json
 import shutil
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.jobs import Claim
 from core.jobs.checkpoints import checkpoints_to_resume
-from core.models import Dataset, Job, JobEvent
+from core.models import Checkpoint, CheckpointPin, Dataset, Job, JobEvent
 from core.models.job import JobStatus
 from trainer.spec import DATASETS
+from trainer.spec.paths import put
 from worker import checkpoints
 
 
@@ -44,13 +46,23 @@ class Workspace:
 
 
 @dataclass(frozen=True)
+class Model:
+    """A checkpoint of another job."""
+
+    id: str
+    blob_prefix: str
+
+
+@dataclass(frozen=True)
 class Inputs:
     """What the database says that an attempt needs."""
 
     datasets: dict[str, str]
-    """Role (preferences, sft, prompts) → blob key."""
-    checkpoints: list[str]
-    """Blob prefixes of what earlier attempts saved."""
+    """Field of the spec's `data` → blob key."""
+    checkpoints: dict[str, str]
+    """What earlier attempts saved: folder within the run's → blob prefix."""
+    models: dict[str, Model]
+    """Checkpoints of other jobs that this one starts from, by the pointer of the field that names them."""
     threads: int | None
     """How many threads the run had before: another number would give other roundings."""
 
@@ -72,7 +84,7 @@ def close(workspace: Workspace, *, keep_log: bool) -> None:
     if not keep_log:
         shutil.rmtree(workspace.folder.parent, ignore_errors=True)
         return
-    for bulk in ("checkpoints", "data"):
+    for bulk in ("checkpoints", "data", "models", "seeds"):
         shutil.rmtree(workspace.folder / bulk, ignore_errors=True)
 
 
@@ -88,27 +100,40 @@ def clear_away(session: Session, data_dir: Path) -> None:
 def inputs_of(session: Session, claim: Claim) -> Inputs:
     named = {role: claim.spec["data"].get(role) for role in DATASETS}
     datasets = {role: session.get_one(Dataset, name).blob_key for role, name in named.items() if name}
-    saved = [checkpoint.blob_prefix for checkpoint in checkpoints_to_resume(session, claim.job_id)]
+    saved = {str(one.path): one.blob_prefix for one in checkpoints_to_resume(session, claim.job_id)}
+    pins = select(CheckpointPin.field, Checkpoint).join(Checkpoint, Checkpoint.id == CheckpointPin.checkpoint_id)
+    pinned = session.execute(pins.where(CheckpointPin.job_id == claim.job_id))
+    models = {field: Model(checkpoint.id, checkpoint.blob_prefix) for field, checkpoint in pinned}
     started = select(JobEvent.data).where(JobEvent.job_id == claim.job_id, JobEvent.type == "run_started")
     last_start = session.scalars(started.order_by(JobEvent.seq.desc()).limit(1)).first()
-    return Inputs(datasets, saved, last_start["threads"] if last_start else None)
+    return Inputs(datasets, saved, models, last_start["threads"] if last_start else None)
 
 
 def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, go_on: Callable[[], None]) -> None:
-    """Fetch the datasets and checkpoints, and write the spec that names them. `go_on` is called after each and may raise."""
+    """Fetch datasets, checkpoints and models, and write the spec that names them. `go_on` is called after each and may raise."""
     paths = {role: f"data/{role}.jsonl" for role in inputs.datasets}
     for role, key in inputs.datasets.items():
         blobs.get_to(key, workspace.folder / paths[role])
         go_on()
-    for prefix in inputs.checkpoints:
-        checkpoints.download(blobs, prefix, workspace.folder / "checkpoints")
+    for folder, prefix in inputs.checkpoints.items():
+        checkpoints.download(blobs, prefix, workspace.folder / folder)
         go_on()
-    workspace.spec.write_text(json.dumps(_resolved(claim.spec, paths, inputs.threads), indent=2, ensure_ascii=False))
+    for model in set(inputs.models.values()):
+        checkpoints.download(blobs, model.blob_prefix, workspace.folder / _model_path(model), model_only=True)
+        go_on()
+    workspace.spec.write_text(json.dumps(_resolved(claim.spec, paths, inputs), indent=2, ensure_ascii=False))
 
 
-def _resolved(spec: dict[str, Any], paths: dict[str, str], threads: int | None) -> dict[str, Any]:
-    """The datasets' ids become paths, relative to the spec: the folder can be moved, and run again by hand."""
-    resolved = {**spec, "data": {**spec["data"], **paths}}
-    if threads is not None:
-        resolved["runtime"] = {**spec["runtime"], "threads": threads}
+def _model_path(model: Model) -> str:
+    return f"models/{model.id}"
+
+
+def _resolved(spec: dict[str, Any], paths: dict[str, str], inputs: Inputs) -> dict[str, Any]:
+    """Ids become paths, relative to the spec: the folder can be moved, and run again by hand."""
+    resolved = copy.deepcopy(spec)
+    resolved["data"] |= paths
+    for pointer, model in inputs.models.items():
+        put(resolved, pointer, _model_path(model))
+    if inputs.threads is not None:
+        resolved["runtime"]["threads"] = inputs.threads
     return resolved

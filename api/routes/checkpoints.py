@@ -50,7 +50,7 @@ def list_job_checkpoints(
 )
 def download_checkpoint(checkpoint: CheckpointDep, blobs: BlobsDep) -> StreamingResponse:
     """The whole folder as a .zip, made while it is sent."""
-    folder = f"{checkpoint.job_id}-{checkpoint.stage}" + ("" if checkpoint.final else f"-{checkpoint.step:06d}")
+    folder = _folder_name(checkpoint)
     entries = [Entry(f"{folder}/{file['path']}", _key(checkpoint, file["path"])) for file in checkpoint.files]
     _refuse_incomplete(blobs, entries)
     body = stored_zip(blobs, entries, checkpoint.created_at)
@@ -77,6 +77,12 @@ def download_checkpoint_file(checkpoint: CheckpointDep, path: str, blobs: BlobsD
     body = _chunks(blobs, _key(checkpoint, file["path"]))
     headers = _attachment(path.rpartition("/")[2]) | {"Content-Length": str(file["bytes"])}
     return StreamingResponse(body, media_type="application/octet-stream", headers=headers)
+
+
+def _folder_name(checkpoint: models.Checkpoint) -> str:
+    seed = "" if checkpoint.seed is None else f"-seed-{checkpoint.seed}"
+    step = "" if checkpoint.final else f"-{checkpoint.step:06d}"
+    return f"{checkpoint.job_id}{seed}-{checkpoint.stage}{step}"
 
 
 def _key(checkpoint: models.Checkpoint, path: str) -> str:

@@ -22,6 +22,7 @@ from core.errors import (
     NotFound,
     NotSignedIn,
     TooLarge,
+    WrongCheckpoint,
     WrongDatasetKind,
     WrongMediaType,
 )
@@ -47,11 +48,12 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
         InvalidRequest,
         InvalidSpec,
         WrongDatasetKind,
+        WrongCheckpoint,
     ),
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
-    """Submit a run. Only `model`, `data.preferences` and `ppo` (which may be `{}`) are needed; datasets go by their ids."""
-    job = jobs.create(session, principal.key_id, body, settings.local_models)
+    """Submit a run. Only `model` and `data.preferences` are needed; datasets go by their ids, models also by a checkpoint's id."""
+    job = jobs.create(session, principal.key_id, body, settings)
     after_commit(session, lambda: knock(settings.redis_url))
     return _job(session, job)
 

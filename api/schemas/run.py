@@ -164,6 +164,10 @@ class Checkpoint(Schema):
     """The step it was saved after."""
     final: bool
     """Whether it is the stage's result (else it is one to resume from)."""
+    best: bool
+    """Whether it is the stage's best so far, by its held-out win rate: kept beside the last ones."""
+    seed: int | None
+    """Of a job of several seeds, the one that it belongs to; null: the job's own."""
     created_at: Timestamp
     """When it was stored."""
     bytes: int

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.ids import new_id
 from core.jobs.holding import held
-from core.models import Checkpoint
+from core.models import Checkpoint, CheckpointPin
 from core.storable import numbers
 from trainer.events import CheckpointSaved
 
@@ -22,9 +22,9 @@ class File(TypedDict):
     sha256: str
 
 
-def checkpoint_prefix(job_id: str, attempt: int, name: str) -> str:
-    """Where an attempt puts the checkpoint folder `name`: no two attempts ever write to the same place."""
-    return f"jobs/{job_id}/checkpoints/{attempt}/{name}"
+def checkpoint_prefix(job_id: str, attempt: int, saved: CheckpointSaved) -> str:
+    """Where an attempt puts a checkpoint: nothing is ever written to the same place twice."""
+    return f"jobs/{job_id}/checkpoints/{attempt}/{saved.step:06d}/{saved.path}"
 
 
 def record_checkpoint(
@@ -32,12 +32,17 @@ def record_checkpoint(
 ) -> Checkpoint:
     """Make an uploaded checkpoint known. The same step saved again, by a later attempt, replaces the earlier record."""
     held(session, job_id, attempt)
-    for file in files:
-        _refuse_escape(file["path"])
-    where = {"job_id": job_id, "stage": saved.stage, "step": saved.step, "final": saved.final}
+    for path in (saved.path, *(file["path"] for file in files)):
+        _refuse_escape(path)
+    where = {"job_id": job_id, "path": saved.path, "step": saved.step}
     checkpoint = session.scalars(select(Checkpoint).filter_by(**where)).one_or_none()
     if checkpoint is None:
         checkpoint = Checkpoint(id=new_id("ckpt"), **where)
+    if saved.best:
+        _no_other_is_best(session, job_id, saved)
+    checkpoint.stage, checkpoint.final, checkpoint.best, checkpoint.seed = (
+        saved.stage, saved.final, saved.best, saved.seed,
+    )  # fmt: skip
     checkpoint.attempt, checkpoint.blob_prefix = attempt, blob_prefix
     checkpoint.metrics, checkpoint.files = numbers(saved.metrics), [_plain(file) for file in files]
     checkpoint.bytes = sum(file["bytes"] for file in files)
@@ -47,33 +52,57 @@ def record_checkpoint(
 
 
 def prune_checkpoints(session: Session, job_id: str, attempt: int) -> list[str]:
-    """Forget the intermediate checkpoints beyond the newest `checkpoints.keep_last` of each stage.
+    """Forget the intermediate checkpoints beyond the newest `checkpoints.keep_last` of each stage, and best ones that
+    others have replaced; but none that an unfinished job needs.
 
     Answers their blob prefixes, to be deleted once this is committed.
     """
     job = held(session, job_id, attempt)
-    stale: list[Checkpoint] = []
+    stale = list(session.scalars(select(Checkpoint).filter_by(job_id=job_id, path=None)))
     for found in _intermediate_by_stage(session, job_id).values():
         stale += found[job.spec["checkpoints"]["keep_last"] :]
-    session.execute(delete(Checkpoint).where(Checkpoint.id.in_([checkpoint.id for checkpoint in stale])))
-    return [checkpoint.blob_prefix for checkpoint in stale]
+    free = _free(session, [checkpoint.id for checkpoint in stale])
+    session.execute(delete(Checkpoint).where(Checkpoint.id.in_(free)))
+    return [checkpoint.blob_prefix for checkpoint in stale if checkpoint.id in free]
 
 
 def checkpoints_to_resume(session: Session, job_id: str) -> list[Checkpoint]:
-    """What a new attempt needs: the final one of each finished stage, and the newest of each other."""
-    final = session.scalars(select(Checkpoint).filter_by(job_id=job_id, final=True)).all()
-    done = {checkpoint.stage for checkpoint in final}
-    newest = [found[0] for stage, found in _intermediate_by_stage(session, job_id).items() if stage not in done]
-    return [*final, *newest]
+    """What a new attempt needs: the final one of each finished stage; of each other the newest, and the best."""
+    query = select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))
+    final = session.scalars(query.filter_by(final=True)).all()
+    done = {(checkpoint.seed, checkpoint.stage) for checkpoint in final}
+    newest = [found[0] for found in _intermediate_by_stage(session, job_id).values()]
+    best = session.scalars(query.filter_by(best=True, final=False)).all()
+    return [*final, *(found for found in (*newest, *best) if (found.seed, found.stage) not in done)]
 
 
-def _intermediate_by_stage(session: Session, job_id: str) -> dict[str, list[Checkpoint]]:
-    """Newest first."""
-    query = select(Checkpoint).filter_by(job_id=job_id, final=False).order_by(Checkpoint.step.desc())
-    stages: dict[str, list[Checkpoint]] = {}
-    for checkpoint in session.scalars(query):
-        stages.setdefault(checkpoint.stage, []).append(checkpoint)
+def _intermediate_by_stage(session: Session, job_id: str) -> dict[tuple[int | None, str], list[Checkpoint]]:
+    """Newest first, by seed and stage."""
+    query = select(Checkpoint).filter_by(job_id=job_id, final=False, best=False).where(Checkpoint.path.is_not(None))
+    stages: dict[tuple[int | None, str], list[Checkpoint]] = {}
+    for checkpoint in session.scalars(query.order_by(Checkpoint.step.desc())):
+        stages.setdefault((checkpoint.seed, checkpoint.stage), []).append(checkpoint)
     return stages
+
+
+def _no_other_is_best(session: Session, job_id: str, saved: CheckpointSaved) -> None:
+    """The best so far becomes one like the others, or nothing, where its folder now holds the new one."""
+    same = {"job_id": job_id, "stage": saved.stage, "seed": saved.seed, "best": True}
+    for other in session.scalars(select(Checkpoint).filter_by(**same).where(Checkpoint.step != saved.step)):
+        other.best = False
+        other.path = None if other.path == saved.path else other.path
+    session.flush()
+
+
+def _free(session: Session, ids: Sequence[str]) -> set[str]:
+    """Those that no unfinished job needs.
+
+    Locked first, so that a job which is being created with one of them is either seen here or finds it gone; one that
+    is locked by such a job at this moment is left for the next time.
+    """
+    query = select(Checkpoint.id).where(Checkpoint.id.in_(ids)).with_for_update(skip_locked=True)
+    found = set(session.scalars(query))
+    return found - set(session.scalars(select(CheckpointPin.checkpoint_id).where(CheckpointPin.checkpoint_id.in_(ids))))
 
 
 def _plain(file: File) -> dict[str, Any]:

@@ -148,4 +148,4 @@ def test_every_metric_is_explained(client: TestClient) -> None:
 
 def test_the_job_s_schema_is_served(client: TestClient) -> None:
     schema = client.get("/v1/schema/job").json()
-    assert schema["required"] == ["model", "data", "ppo"]
+    assert schema["required"] == ["model", "data"]

@@ -5,11 +5,15 @@ import pytest
 from sqlalchemy.orm import Session
 
 from core import jobs
+from core.allowed import LocalModels
 from core.errors import InvalidSpec, NotFound, WrongDatasetKind
 from core.models.dataset import DatasetKind
-from core.settings import LocalModels
+from core.settings import get_settings
 from tests.core.factories import make_dataset, make_job, make_key
 from trainer.spec import JobSpec
+
+JUDGE = {"type": "http_judge", "url": "http://10.0.0.1/"}
+LABELS = {"online": {"label_by": {"type": "http", "url": "http://10.0.0.1/"}}}
 
 
 def _spec(model: str = "owner/model", **data: Any) -> JobSpec:
@@ -69,9 +73,50 @@ def test_local_models_are_the_operator_s_to_allow(
 ) -> None:
     owner = make_key(session).id
     spec = _spec(path, preferences=make_dataset(session, owner).id)
+    settings = get_settings().model_copy(update={"local_models": allowed})
     if fine:
-        jobs.create(session, owner, spec, allowed)
+        jobs.create(session, owner, spec, settings)
     else:
         with pytest.raises(InvalidSpec) as refusal:
-            jobs.create(session, owner, spec, allowed)
+            jobs.create(session, owner, spec, settings)
         assert refusal.value.extras["param"] == "model.path"
+
+
+@pytest.mark.parametrize(
+    ("part", "param"),
+    [
+        ({"reward_model": {"path": "/secret"}}, "reward_model.path"),
+        ({"ppo": {"reference": {"path": "/secret"}}}, "ppo.reference.path"),
+        ({"evaluation": {"against": "./secret"}}, "evaluation.against"),
+        ({"evaluation": {"judge": {"type": "model", "path": "/secret"}}}, "evaluation.judge.path"),
+        ({"rewards": [{"type": "model"}, {"type": "classifier", "path": "/secret"}]}, "rewards.1.path"),
+        ({"rewards": [{"type": "lexicon", "path": "secret"}]}, "rewards.0.path"),
+        ({"ppo": {"online": {"label_by": {"type": "classifier", "path": "/secret"}}}}, "ppo.online.label_by.path"),
+    ],
+)
+def test_the_same_holds_for_every_path_of_a_spec(session: Session, part: dict[str, Any], param: str) -> None:
+    none = get_settings().model_copy(update={"local_models": "none"})
+    owner = make_key(session).id
+    spec = _spec(preferences=make_dataset(session, owner).id).model_dump() | part
+    with pytest.raises(InvalidSpec, match="PROXIMAL_LOCAL_MODELS") as refusal:
+        jobs.create(session, owner, JobSpec.model_validate(spec), none)
+    assert refusal.value.extras["param"] == param
+    jobs.create(session, owner, JobSpec.model_validate(spec), get_settings())
+
+
+@pytest.mark.parametrize(
+    ("part", "param"),
+    [
+        ({"rewards": [{"type": "http", "url": "http://10.0.0.1/"}, {"type": "model"}]}, "rewards.0.url"),
+        ({"evaluation": {"judge": JUDGE}}, "evaluation.judge.url"),
+        ({"ppo": LABELS}, "ppo.online.label_by.url"),
+    ],
+)
+def test_addresses_are_the_operator_s_to_allow(session: Session, part: dict[str, Any], param: str) -> None:
+    owner = make_key(session).id
+    spec = JobSpec.model_validate(_spec(preferences=make_dataset(session, owner).id).model_dump() | part)
+    with pytest.raises(InvalidSpec, match="PROXIMAL_REWARD_URLS") as refusal:
+        jobs.create(session, owner, spec)
+    assert refusal.value.extras["param"] == param
+    for allowed in ("any", ["http://10.0.0.1"]):
+        jobs.create(session, owner, spec, get_settings().model_copy(update={"reward_urls": allowed}))

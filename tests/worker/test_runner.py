@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from core import jobs
 from core.blobs import LocalBlobs
 from core.db import session_scope
-from core.models import Job, Worker
+from core.models import Checkpoint, Job, Worker
 from core.models.job import JobStatus
 from core.settings import Settings, get_settings
+from tests.core.factories import make_job
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
@@ -45,8 +47,9 @@ def test_a_run_from_claim_to_success(queue: Queue, station: Station, presence: P
 def test_checkpoints_are_uploaded_and_pruned(queue: Queue, station: Station, presence: Presence) -> None:
     job_id = queue("begin steps finish")
     drain(station, presence)
-    keys = list(station.blobs.list(f"jobs/{job_id}"))
-    assert keys == [f"jobs/{job_id}/checkpoints/1/ppo-00000{step}/weights" for step in (4, 5)]
+    keys = [key for key in station.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]
+    prefix = f"jobs/{job_id}/checkpoints/1"
+    assert keys == [f"{prefix}/00000{step}/checkpoints/ppo-00000{step}/weights" for step in (4, 5)]
     with station.blobs.open(keys[-1]) as file:
         assert file.read() == b"weights of step 5"
 
@@ -72,6 +75,35 @@ def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
     environment = (folder / "trainer.log").read_text()
     assert "PATH" in environment
     assert not any(name in environment for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_"))
+
+
+def test_a_run_starts_from_a_checkpoint_of_another_job(queue: Queue, station: Station, presence: Presence) -> None:
+    source = queue("begin steps finish")
+    drain(station, presence)
+    with session_scope() as session:
+        fourth, fifth = session.scalars(select(Checkpoint).order_by(Checkpoint.step))
+        spec = {"model": fourth.id, "ppo": {"reference": {"path": fifth.id}}, "name": "begin show_models finish"}
+        needing = make_job(session, session.get_one(Job, source).owner_id, **spec).id
+    drain(station, presence)
+    assert (status(needing), job(needing).spec["model"]["path"]) == ("succeeded", fourth.id)
+    assert [event.data["text"] for event in events(needing, "message")] == [
+        f"models/{fourth.id}: ['weights'], weights of step 4",
+        f"models/{fifth.id}: ['weights'], weights of step 5",
+    ]
+
+
+def test_a_checkpoint_whose_files_are_gone_fails_the_job_that_needs_it(
+    queue: Queue, station: Station, presence: Presence
+) -> None:
+    source = queue("begin steps finish")
+    drain(station, presence)
+    with session_scope() as session:
+        checkpoint = session.scalars(select(Checkpoint)).first()
+        assert checkpoint is not None
+        needing = make_job(session, session.get_one(Job, source).owner_id, model=checkpoint.id).id
+    station.blobs.delete_prefix(checkpoint.blob_prefix)
+    drain(station, presence)
+    assert (job(needing).error or {})["code"] == "cannot_prepare"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class _Named:
     @property
     def pointer(self) -> str:
         """As JSON pointer: `#/rewards/0/path`."""
-        return "#/" + "/".join(map(str, self.at))
+        return _pointer(self.at)
 
     @property
     def param(self) -> str:
@@ -61,15 +61,15 @@ def with_paths(spec: JobSpec, paths: Mapping[Place, str]) -> JobSpec:
     """The same spec with other paths at these places."""
     raw: dict[str, Any] = spec.model_dump(mode="json")
     for at, value in paths.items():
-        put(raw, at, value)
+        put(raw, _pointer(at), value)
     return JobSpec.model_validate(raw)
 
 
-def put(raw: Any, at: Place, value: str) -> None:
-    """Set one field of a spec in its JSON form."""
-    *parents, last = at
+def put(raw: Any, pointer: str, value: str) -> None:
+    """Set the field at a pointer of a spec in its JSON form."""
+    *parents, last = pointer.removeprefix("#/").split("/")
     for key in parents:
-        raw = raw[key]
+        raw = raw[int(key) if isinstance(raw, list) else key]
     raw[last] = value
 
 
@@ -99,3 +99,7 @@ def _rewards(spec: JobSpec) -> Iterator[tuple[Place, object]]:
 def _given(at: Place, kind: PathKind, value: str | None) -> Iterator[NamedPath]:
     if value is not None:
         yield NamedPath(at, kind, value)
+
+
+def _pointer(at: Place) -> str:
+    return "#/" + "/".join(map(str, at))

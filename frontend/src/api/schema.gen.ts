@@ -115,7 +115,7 @@ export interface paths {
         put?: never;
         /**
          * Create Job
-         * @description Submit a run. Only `model`, `data.preferences` and `ppo` (which may be `{}`) are needed; datasets go by their ids.
+         * @description Submit a run. Only `model` and `data.preferences` are needed; datasets go by their ids, models also by a checkpoint's id.
          */
         post: operations["create_job"];
         delete?: never;
@@ -521,6 +521,16 @@ export interface components {
              * @description Whether it is the stage's result (else it is one to resume from).
              */
             final: boolean;
+            /**
+             * Best
+             * @description Whether it is the stage's best so far, by its held-out win rate: kept beside the last ones.
+             */
+            best: boolean;
+            /**
+             * Seed
+             * @description Of a job of several seeds, the one that it belongs to; null: the job's own.
+             */
+            seed: number | null;
             /**
              * Created At
              * Format: date-time
@@ -4215,6 +4225,8 @@ export interface operations {
              *     `invalid_spec`: The job spec is not valid.
              *
              *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *
+             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
              */
             422: {
                 headers: {
