@@ -17,6 +17,7 @@ from trainer.ppo import loop
 from trainer.ppo.actors import Actors
 from trainer.rewards.base import RewardContext
 from trainer.rewards.build import build
+from trainer.scoring import check_scoring
 from trainer.session import Session
 from trainer.spec import StageName
 from trainer.stages import total_steps
@@ -36,6 +37,8 @@ def run(session: Session) -> dict[str, float]:
     loaded = data.load(spec.data, spec.stages, spec.sft.turns)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)
+    context = RewardContext(codec, session.device, None, spec.ppo.micro_batch_size, session.say)
+    check_scoring(spec, context, encoded.prompts, encoded.held_out_prompts)
     sft_path = _fine_tune(session, codec, encoded)
     reward_path = _learn_rewards(session, codec, encoded, sft_path)
     actors = _actors(session, codec, sft_path, reward_path)

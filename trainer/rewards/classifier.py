@@ -21,7 +21,7 @@ from trainer.text import Tokenizer
 def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classifier":
     """Raises ModelError for a model that cannot be loaded, lacks weights, or has no such label."""
     tokenizer = load_tokenizer(spec.path)
-    model = load_classifier(spec.path).to(device=context.device, dtype=context.dtype).requires_grad_(False)
+    model = load_classifier(spec.path, context.dtype).to(context.device).requires_grad_(False)
     # Decoders look for the last token that is no PAD, and take an EOS that is also the PAD for one. Nothing is padded here.
     model.config.pad_token_id = model.config.get_text_config().pad_token_id = -1
     return Classifier(model, tokenizer, _label(spec, model), spec, context.batch_size)

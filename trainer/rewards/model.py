@@ -24,7 +24,7 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
             raise ModelError("This run has no reward model of its own: give the `path` of one.")
         return TokenScorer(context.own_model, context.codec.pad_id, context.batch_size)
     tokenizer = load_tokenizer(spec.path)
-    model = load_reward_model(spec.path).to(device=context.device, dtype=context.dtype).requires_grad_(False)
+    model = load_reward_model(spec.path, context.dtype).to(context.device).requires_grad_(False)
     vocabulary = model.config.get_text_config().vocab_size
     if len(tokenizer) > vocabulary:
         raise ModelError(f"{spec.path}: its tokenizer has {len(tokenizer)} tokens, the model only {vocabulary}.")
