@@ -57,12 +57,24 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
     ):
         if count:
             session.say(f"{count} {what}.", warning=True)
+    _warn_of_the_template(session, codec)
     references = [example for example in examples if example.completion[-1] == codec.eos_id]
     encoded = Encoded(
         examples, held_out_examples, references, pairs, held_out_pairs, train_prompts, held_out_prompts, texts
     )
     _require(encoded, session.spec)
     return encoded
+
+
+def _warn_of_the_template(session: Session, codec: Codec) -> None:
+    closing, eos = codec.closing_token(), codec.tokenizer.eos_token
+    if closing not in (None, eos):
+        session.say(
+            f"The chat template ends an assistant's turn with {closing}, but the tokenizer's EOS is {eos}: completions are "
+            f"trained to end with {eos}, and only that ends a response. Set `eos_token` in tokenizer_config.json to "
+            f"{closing} if the model should keep to its template.",
+            warning=True,
+        )
 
 
 def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list[int]], int]:

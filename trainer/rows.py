@@ -34,7 +34,7 @@ class Demonstration:
         """Each assistant turn of the conversation with all that came before it as its prompt; this one is the last."""
         if not isinstance(self.prompt, str):
             for at, message in enumerate(self.prompt):
-                if message["role"] == "assistant" and at > 0:
+                if message["role"] == "assistant" and message["content"] and at > 0:
                     yield Demonstration(self.prompt[:at], message["content"])
         yield self
 

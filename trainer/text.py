@@ -12,6 +12,7 @@ from trainer.data import Prompt
 from trainer.errors import DataError, ModelError
 from trainer.spec import DataSpec
 
+_ANSWER = "Indeed."
 Tokenizer = Any  # transformers' tokenizers share an interface, not a typed base class
 
 
@@ -89,6 +90,27 @@ class Codec:
         ids = list(self.tokenizer(text.removesuffix(self.tokenizer.eos_token), split_special_tokens=True)["input_ids"])
         ids = ids[:-1] if ids and ids[-1] == self.eos_id else ids
         return [*ids, self.eos_id] if len(ids) < max_tokens else ids[:max_tokens]
+
+    def closing_token(self) -> str | None:
+        """The special token with which the chat template ends an assistant's turn; None without a template or a token.
+
+        It should be the EOS: that is what completions are trained to end with, and what ends a response.
+        """
+        if not self.use_chat_template:
+            return None
+        asked = [{"role": "user", "content": "Well?"}]
+        try:
+            text = str(
+                self.tokenizer.apply_chat_template(
+                    [*asked, {"role": "assistant", "content": _ANSWER}], tokenize=False, add_generation_prompt=False
+                )
+            )
+        except TemplateError:
+            return None  # a template that refuses this much says so when the prompts are encoded
+        _, found, end = text.rpartition(_ANSWER)
+        special = set(self.tokenizer.all_special_ids)
+        ids = self.tokenizer(end, add_special_tokens=False)["input_ids"] if found else []
+        return next((str(self.tokenizer.convert_ids_to_tokens(id_)) for id_ in ids if id_ in special), None)
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
         """The conversation in the tokenizer's chat template; DataError when the template refuses it."""

@@ -1,0 +1,87 @@
+"""Rows of every shape, and what they become."""
+
+from typing import Any
+
+import pytest
+
+from trainer import data, rows
+from trainer.errors import DataError
+from trainer.rows import Comparison, Demonstration
+
+RANKED = {"prompt": "q", "completions": ["x", "y", "z"], "ranks": [2, 1, 2], "annotator": "kim", "source": "pilot"}
+
+
+def test_a_ranking_becomes_all_its_pairs_in_one_group() -> None:
+    notes: dict[str, Any] = {"annotator": "kim", "source": "pilot", "group": 7}
+    assert rows.comparisons(RANKED, 7) == [
+        Comparison("q", "x", "y", "b", **notes),
+        Comparison("q", "x", "z", "tie", **notes),
+        Comparison("q", "y", "z", "a", **notes),
+    ]
+
+
+def test_a_pair_keeps_who_said_so_by_how_much_and_where_from() -> None:
+    row = {"prompt": "q", "chosen": "x", "rejected": "y", "annotator": "kim", "margin": 2, "source": None}
+    assert rows.comparisons(row, 3) == [Comparison("q", "x", "y", "a", annotator="kim", margin=2)]
+
+
+def test_of_a_ranking_sft_learns_the_best_once() -> None:
+    best_of_three = rows.comparisons(RANKED, 1)
+    all_alike = rows.comparisons(RANKED | {"ranks": [1, 1, 1]}, 2)
+    two_best = rows.comparisons(RANKED | {"ranks": [1, 1, 2]}, 3)
+    found = data._preferred([*best_of_three, *all_alike, Comparison("p", "u", "v", "b"), *two_best])
+    assert found == [Demonstration("p", "v"), *(Demonstration("q", best) for best in ("y", "x", "y"))]
+
+
+def test_a_conversation_is_its_last_answer_after_all_before_it() -> None:
+    messages = [
+        {"role": role, "content": role[0]} for role in ("system", "user", "assistant", "user", "assistant", "user")
+    ]
+    assert rows.demonstration({"messages": messages}) == Demonstration(messages[:4], "a")
+    turns = list(rows.demonstration({"messages": messages}).turns())
+    assert turns == [Demonstration(messages[:2], "a"), Demonstration(messages[:4], "a")]
+
+
+def test_an_answer_is_a_text_or_a_number() -> None:
+    answers = [rows.prompt_row({"prompt": "q", "answer": value}).answer for value in ("yes", 72, 0.5, None)]
+    assert answers == ["yes", "72", "0.5", None]
+
+
+def test_a_prompt_is_the_same_as_text_and_as_one_message_of_the_users() -> None:
+    message = {"role": "user", "content": "q"}
+    assert data.prompt_key([message]) == data.prompt_key("q")
+    assert data.prompt_key([message, message]) != data.prompt_key([message])
+    assert data.prompt_key([message | {"role": "system"}]) != data.prompt_key("q")
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (RANKED | {"ranks": [1, 2]}, "lists of the same length"),
+        (RANKED | {"ranks": [1, 2, 2.5]}, "`ranks` must be integers"),
+        (RANKED | {"ranks": [1, 2, True]}, "`ranks` must be integers"),
+        (RANKED | {"completions": ["x", "", "z"]}, "`completions` must be a text"),
+        (RANKED | {"margin": 1.0}, "belongs to a pair"),
+        ({"prompt": "q", "completions": ["x", "y"]}, "lists of the same length"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "margin": float("nan")}, "`margin` must be a finite number"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "annotator": 3}, "`annotator` must be a text"),
+    ],
+)
+def test_preferences_that_make_no_sense_are_refused(row: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(DataError, match=complaint):
+        rows.comparisons(row, 1)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[], "text", [{"role": "user", "content": "q"}], [{"role": "assistant", "content": "a"}], [{"role": "user"}]],
+)
+def test_conversations_without_an_answer_are_refused(messages: object) -> None:
+    with pytest.raises(DataError, match="`messages` must"):
+        rows.demonstration({"messages": messages})
+
+
+def test_an_answer_that_is_neither_text_nor_number_is_refused() -> None:
+    for value in (True, ["a"], float("inf")):
+        with pytest.raises(DataError, match="`answer` must be a text or a finite number"):
+            rows.prompt_row({"prompt": "q", "answer": value})
