@@ -1,6 +1,7 @@
 """A whole run: data → SFT → reward model → PPO → evaluation, each stage skipped if its result is already there."""
 
 import time
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -37,14 +38,13 @@ def run(session: Session) -> dict[str, float]:
     loaded = data.load(spec.data, spec.stages, spec.sft.turns)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)
-    context = RewardContext(codec, session.device, None, spec.ppo.micro_batch_size, session.say)
-    check_scoring(spec, context, encoded.prompts, encoded.held_out_prompts)
+    check_scoring(spec, _scoring_context(session, codec, None), encoded.prompts, encoded.held_out_prompts)
     sft_path = _fine_tune(session, codec, encoded)
     reward_path = _learn_rewards(session, codec, encoded, sft_path)
     actors = _actors(session, codec, sft_path, reward_path)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
     if session.checkpoints.result("ppo") is None:
-        loop.train(session, spec.ppo, actors, codec, encoded.prompts, held_out)
+        loop.train(session, spec.ppo, actors, codec, encoded.prompts, held_out, references=encoded.references)
     session.stop_if_asked()
     result = session.checkpoints.result("evaluation")
     if result is None:
@@ -125,15 +125,19 @@ def _actors(session: Session, codec: Codec, sft_path: Path, reward_path: Path) -
         policy_path, critic_path = sft_path, reward_path
     reference = _to(session, models.load_policy(sft_path)).requires_grad_(False)
     own = _to(session, models.load_reward_model(reward_path)).requires_grad_(False)
-    context = RewardContext(codec, session.device, own, session.spec.ppo.micro_batch_size, session.say)
     return Actors(
         policy=_to(session, models.load_policy(policy_path)),
         reference=reference,
         initial=reference,
         critic=_to(session, models.load_reward_model(critic_path)),
-        rewards=build(session.spec.scoring, context),
+        rewards=build(session.spec.scoring, _scoring_context(session, codec, own)),
         reward_model=own,
     )
+
+
+def _scoring_context(session: Session, codec: Codec, own: Model | None) -> RewardContext:
+    warn = partial(session.say, warning=True)
+    return RewardContext(codec, session.device, own, session.spec.ppo.micro_batch_size, warn)
 
 
 def _to(session: Session, model: Model) -> Model:

@@ -13,7 +13,7 @@ from trainer.checkpoint import StageResult
 from trainer.completions import completions
 from trainer.evaluation import Evaluation, HeldOut
 from trainer.models import Model
-from trainer.ppo import optimal_value, reference
+from trainer.ppo import optimal_value, reference, self_test
 from trainer.ppo.actors import Actors
 from trainer.ppo.dials import Dials
 from trainer.ppo.experience import experience_of
@@ -28,12 +28,13 @@ from trainer.ppo.update import moved_from_old_policy, update
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import batch_indices, generator
 from trainer.session import Session
+from trainer.sft import Example
 from trainer.spec import PPOSpec
 from trainer.stages import ResumePoint, StageRun, run_steps
 from trainer.text import Codec
 
 
-def train(
+def train(  # noqa: PLR0913 each is one of the stage's own inputs
     session: Session,
     spec: PPOSpec,
     actors: Actors,
@@ -42,11 +43,13 @@ def train(
     held_out: HeldOut,
     texts: Sequence[list[int]] = (),
     feedback: Feedback | None = None,
+    references: Sequence[Example] = (),
 ) -> StageResult:
     """Train the policy (and the critic) in place from the newest checkpoint on, and save the policy as the stage's result.
 
     The policy and a separate critic come loaded from that checkpoint; everything else that moves is put back here. `texts`
-    are for `ppo.ptx`, `feedback` is for `ppo.online`. Raises Diverged, RewardError, DataError, ModelError, Stopped.
+    are for `ppo.ptx`, `feedback` is for `ppo.online`, `references` are the answers on which the run's reward model was
+    normalised, for `ppo.self_test`. Raises SelfTestFailed, Diverged, RewardError, DataError, ModelError, Stopped.
     """
     point = ResumePoint.of(session, "ppo")
     seed, device = session.seed("ppo"), session.device
@@ -108,6 +111,8 @@ def train(
 
     session.begin("ppo", spec.steps, point.step)
     if point.step == 0:
+        if spec.self_test:
+            self_test.run(session, spec, actors, codec, prompts, references)
         if spec.advantage.baseline == "optimal_value":
             optimal_value.estimate(session, spec, actors, codec, prompts, dials)
         session.report("ppo", 0, spec.steps, evaluation.metrics())

@@ -9,17 +9,20 @@ import torch
 from torch import nn
 
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
+from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import new_codec, scored_by, session_in
 from trainer.errors import SelfTestFailed
+from trainer.evaluation import HeldOut
 from trainer.events import Message, read
 from trainer.models import Model
 from trainer.ppo import self_test
 from trainer.ppo.actors import Actors
+from trainer.ppo.loop import train
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import mean_score
 from trainer.session import Session
 from trainer.sft import Example
-from trainer.spec import PPOSpec
+from trainer.spec import EvaluationSpec, PPOSpec
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
 REFERENCES = [Example([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
@@ -132,3 +135,25 @@ def test_no_random_stream_and_no_weight_is_touched(session: Session) -> None:
     assert torch.equal(before[0], torch.get_rng_state())
     assert all(torch.equal(tensor, before[1][name]) for name, tensor in actors.policy.state_dict().items())
     assert all(parameter.grad is None for parameter in actors.policy.parameters())
+
+
+def test_a_run_is_the_same_with_and_without_it(tmp_path: Path) -> None:
+    runs = {}
+    for self_tested in (True, False):
+        spec = PPOSpec(steps=2, batch_size=4, minibatches=2, max_new_tokens=5, self_test=self_tested)
+        folder, actors = tmp_path / str(self_tested), llamas()
+        folder.mkdir()
+        with session_in(folder) as session:
+            train(session, spec, actors, new_codec(), PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()), references=REFERENCES)  # fmt: skip
+        said = [event.text for event, _ in read(folder / "events.jsonl") if isinstance(event, Message)]
+        assert any(text.startswith("Self-test passed") for text in said) == self_tested
+        runs[self_tested] = metrics_of(folder), [weight.detach() for weight in actors.policy.parameters()]
+    assert runs[True][0] == runs[False][0] and len(runs[True][0]) == 3
+    assert all(torch.equal(a, b) for a, b in zip(runs[True][1], runs[False][1], strict=True))
+
+
+def test_a_run_that_fails_it_takes_no_step(session: Session) -> None:
+    actors = llamas(reference=llama(2))
+    with pytest.raises(SelfTestFailed):
+        train(session, PPOSpec(), actors, new_codec(), PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()))
+    assert metrics_of(session.run_dir) == {}
