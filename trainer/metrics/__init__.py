@@ -9,8 +9,9 @@ from trainer.metrics.dpo import DPO
 from trainer.metrics.evaluation import EVALUATION
 from trainer.metrics.ppo import PPO
 from trainer.metrics.reward_model import REWARD_MODEL
+from trainer.metrics.rewards import REWARDS
 from trainer.metrics.sft import SFT
 
-METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *PPO, *EVALUATION)
+METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *PPO, *REWARDS, *EVALUATION)
 
 __all__ = ["METRICS", "Metric"]
