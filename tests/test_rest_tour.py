@@ -100,7 +100,7 @@ def work_on(session: Session, settings: Settings, job_id: str) -> None:
     attempt = running(session, job)
     jobs.append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])
     saved = CheckpointSaved(stage="sft", step=10, path="checkpoints/sft", final=True)
-    prefix = jobs.checkpoint_prefix(job_id, attempt, saved)
+    prefix = jobs.checkpoint_prefix(job_id, attempt, 1, saved.path)
     content = settings.data_dir / "config.json"
     content.write_text("{}")
     blob_store(settings).put_file(f"{prefix}/config.json", content)

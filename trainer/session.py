@@ -142,11 +142,9 @@ class Session:
 
     def pause(self, why: str) -> NoReturn:
         """Raise Paused: a person should look. Whatever had to be saved has been."""
-        message = (
-            f"Paused in stage {self.stage} after step {self.step}: {why} Run the same command to go on from there."
-        )
+        message = f"Paused in stage {self.stage} after step {self.step}: {why}"
         self.emit(RunStopped(reason="health", stage=self.stage, step=self.step, message=message))
-        raise Paused(message)
+        raise Paused(f"{message} Run the same command to go on from there.")
 
     def check_lease(self) -> None:
         """Raise Stopped when the worker's lease on this job has run out: another attempt may be at work.

@@ -1,6 +1,7 @@
 """Checkpoint folders, to the blob store and back."""
 
 import hashlib
+import json
 import shutil
 from pathlib import Path, PurePosixPath
 
@@ -8,13 +9,30 @@ from core.blobs import BlobStore
 from core.errors import NotFound
 from core.jobs.checkpoints import File
 
+BEST = "best.json"
+"""In the folder of a stage's best checkpoint: which step's it is."""
 TRAINER_STATE = "trainer_state"
 """Of a checkpoint, what only a resume needs: the optimizers, the critic."""
 
 
 def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[File]:
-    """Store every file of a folder under `prefix/` and say what they are."""
-    return [_upload_file(blobs, path, folder, prefix) for path in sorted(folder.rglob("*")) if path.is_file()]
+    """Store every file of a folder under `prefix/` and say what they are.
+
+    Raises FileNotFoundError if the trainer removes the folder meanwhile, or puts another in its place: no checkpoint is
+    made of two.
+    """
+    before = folder.stat().st_ino
+    files = [_upload_file(blobs, path, folder, prefix) for path in sorted(folder.rglob("*")) if path.is_file()]
+    if folder.stat().st_ino != before:
+        raise FileNotFoundError(f"{folder} was replaced")
+    return files
+
+
+def refuse_another(folder: Path, step: int) -> None:
+    """Raise FileNotFoundError if the folder of the best one holds that of another step: its own event is to come."""
+    best = folder / BEST
+    if best.exists() and json.loads(best.read_text())["step"] != step:
+        raise FileNotFoundError(f"{folder} holds another step")
 
 
 def download(blobs: BlobStore, prefix: str, target: Path, *, model_only: bool = False) -> None:

@@ -9,7 +9,7 @@ from core.db import session_scope
 from core.errors import LeaseLost
 from core.jobs import Claim
 from core.jobs.checkpoints import File
-from trainer.events import CheckpointSaved, Event, RunFailed, RunFinished, read
+from trainer.events import CheckpointSaved, Event, RunFailed, RunFinished, RunStopped, read
 from worker import checkpoints
 from worker.workspace import Workspace
 
@@ -29,6 +29,7 @@ class Follower:
         self._uploaded: tuple[str, list[File]] | None = None
         self.finished: RunFinished | None = None
         self.failed: RunFailed | None = None
+        self.stopped: RunStopped | None = None
 
     def advance(self) -> bool:
         """Store the events that are there; answer whether there may be more."""
@@ -61,6 +62,8 @@ class Follower:
                 self.finished = event
             elif isinstance(event, RunFailed):
                 self.failed = event
+            elif isinstance(event, RunStopped):
+                self.stopped = event
         self._unsure = True
         with session_scope() as session:
             jobs.append_events(session, self._claim.job_id, self._claim.attempt, events, end)
@@ -69,7 +72,7 @@ class Follower:
     def _store_checkpoint(self, event: CheckpointSaved, end: int) -> None:
         """Files first, then the record and the event together: whoever hears of a checkpoint can download it."""
         job_id, attempt = self._claim.job_id, self._claim.attempt
-        prefix = jobs.checkpoint_prefix(job_id, attempt, event)
+        prefix = jobs.checkpoint_prefix(job_id, attempt, end, event.path)
         files = self._upload(event, prefix)
         stale: list[str] = []
         self._unsure = True
@@ -87,14 +90,15 @@ class Follower:
             self._blobs.delete_prefix(old)
 
     def _upload(self, event: CheckpointSaved, prefix: str) -> list[File]:
-        """Once, however often the record has to be tried again. Nothing, if the trainer has already pruned it."""
+        """Once, however often the record has to be tried again. Nothing, if the trainer has already pruned or replaced it."""
         if self._uploaded and self._uploaded[0] == prefix:
             return self._uploaded[1]
         folder = self._workspace.folder / event.path
         try:
             files = checkpoints.upload(self._blobs, folder, prefix)
+            checkpoints.refuse_another(folder, event.step)
         except FileNotFoundError:
-            log.warning("%s: %s was pruned before it could be uploaded", self._claim.job_id, event.path)
+            log.warning("%s: %s was gone before it could be uploaded", self._claim.job_id, event.path)
             self._blobs.delete_prefix(prefix)
             files = []
         self._uploaded = (prefix, files)

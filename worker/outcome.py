@@ -1,6 +1,7 @@
 """What a trainer's end means for its job."""
 
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,25 +10,24 @@ from sqlalchemy.orm import Session
 from core import jobs
 from core.jobs import Claim
 from core.models.job import JobStatus
-from trainer.errors import (
-    DataError,
-    Diverged,
-    ModelError,
-    OutOfMemory,
-    Paused,
-    RewardError,
-    SelfTestFailed,
-    SpecError,
-    Stopped,
-    Unhealthy,
-)
-from trainer.events import RunFailed, RunFinished
+from trainer.errors import Paused, Stopped, TrainerError
+from trainer.events import RunFailed, RunFinished, RunStopped
 
 # The second: while it was still importing, before it could listen.
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
+
+
+def _kinds(of: type[TrainerError]) -> Iterator[type[TrainerError]]:
+    for kind in of.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+# Whatever kinds there are. Status 1 is also what Python ends with when it fails for a reason of its own.
 _CODES = {
     kind.exit_status: kind.code
-    for kind in (SpecError, DataError, ModelError, Diverged, OutOfMemory, RewardError, Unhealthy, SelfTestFailed)
+    for kind in _kinds(TrainerError)
+    if not issubclass(kind, Stopped) and kind.exit_status != TrainerError.exit_status
 }
 
 
@@ -39,6 +39,7 @@ class End:
     """Exit status; negative: the signal that ended it."""
     finished: RunFinished | None
     failed: RunFailed | None
+    stopped: RunStopped | None
     last_words: str
     cancel_requested: bool
     stop_requested: bool
@@ -82,8 +83,9 @@ def _why_released(end: End) -> str:
 
 
 def _why_paused(end: End) -> str:
-    said = end.last_words.rpartition("error: ")[2].strip()
-    return f"A health rule paused the run; it is saved, and the same run can go on from its checkpoint. {said}".strip()
+    said = (end.stopped and end.stopped.message) or end.last_words.rpartition("error: ")[2].strip()
+    how = "To go on, submit a job that names its last checkpoint as `model.path`, with the setting changed."
+    return f"A health rule paused the run, and it is saved. {said}".strip() + f" {how}"
 
 
 def _crash(end: End) -> str:

@@ -127,6 +127,7 @@ class _Attempt:
             status=status,
             finished=self._follower.finished,
             failed=self._follower.failed,
+            stopped=self._follower.stopped,
             last_words=last_words(self._workspace.log),
             cancel_requested=self._lease.cancel_requested,
             stop_requested=self._station.stop.requested,

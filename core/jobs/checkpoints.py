@@ -22,38 +22,37 @@ class File(TypedDict):
     sha256: str
 
 
-def checkpoint_prefix(job_id: str, attempt: int, saved: CheckpointSaved) -> str:
-    """Where an attempt puts a checkpoint: nothing is ever written to the same place twice."""
-    return f"jobs/{job_id}/checkpoints/{attempt}/{saved.step:06d}/{saved.path}"
+def checkpoint_prefix(job_id: str, attempt: int, number: int, path: str) -> str:
+    """Where an attempt puts a checkpoint folder. `number` is another each time, so nothing is ever written over."""
+    return f"jobs/{job_id}/checkpoints/{attempt}-{number}/{path}"
 
 
 def record_checkpoint(
     session: Session, job_id: str, attempt: int, saved: CheckpointSaved, files: Sequence[File], blob_prefix: str
 ) -> Checkpoint:
-    """Make an uploaded checkpoint known. The same step saved again, by a later attempt, replaces the earlier record."""
+    """Make an uploaded checkpoint known. What the same folder held before is no longer a part of the run."""
     held(session, job_id, attempt)
     for path in (saved.path, *(file["path"] for file in files)):
         _refuse_escape(path)
-    where = {"job_id": job_id, "path": saved.path, "step": saved.step}
-    checkpoint = session.scalars(select(Checkpoint).filter_by(**where)).one_or_none()
-    if checkpoint is None:
-        checkpoint = Checkpoint(id=new_id("ckpt"), **where)
-    if saved.best:
-        _no_other_is_best(session, job_id, saved)
-    checkpoint.stage, checkpoint.final, checkpoint.best, checkpoint.seed = (
-        saved.stage, saved.final, saved.best, saved.seed,
-    )  # fmt: skip
-    checkpoint.attempt, checkpoint.blob_prefix = attempt, blob_prefix
-    checkpoint.metrics, checkpoint.files = numbers(saved.metrics), [_plain(file) for file in files]
-    checkpoint.bytes = sum(file["bytes"] for file in files)
+    _make_room(session, job_id, saved)
+    checkpoint = Checkpoint(
+        id=new_id("ckpt"),
+        job_id=job_id,
+        attempt=attempt,
+        **saved.model_dump(include={"stage", "step", "final", "best", "seed", "path"}),
+        metrics=numbers(saved.metrics),
+        files=[_plain(file) for file in files],
+        bytes=sum(file["bytes"] for file in files),
+        blob_prefix=blob_prefix,
+    )
     session.add(checkpoint)
     session.flush()
     return checkpoint
 
 
 def prune_checkpoints(session: Session, job_id: str, attempt: int) -> list[str]:
-    """Forget the intermediate checkpoints beyond the newest `checkpoints.keep_last` of each stage, and best ones that
-    others have replaced; but none that an unfinished job needs.
+    """Forget the intermediate checkpoints beyond the newest `checkpoints.keep_last` of each stage, and those whose
+    folder now holds another; but none that an unfinished job needs.
 
     Answers their blob prefixes, to be deleted once this is committed.
     """
@@ -85,12 +84,14 @@ def _intermediate_by_stage(session: Session, job_id: str) -> dict[tuple[int | No
     return stages
 
 
-def _no_other_is_best(session: Session, job_id: str, saved: CheckpointSaved) -> None:
-    """The best so far becomes one like the others, or nothing, where its folder now holds the new one."""
-    same = {"job_id": job_id, "stage": saved.stage, "seed": saved.seed, "best": True}
-    for other in session.scalars(select(Checkpoint).filter_by(**same).where(Checkpoint.step != saved.step)):
-        other.best = False
-        other.path = None if other.path == saved.path else other.path
+def _make_room(session: Session, job_id: str, saved: CheckpointSaved) -> None:
+    """What lay in the folder is no longer there, and what was the best so far is one like the others."""
+    query = select(Checkpoint).filter_by(job_id=job_id)
+    for replaced in session.scalars(query.filter_by(path=saved.path)):
+        replaced.path, replaced.best = None, False
+    if saved.best:
+        for beaten in session.scalars(query.filter_by(stage=saved.stage, seed=saved.seed, best=True)):
+            beaten.best = False
     session.flush()
 
 

@@ -10,7 +10,7 @@ class Checkpoint(Base):
     """A saved model folder, in the blob store under `blob_prefix`."""
 
     __tablename__ = "checkpoints"
-    __table_args__ = (UniqueConstraint("job_id", "path", "step"),)
+    __table_args__ = (UniqueConstraint("job_id", "path"),)
 
     id: Mapped[str] = mapped_column(primary_key=True)
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))

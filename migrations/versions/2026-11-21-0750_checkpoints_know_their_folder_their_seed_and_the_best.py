@@ -9,7 +9,7 @@ from alembic import op
 revision = "6b2e81d57f93"
 down_revision = "1f6a9c04be27"
 
-_OLD_KEY, _NEW_KEY = "uq_checkpoints_job_id_stage_step_final", "uq_checkpoints_job_id_path_step"
+_OLD_KEY, _NEW_KEY = "uq_checkpoints_job_id_stage_step_final", "uq_checkpoints_job_id_path"
 
 
 def upgrade() -> None:
@@ -19,7 +19,7 @@ def upgrade() -> None:
     # So far a prefix ended with the folder's name: jobs/JOB/checkpoints/ATTEMPT/NAME.
     op.execute("UPDATE checkpoints SET path = 'checkpoints/' || split_part(blob_prefix, '/', 5)")
     op.drop_constraint(op.f(_OLD_KEY), "checkpoints", type_="unique")
-    op.create_unique_constraint(op.f(_NEW_KEY), "checkpoints", ["job_id", "path", "step"])
+    op.create_unique_constraint(op.f(_NEW_KEY), "checkpoints", ["job_id", "path"])
 
 
 def downgrade() -> None:

@@ -21,8 +21,7 @@ def saved(session: Session, job: Job, stage: StageName, step: int = 10, final: b
     """A checkpoint that the running job has just uploaded."""
     path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")
     event = CheckpointSaved.model_validate({"stage": stage, "step": step, "path": path, "final": final} | more)
-    prefix = jobs.checkpoint_prefix(job.id, job.attempt, event)
-    return jobs.record_checkpoint(session, job.id, job.attempt, event, [], prefix)
+    return jobs.record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
 
 
 @pytest.fixture
@@ -95,9 +94,7 @@ def test_a_checkpoint_that_an_unfinished_job_needs_is_not_pruned(session: Sessio
     needing = make_job(session, source.owner_id, model=first.id)
     for number in (2, 3, 4):
         saved(session, source, "ppo", number, final=False)
-    assert jobs.prune_checkpoints(session, source.id, 1) == [
-        f"jobs/{source.id}/checkpoints/1/000002/checkpoints/ppo-000002"
-    ]
+    assert jobs.prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000002/2"]
     jobs.request_cancel(session, needing)
     assert jobs.prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
 
@@ -155,9 +152,7 @@ def test_a_best_one_that_was_flagged_in_its_own_folder_becomes_one_like_the_othe
         saved(session, source, "ppo", number, final=False)
     assert jobs.prune_checkpoints(session, source.id, 1) == []
     saved(session, source, "ppo", 4, final=False, best=True)
-    assert jobs.prune_checkpoints(session, source.id, 1) == [
-        f"jobs/{source.id}/checkpoints/1/000001/checkpoints/ppo-000001"
-    ]
+    assert jobs.prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000001/1"]
 
 
 def test_a_best_one_that_was_replaced_stays_for_the_job_that_needs_it(session: Session, source: Job) -> None:

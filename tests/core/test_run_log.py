@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core import events, jobs, metrics
 from core.db import session_scope
 from core.metrics import Wanted
-from core.models import JobMetrics
+from core.models import Checkpoint, JobMetrics
 from core.progress import progress
 from tests.core.factories import make_job, running, start_events, step
 from trainer.events import CheckpointSaved, Message, Metrics, Sample, Samples, StageFinished
@@ -151,7 +151,8 @@ def test_the_newest_samples_of_a_step_count(session: Session) -> None:
 
 
 def _save(session: Session, job_id: str, number: int, final: bool = False, attempt: int = 1) -> None:
-    saved = CheckpointSaved(stage="ppo", step=number, path="x", final=final, metrics={"kl": 0.1})
+    path = "checkpoints/ppo" if final else f"checkpoints/ppo-{number:06d}"
+    saved = CheckpointSaved(stage="ppo", step=number, path=path, final=final, metrics={"kl": 0.1})
     jobs.record_checkpoint(
         session, job_id, attempt, saved, [{"path": "a/b.json", "bytes": 3, "sha256": "s"}], f"at/{number}"
     )
@@ -177,6 +178,8 @@ def test_a_checkpoint_saved_again_replaces_the_first(session: Session) -> None:
     _save(session, job.id, 10, attempt=2)
     (only,) = jobs.checkpoints_to_resume(session, job.id)
     assert (only.attempt, only.bytes) == (2, 3)
+    assert jobs.prune_checkpoints(session, job.id, 2) == ["at/10"]
+    assert [found.attempt for found in session.scalars(select(Checkpoint))] == [2]
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a\\..\\x", "a//b", "./a", "", "a\x00"])

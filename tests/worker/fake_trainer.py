@@ -118,9 +118,20 @@ class Fake:
         return 5
 
     def pause_for_health(self) -> int:
-        self.emit(RunStopped(reason="health", stage="ppo", step=3))
-        sys.stderr.write("a warning\nerror: Paused in stage ppo after step 3: the KL is 60. Raise `ppo.kl.coef`.\n")
+        message = "Paused in stage ppo after step 3: the KL is 60. Raise `ppo.kl.coef`."
+        self.emit(RunStopped(reason="health", stage="ppo", step=3, message=message))
+        sys.stderr.write(f"a warning\nerror: {message} Run the same command to go on from there.\n")
         return 76
+
+    def improve(self) -> None:
+        """Two checkpoints in the place of the best, the second before anybody can have looked at the first."""
+        for step in (1, 2):
+            best = self.folder / "checkpoints" / "ppo-best"
+            best.mkdir(parents=True, exist_ok=True)
+            (best / "weights").write_text(f"weights of step {step}")
+            (best / "best.json").write_text(json.dumps({"step": step}))
+        for step in (1, 2):
+            self.emit(CheckpointSaved(stage="ppo", step=step, path="checkpoints/ppo-best", final=False, best=True))
 
     def crash(self) -> None:
         raise RuntimeError("an unforeseen bug")

@@ -16,7 +16,7 @@ def test_a_paused_run_is_not_run_again_and_says_why(queue: Queue, station: Stati
     done = job(job_id)
     assert (done.status, done.attempt, done.error["code"]) == ("failed", 1, "paused_by_health")
     assert done.error["message"] == (
-        "A health rule paused the run; it is saved, and the same run can go on from its checkpoint. "
-        "Paused in stage ppo after step 3: the KL is 60. Raise `ppo.kl.coef`."
+        "A health rule paused the run, and it is saved. Paused in stage ppo after step 3: the KL is 60. "
+        "Raise `ppo.kl.coef`. To go on, submit a job that names its last checkpoint as `model.path`, with the setting changed."
     )
     assert [event.data["reason"] for event in events(job_id, "run_stopped")] == ["health"]

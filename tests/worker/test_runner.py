@@ -1,6 +1,7 @@
 """One attempt from claim to end, with a trainer that is a real process."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,8 @@ from tests.core.factories import make_job
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
+from trainer import errors
+from trainer.errors import InternalError, Paused, Stopped, TrainerError
 from worker import runner
 from worker.outcome import End, settle
 from worker.presence import Presence
@@ -26,6 +29,7 @@ from worker.runner import Station
 from worker.tasks import drain
 
 Queue = Callable[[str], str]
+TREE = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind is not TrainerError]
 
 
 def cancel(job_id: str) -> None:
@@ -48,8 +52,9 @@ def test_checkpoints_are_uploaded_and_pruned(queue: Queue, station: Station, pre
     job_id = queue("begin steps finish")
     drain(station, presence)
     keys = [key for key in station.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]
-    prefix = f"jobs/{job_id}/checkpoints/1"
-    assert keys == [f"{prefix}/00000{step}/checkpoints/ppo-00000{step}/weights" for step in (4, 5)]
+    assert [re.sub(r"/1-\d+/", "/1-…/", key) for key in keys] == [
+        f"jobs/{job_id}/checkpoints/1-…/checkpoints/ppo-00000{step}/weights" for step in (4, 5)
+    ]
     with station.blobs.open(keys[-1]) as file:
         assert file.read() == b"weights of step 5"
 
@@ -75,6 +80,36 @@ def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
     environment = (folder / "trainer.log").read_text()
     assert "PATH" in environment
     assert not any(name in environment for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_"))
+
+
+def test_a_best_checkpoint_that_was_replaced_in_the_meantime_is_not_taken_for_the_old_one(
+    queue: Queue, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin improve finish")
+    drain(station, presence)
+    with session_scope() as session:
+        (best,) = session.scalars(select(Checkpoint).filter_by(job_id=job_id))
+    assert (best.step, best.best, status(job_id)) == (2, True, "succeeded")
+    with station.blobs.open(f"{best.blob_prefix}/weights") as file:
+        assert file.read() == b"weights of step 2"
+    assert len([key for key in station.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]) == 1
+
+
+@pytest.mark.parametrize("kind", TREE)
+def test_every_kind_of_trouble_that_the_trainer_knows_has_its_code(queue: Queue, kind: type[TrainerError]) -> None:
+    """Even where the trainer could not write its last event."""
+    job_id = queue("")
+    with session_scope() as session:
+        claim = jobs.claim(session, "wrk_1")
+        assert claim is not None
+        settle(session, claim, End(kind.exit_status, None, None, None, "its last words", False, False, False))
+    expected = {Stopped: "", Paused: "paused_by_health", InternalError: "trainer_crashed"}.get(kind, kind.code)
+    assert (job(job_id).error or {}).get("code", "") == expected
+    assert status(job_id) == ("queued" if kind is Stopped else "failed")
+
+
+def test_no_two_kinds_of_trouble_share_an_exit_status() -> None:
+    assert len({kind.exit_status for kind in TREE}) == len(TREE) >= 12
 
 
 def test_a_run_starts_from_a_checkpoint_of_another_job(queue: Queue, station: Station, presence: Presence) -> None:
@@ -190,7 +225,7 @@ def test_a_cancel_that_the_worker_has_not_heard_of_is_the_end_of_a_stopped_run(q
         claim = jobs.claim(session, "wrk_1")
     assert claim is not None
     cancel(job_id)
-    stopped = End(75, None, None, "", cancel_requested=False, stop_requested=True, killed_by_us=False)
+    stopped = End(75, None, None, None, "", cancel_requested=False, stop_requested=True, killed_by_us=False)
     with session_scope() as session:
         assert settle(session, claim, stopped) is JobStatus.CANCELLED
 
