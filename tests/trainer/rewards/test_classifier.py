@@ -1,6 +1,7 @@
 """Sequence classifiers of several kinds, against transformers' own forward pass over each text alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,11 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path, gpt2(), tokenizer())
     with pytest.raises(ModelError, match=r"lacks the weights score\.weight"):
         build([ClassifierReward(type="classifier", path=path)], context())
+
+
+def test_weights_of_a_smaller_type_score_nearly_the_same(tmp_path: Path) -> None:
+    torch.manual_seed(3)
+    spec = ClassifierReward(type="classifier", path=save(tmp_path, decoder(), tokenizer()), output="probability")
+    whole, half = (build([spec], replace(context(), dtype=dtype)) for dtype in (torch.float32, torch.bfloat16))
+    assert half.members[0].reward.model.dtype == torch.bfloat16  # type: ignore[attr-defined]
+    assert half.score(ANSWERS).totals == pytest.approx(whole.score(ANSWERS).totals, abs=0.03)

@@ -1,5 +1,6 @@
 """Exact match, patterns and JSON schemas."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -86,3 +87,9 @@ def test_no_schema_is_fetched_from_anywhere() -> None:
     reward = JsonSchema(JsonSchemaReward(type="json_schema", json_schema=schema))
     with pytest.raises(RewardError, match="refers to what it does not hold"):
         reward.score([answer('{"a": 1}')])
+
+
+def test_a_missing_package_is_named_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    with pytest.raises(SpecError, match="needs the package `jsonschema`"):
+        JsonSchema(JsonSchemaReward(type="json_schema", json_schema=SCHEMA))
