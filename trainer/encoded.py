@@ -48,14 +48,27 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
     train_prompts, long_train = prompts.encode(loaded.prompts.train, codec)
     held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
     texts, short_texts = _texts(session, loaded, codec)
-    for count, what in (
-        (long_prompts, "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`"),
-        (cut, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
-        (left_out_pairs + left_out_held_out, "pairs left out: too long, or the same tokens on both sides"),
-        (long_train + long_held_out, "prompts left out: longer than `data.max_prompt_tokens`"),
-        (short_texts, "pretraining texts left out: a single token has nothing to be predicted from"),
+    stages = set(session.spec.stages)
+    for used, count, what in (
+        (
+            "sft" in stages,
+            long_prompts,
+            "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`",
+        ),
+        ("sft" in stages, cut, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
+        (
+            stages & {"reward_model", "dpo"},
+            left_out_pairs + left_out_held_out,
+            "pairs left out: too long, or the same tokens on both sides",
+        ),
+        (
+            stages & {"ppo", "evaluation"},
+            long_train + long_held_out,
+            "prompts left out: longer than `data.max_prompt_tokens`",
+        ),
+        (True, short_texts, "pretraining texts left out: a single token has nothing to be predicted from"),
     ):
-        if count:
+        if used and count:
             session.say(f"{count} {what}.", warning=True)
     _warn_of_the_template(session, codec)
     references = [example for example in examples if example.completion[-1] == codec.eos_id]
