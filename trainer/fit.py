@@ -8,11 +8,12 @@ from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 
 from trainer.encoded import Encoded
 from trainer.errors import ModelError
-from trainer.models import Model, has_linear_score, trunk
+from trainer.models import Model, has_linear_score, head_logits, trunk
 from trainer.ppo.sampling import sample
 from trainer.session import Session
 from trainer.spec import JobSpec, ModelSpec
 from trainer.text import Codec
+from trainer.vocabulary import ids_of
 
 _PROBE = ([1, 2, 3], [4])
 _PROBE_TOKENS = 3
@@ -34,24 +35,42 @@ def check_config(spec: ModelSpec) -> None:
 
 
 def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) -> None:
-    """Raise ModelError for a vocabulary too small, a context too short, no score head, or sampling that goes wrong."""
-    config = model.config.get_text_config()
-    if len(codec.tokenizer) > config.vocab_size:
+    """Raise ModelError for what the run's stages need and the model has not: a vocabulary as large as the tokenizer's, a
+    context that is long enough, a score head, sampling that goes right."""
+    spec, stages = session.spec, set(session.spec.stages)
+    config, tokens = model.config.get_text_config(), ids_of(codec.tokenizer)
+    if tokens > config.vocab_size:
         raise ModelError(
-            f"The tokenizer has {len(codec.tokenizer)} tokens, the model only {config.vocab_size}: they do not belong together."
+            f"The tokenizer has {tokens} tokens, the model only {config.vocab_size}: they do not belong together."
         )
-    _check_context(getattr(config, "max_position_embeddings", None), encoded, session.spec)
-    _check_score_head(model)
-    _check_sampling(model)
-    _warn_of_other_stops(session, model, codec)
+    _check_context(getattr(config, "max_position_embeddings", None), encoded, spec)
+    if "reward_model" in stages or ("ppo" in stages and spec.ppo.uses_critic and spec.ppo.critic.kind == "separate"):
+        _check_score_head(model)
+    if stages & {"ppo", "evaluation"}:
+        _check_sampling(model)
+        _warn_of_other_stops(session, model, codec)
 
 
 def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None:
-    needs = {
-        "The longest prompt and `ppo.max_new_tokens` together": encoded.longest_prompt() + spec.ppo.max_new_tokens,
-        "The longest demonstration": encoded.longest_demonstration(),
-        "The longest preference pair": encoded.longest_side(),
-    }
+    stages, needs = set(spec.stages), {}
+    if "ppo" in stages:
+        needs["The longest prompt and `ppo.max_new_tokens` together"] = (
+            encoded.longest_prompt() + spec.ppo.max_new_tokens
+        )
+        needs["The longest text of `ppo.ptx`"] = max(map(len, encoded.texts), default=0)
+    if stages & {"ppo", "evaluation"} and spec.evaluation.max_new_tokens is not None:
+        longest = max((len(prompt.ids) for prompt in encoded.held_out_prompts), default=0)
+        needs["The longest held-out prompt and `evaluation.max_new_tokens` together"] = (
+            longest + spec.evaluation.max_new_tokens
+        )
+    elif stages & {"evaluation"}:
+        needs["The longest prompt and `ppo.max_new_tokens` together"] = (
+            encoded.longest_prompt() + spec.ppo.max_new_tokens
+        )
+    if "sft" in stages:
+        needs["The longest demonstration"] = encoded.longest_demonstration()
+    if stages & {"reward_model", "dpo"}:
+        needs["The longest preference pair"] = encoded.longest_side()
     for what, tokens in needs.items():
         if context is not None and tokens > context:
             raise ModelError(
@@ -79,6 +98,7 @@ def _check_sampling(model: Model) -> None:
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[token % vocabulary for token in prompt] for prompt in _PROBE]
     kind = model.config.model_type
+    slack = 1e-3 if getattr(model, "compute_dtype", torch.float32) == torch.float32 else 0.1
     try:
         responses = sample(
             model,
@@ -95,9 +115,9 @@ def _check_sampling(model: Model) -> None:
     for prompt, response in zip(prompts, responses, strict=True):
         ids = torch.tensor([prompt + response.ids], device=model.device)
         hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
-        logits = model.get_output_embeddings()(hidden)[0, len(prompt) - 1 : -1]
+        logits = head_logits(model, hidden[0, len(prompt) - 1 : -1]).float()
         best, chosen = logits.max(-1).values, logits.gather(-1, ids[0, len(prompt) :, None])[:, 0]
-        if not torch.allclose(best, chosen, rtol=1e-3, atol=1e-3):
+        if not torch.allclose(best, chosen, rtol=slack, atol=slack):
             raise ModelError(f"{kind}: padded sampling with a cache does not agree with the plain forward pass.")
 
 

@@ -1,89 +1,135 @@
-"""A whole run: data → SFT → reward model → PPO → evaluation, each stage skipped if its result is already there."""
+"""A whole run: its stages in their order, each begun with what the ones before left, and skipped if its result is there."""
 
+import gc
 import time
-from functools import partial
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import dataclass
 
 import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
-from trainer import data, evaluation, judges, models, reward_model, sft, threads
+from trainer import data, dpo, evaluation, models, reward_model, sft, threads
+from trainer.assembly import Assembly
 from trainer.encoded import Encoded, encode
 from trainer.evaluation import HeldOut
 from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.fit import check_config, check_fit
-from trainer.models import Model
+from trainer.models import Model, check_quantization
+from trainer.places import check_places
 from trainer.ppo import loop
-from trainer.ppo.actors import Actors
-from trainer.rewards.base import RewardContext
-from trainer.rewards.build import build
-from trainer.scoring import check_scoring
+from trainer.ppo.online import Feedback
+from trainer.ppo.watch import GoneBack
+from trainer.reward_model.pairs import rankings
+from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import StageName
 from trainer.stages import total_steps
 from trainer.text import Codec, Tokenizer, train_tokenizer
 
 
+@dataclass(frozen=True)
+class Job:
+    """What all stages of a run share."""
+
+    session: Session
+    codec: Codec
+    encoded: Encoded
+    assembly: Assembly
+
+
 def run(session: Session) -> dict[str, float]:
-    """Take the run from wherever it stands to its end; return the summary.
+    """Take the run from wherever it stands to its end; return the summary of its last stage.
 
     Raises TrainerError: DataError and ModelError before any training, Diverged, and Stopped when asked to stop.
     """
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    spec, began = session.spec, time.perf_counter()
-    judge = judges.load(spec.evaluation.judge if isinstance(spec.evaluation.judge, str) else None)
+    began = time.perf_counter()
+    job = _prepared(session)
+    for stage in session.spec.stages:
+        while session.checkpoints.result(stage) is None:
+            with suppress(GoneBack):  # then once more, with the models of what is now the newest checkpoint
+                _STAGES[stage](job)
+            _free_memory()
+        session.stop_if_asked()
+    last = session.checkpoints.result(session.spec.stages[-1])
+    assert last is not None  # every stage leaves a result, or raises
+    session.emit(RunFinished(seconds=time.perf_counter() - began, summary=last.summary))
+    return last.summary
+
+
+def _prepared(session: Session) -> Job:
+    """Read and check everything before any training: data, tokenizer, models and rewards; then announce the plan."""
+    spec = session.spec
     check_config(spec.model)
+    check_quantization(spec.model)
     loaded = data.load(spec.data, spec.stages, spec.sft.turns)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)
-    check_scoring(spec, _scoring_context(session, codec, None), encoded.prompts, encoded.held_out_prompts)
-    sft_path = _fine_tune(session, codec, encoded)
-    reward_path = _learn_rewards(session, codec, encoded, sft_path)
-    actors = _actors(session, codec, sft_path, reward_path)
+    job = Job(session, codec, encoded, Assembly(session, codec))
+    check_places(job.assembly, encoded)
+    _check_model(job)
+    _free_memory()
+    _announce(job)
+    return job
+
+
+def _fine_tune(job: Job) -> None:
+    encoded, policy = job.encoded, job.assembly.policy("sft")
+    sft.train(job.session, job.session.spec.sft, policy, job.codec, encoded.examples, encoded.held_out_examples)
+
+
+def _learn_rewards(job: Job) -> None:
+    encoded, scorer = job.encoded, job.assembly.reward_model()
+    reward_model.train(
+        job.session,
+        job.session.spec.reward_model,
+        scorer,
+        job.codec,
+        encoded.pairs,
+        encoded.held_out_pairs,
+        encoded.references,
+    )
+
+
+def _optimise_directly(job: Job) -> None:
+    encoded, (policy, reference) = job.encoded, job.assembly.with_reference("dpo")
+    dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
+
+
+def _optimise(job: Job) -> None:
+    spec, encoded, actors = job.session.spec, job.encoded, job.assembly.actors()
+    judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
+    feedback = None
+    if spec.ppo.online is not None:
+        labels = spec.ppo.online.label_by
+        source = judge if labels is None else job.assembly.judge(labels, actors.reward_model)
+        assert source is not None  # the spec demands one
+        feedback = Feedback(source, encoded.pairs, encoded.references)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
-    if session.checkpoints.result("ppo") is None:
-        loop.train(session, spec.ppo, actors, codec, encoded.prompts, held_out, references=encoded.references)
-    session.stop_if_asked()
-    result = session.checkpoints.result("evaluation")
-    if result is None:
-        result = evaluation.run(session, held_out, actors, codec, spec.ppo, _reward_model_accuracy(session))
-    session.emit(RunFinished(seconds=time.perf_counter() - began, summary=result.summary))
-    return result.summary
+    loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, encoded.texts, feedback)
 
 
-def _fine_tune(session: Session, codec: Codec, encoded: Encoded) -> Path:
-    """Check the model, settle the threads, announce the plan, run SFT if it is wanted and not done; where the result is.
-
-    A function of its own, so that its model is gone before the next stage loads others.
-    """
-    spec = session.spec
-    policy = _starting_policy(session, codec.tokenizer)
-    check_fit(session, policy, codec, encoded)
-    _set_threads(session, policy, encoded, codec)
-    _announce(session, encoded)
-    if "sft" not in spec.stages:
-        return Path(spec.model.path or "")
-    if session.checkpoints.result("sft") is None:
-        sft.train(session, spec.sft, policy, codec, encoded.examples, encoded.held_out_examples)
-    session.stop_if_asked()
-    return session.checkpoints.final("sft")
+def _evaluate(job: Job) -> None:
+    spec, (actors, against) = job.session.spec, job.assembly.compared()
+    judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
+    held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
+    extra = _reward_model_accuracy(job.session)
+    evaluation.run(job.session, held_out, actors, job.codec, spec.ppo, extra, against)
 
 
-def _learn_rewards(session: Session, codec: Codec, encoded: Encoded, sft_path: Path) -> Path:
-    """Train the reward model if it is not done; where the result is."""
-    if session.checkpoints.result("reward_model") is None:
-        scorer = _to(session, _reward_model(session, sft_path))
-        reward_model.train(
-            session, session.spec.reward_model, scorer, codec, encoded.pairs, encoded.held_out_pairs, encoded.references
-        )
-    session.stop_if_asked()
-    return session.checkpoints.final("reward_model")
+_STAGES = {
+    "sft": _fine_tune,
+    "reward_model": _learn_rewards,
+    "dpo": _optimise_directly,
+    "ppo": _optimise,
+    "evaluation": _evaluate,
+}
 
 
 def _tokenizer(session: Session, loaded: data.Data) -> Tokenizer:
-    """The tokenizer of the newest SFT checkpoint, of the pretrained model, or a new one trained on the SFT text."""
+    """The tokenizer of the finished SFT stage, of the pretrained model, or a new one trained on the SFT text."""
     spec = session.spec
     if spec.model.path is not None:
         return models.load_tokenizer(spec.model.path)
@@ -94,85 +140,45 @@ def _tokenizer(session: Session, loaded: data.Data) -> Tokenizer:
     return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
 
 
-def _starting_policy(session: Session, tokenizer: Tokenizer) -> Model:
-    """The model SFT goes on with: its newest checkpoint, the pretrained model, or a new one."""
-    spec = session.spec
-    if session.checkpoints.result("sft"):
-        return _to(session, models.load_policy(session.checkpoints.final("sft")))
-    newest = session.checkpoints.newest("sft")
-    if newest:
-        return _to(session, models.load_policy(newest[0]))
-    if spec.model.path is not None:
-        return _to(session, models.load_policy(spec.model.path))
-    return _to(session, models.new_policy(spec.model, tokenizer, session.seed("model")))
+def _check_model(job: Job) -> None:
+    """Look at the policy that the next stage begins with, and settle on how many threads to compute."""
+    session, stage = job.session, job.assembly.lineage.unfinished()
+    if stage is None:
+        return
+    policy = job.assembly.starting_policy(stage)
+    check_fit(session, policy, job.codec, job.encoded)
+    setting = session.spec.runtime.threads
+    memory = session.run_dir / "threads"
+    torch.set_num_threads(threads.choose(setting, policy.num_parameters(), memory, lambda: _practise(job, policy)))
 
 
-def _reward_model(session: Session, sft_path: Path) -> Model:
-    newest = session.checkpoints.newest("reward_model")
-    return (
-        models.load_reward_model(newest[0]) if newest else models.new_reward_model(sft_path, session.seed("score head"))
-    )
+def _practise(job: Job, policy: Model) -> None:
+    """Some of a gradient step's work, to time."""
+    rows = [(e.prompt, e.completion) for e in job.encoded.examples] or [(p.ids, p.ids) for p in job.encoded.prompts]
+    rows = rows[: job.session.spec.sft.micro_batch_size or 32]
+    batch = Batch.of([p for p, _ in rows], [c for _, c in rows], job.codec.pad_id).to(job.session.device)
+    work = completion_logprobs(policy, batch)[0].sum()
+    if work.requires_grad:
+        work.backward()
+    policy.zero_grad(set_to_none=True)
 
 
-def _actors(session: Session, codec: Codec, sft_path: Path, reward_path: Path) -> Actors:
-    """Policy and critic from the newest PPO checkpoint, else from SFT and the reward model; the other two frozen."""
-    newest = session.checkpoints.newest("ppo")
-    if session.checkpoints.result("ppo"):
-        policy_path, critic_path = session.checkpoints.final("ppo"), reward_path
-    elif newest:
-        policy_path, critic_path = newest[0], newest[0] / "trainer_state" / "critic"
-    else:
-        policy_path, critic_path = sft_path, reward_path
-    reference = _to(session, models.load_policy(sft_path)).requires_grad_(False)
-    own = _to(session, models.load_reward_model(reward_path)).requires_grad_(False)
-    return Actors(
-        policy=_to(session, models.load_policy(policy_path)),
-        reference=reference,
-        initial=reference,
-        critic=_to(session, models.load_reward_model(critic_path)),
-        rewards=build(session.spec.scoring, _scoring_context(session, codec, own)),
-        reward_model=own,
-    )
-
-
-def _scoring_context(session: Session, codec: Codec, own: Model | None) -> RewardContext:
-    warn = partial(session.say, warning=True)
-    return RewardContext(codec, session.device, own, session.spec.ppo.micro_batch_size, warn)
-
-
-def _to(session: Session, model: Model) -> Model:
-    return model.to(session.device)
-
-
-def _set_threads(session: Session, policy: Model, encoded: Encoded, codec: Codec) -> None:
-    spec = session.spec
-
-    def workload() -> None:
-        rows = encoded.examples[: spec.sft.micro_batch_size or 32]
-        sft.accumulate(policy, rows, codec, len(rows), session.device)
-        policy.zero_grad(set_to_none=True)
-
-    parameters = sum(parameter.numel() for parameter in policy.parameters())
-    torch.set_num_threads(
-        threads.choose(session.spec.runtime.threads, parameters, session.run_dir / "threads", workload)
-    )
-
-
-def _announce(session: Session, encoded: Encoded) -> None:
+def _announce(job: Job) -> None:
     """Say what the run will do, and from where it goes on."""
-    spec = session.spec
-    totals: dict[StageName, int] = {"sft": total_steps(len(encoded.examples), spec.sft)} if "sft" in spec.stages else {}
-    totals |= {
-        "reward_model": total_steps(len(encoded.pairs), spec.reward_model),
+    session, spec, encoded = job.session, job.session.spec, job.encoded
+    totals: dict[StageName, int] = {
+        "sft": total_steps(len(encoded.examples), spec.sft),
+        "reward_model": total_steps(len(rankings(encoded.pairs)), spec.reward_model),
+        "dpo": total_steps(len(encoded.pairs), spec.dpo),
         "ppo": spec.ppo.steps,
         "evaluation": 1,
     }
-    current: StageName = next((stage for stage in totals if session.checkpoints.result(stage) is None), "evaluation")
+    current = job.assembly.lineage.unfinished() or spec.stages[-1]
     newest = session.checkpoints.newest(current)
-    resumed = newest is not None or any(session.checkpoints.result(stage) for stage in totals)
+    resumed = newest is not None or any(session.checkpoints.result(stage) for stage in spec.stages)
     session.emit(
         RunStarted(
-            stages=[StagePlan(stage=stage, total_steps=total) for stage, total in totals.items()],
+            stages=[StagePlan(stage=stage, total_steps=totals[stage]) for stage in spec.stages],
             device=str(session.device),
             threads=torch.get_num_threads(),
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
@@ -180,6 +186,13 @@ def _announce(session: Session, encoded: Encoded) -> None:
             resumed_step=(newest[1] if newest else 0) if resumed else None,
         )
     )
+
+
+def _free_memory() -> None:
+    """Models refer to themselves in circles, so nothing but the collector lets go of a stage's before the next one's come."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def _reward_model_accuracy(session: Session) -> dict[str, float]:

@@ -76,7 +76,7 @@ def test_a_model_that_cannot_serve_is_refused_before_training(
 
 def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, said = complaint_of(capsys, write_spec(tmp_path, evaluation={"judge": "nobody"}), tmp_path / "run")
-    assert status == 2 and "no judge named 'nobody' is installed here (installed: reviews)" in said
+    assert status == 2 and "no judge named 'nobody' is installed here (installed: reviews" in said
 
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_keeps_the_checkpoints(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_whole_run_explains_its_metrics_and_leaves_loadable_models(tmp_path: P
     assert run(write_spec(tmp_path, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
     explained = {(metric.stage, metric.name) for metric in METRICS}
     reported = {(e.stage, name) for e in events_of(tmp_path) if isinstance(e, Metrics) for name in e.values}
-    assert reported == explained
+    assert reported - explained == set()
     for name in ("sft", "ppo", "ppo-000004"):
         AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoints" / name)
     scorer = AutoModelForSequenceClassification.from_pretrained(tmp_path / "checkpoints" / "reward_model")
@@ -121,7 +121,7 @@ def test_the_schema_and_the_help_come_without_torch() -> None:
 def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainer.run.data.load", lambda spec: 1 / 0)
+    monkeypatch.setattr("trainer.run.data.load", lambda *_: 1 / 0)
     status, said = complaint_of(capsys, write_spec(tmp_path), tmp_path / "run")
     failed = events_of(tmp_path / "run")[-1]
     assert isinstance(failed, RunFailed) and failed.code == "internal_error"

@@ -8,19 +8,40 @@ from trainer.models.loading import (
     SAFELY,
     draw_score_head,
     load_classifier,
+    load_config,
     load_policy,
     load_reward_model,
     load_tokenizer,
     new_policy,
     new_reward_model,
 )
-from trainer.models.makers import Maker, maker_for
+from trainer.models.makers import Care, Maker, dtype_of, maker_for
 from trainer.models.quantized import check_quantization
 from trainer.models.saving import save_result
-from trainer.models.weights import copy_weights, lerp_weights, load_weights
+from trainer.models.weights import copy_weights, load_weights
 
 __all__ = [
-    "SAFELY", "Maker", "Model", "autocast", "check_quantization", "compute_in", "copy_weights", "draw_score_head",
-    "has_linear_score", "head_logits", "lerp_weights", "load_classifier", "load_policy", "load_reward_model",
-    "load_tokenizer", "load_weights", "maker_for", "new_policy", "new_reward_model", "save_result", "scalar_head", "trunk",
+    "SAFELY",
+    "Care",
+    "Maker",
+    "Model",
+    "autocast",
+    "check_quantization",
+    "compute_in",
+    "copy_weights",
+    "draw_score_head",
+    "dtype_of",
+    "has_linear_score",
+    "head_logits",
+    "load_classifier", "load_config",
+    "load_policy",
+    "load_reward_model",
+    "load_tokenizer",
+    "load_weights",
+    "maker_for",
+    "new_policy",
+    "new_reward_model",
+    "save_result",
+    "scalar_head",
+    "trunk",
 ]  # fmt: skip

@@ -29,6 +29,13 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     return _loading(path, lambda: AutoTokenizer.from_pretrained(str(path), trust_remote_code=False))
 
 
+def load_config(path: str | Path) -> Any:
+    """A model's configuration; of an adapter, its base's."""
+    if adapters.is_adapter(path):
+        return load_config(adapters.base_of(path))
+    return _loading(path, lambda: AutoConfig.from_pretrained(str(path), trust_remote_code=False))
+
+
 def load_policy(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
     """A causal language model, refused if the house cannot compute its logits. `options` go to `from_pretrained`."""
     if adapters.is_adapter(path):
@@ -130,7 +137,9 @@ def _merged(path: str | Path, base: Model) -> Model:
     from peft import PeftModel  # here, as it takes two seconds that few runs need
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")  # between the two of them
+        warnings.filterwarnings(
+            "ignore", message="`is_gradient_checkpointing` is deprecated"
+        )  # between the two of them
         return _loading(path, lambda: PeftModel.from_pretrained(base, str(path)).merge_and_unload()).eval()
 
 

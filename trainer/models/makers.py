@@ -15,22 +15,31 @@ from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model, compute_in
-from trainer.models.loading import draw_score_head, load_policy, load_reward_model, new_reward_model
+from trainer.models.loading import draw_score_head, load_policy, load_reward_model, new_policy, new_reward_model
 from trainer.models.quantized import quantization_options
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
 from trainer.models.saving import ADAPTER
 from trainer.spec import LoraSpec, ModelSpec
+from trainer.text import Tokenizer
 
 Start = str | Path
-Care = Literal["trained", "exact", "frozen"]
-"""`trained`: weights in float32 that take gradients; `exact`: in float32 without (a moving reference, what was trained
-before); `frozen`: in `model.dtype`."""
+Care = Literal["trained", "moving", "exact", "frozen"]
+"""`trained`: weights in float32 that take gradients; `moving`: in float32, and changed in other ways (a reference that
+follows the policy); `exact`: what was trained before, in float32 and left alone; `frozen`: left alone, in `model.dtype`."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def dtype_of(spec: ModelSpec) -> torch.dtype:
+    return _DTYPES[spec.dtype]
 
 
 class Maker(Protocol):
     """Makes the models of one stage, in eval mode, on the run's device."""
+
+    def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
+        """A policy with random weights from `model.config`."""
+        ...
 
     def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model: ...
 
@@ -53,25 +62,27 @@ class WholeModels:
         self.spec = spec
         self.device = device
 
+    def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
+        return self._ready(new_policy(self.spec, tokenizer, seed), care)
+
     def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
-        return self.ready(load_policy(saved or start, self._dtype(care)), care)
+        return self._ready(load_policy(saved or start, self._dtype(care)), care)
 
     def scorer(
         self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
     ) -> Model:
         if saved is None and fresh_head is not None:
-            return self.ready(new_reward_model(start, fresh_head, self._dtype(care)), care)
-        return self.ready(load_reward_model(saved or start, self._dtype(care)), care)
+            return self._ready(new_reward_model(start, fresh_head, self._dtype(care)), care)
+        return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
 
-    def ready(self, model: Model, care: Care) -> Model:
-        """A model that was loaded or made, placed and set up for its part."""
-        model = compute_in(model.to(self.device), _DTYPES[self.spec.dtype])
+    def _ready(self, model: Model, care: Care) -> Model:
+        model = compute_in(model.to(self.device), dtype_of(self.spec))
         if care == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
         return model.requires_grad_(care == "trained")
 
     def _dtype(self, care: Care) -> torch.dtype:
-        return _DTYPES[self.spec.dtype] if care == "frozen" else torch.float32
+        return dtype_of(self.spec) if care == "frozen" else torch.float32
 
 
 class Roles:
@@ -83,6 +94,9 @@ class Roles:
         self.device = device
         self.seed = seed
         self._backbones: dict[str, Backbone] = {}
+
+    def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
+        raise ModelError("`model.lora` adapts a pretrained model: it needs `model.path`, not `model.config`.")
 
     def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
         backbone, first = self._ground(part, start, load_policy)
@@ -107,7 +121,7 @@ class Roles:
         where = str(Path(source).resolve()) if Path(source).is_dir() else source
         key = where if self.lora.share_backbone else part
         if key not in self._backbones:
-            dtype = _DTYPES[self.spec.dtype]
+            dtype = dtype_of(self.spec)
             options = quantization_options(self.spec, dtype, self.device)
             model = load(source, dtype, **options)
             model = model if options else model.to(self.device)
@@ -115,13 +129,13 @@ class Roles:
         return self._backbones[key], first
 
     def _role(self, part: str, backbone: Backbone, head: nn.Linear | None, care: Care, origin: Path | None) -> Model:
-        name = part if origin is not None or care != "frozen" else None
+        name = part if origin is not None or care in ("trained", "moving") else None
         role = Role(backbone, name, self.seed(part), head).eval()
         role.config.score_bias = getattr(backbone.model.config, "score_bias", 0.0)
         role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
         if origin is not None:
             role.load(origin)
-        return compute_in(role.requires_grad_(care == "trained"), _DTYPES[self.spec.dtype])
+        return compute_in(role.requires_grad_(care == "trained"), dtype_of(self.spec))
 
 
 def _adapter_in(saved: Path | None) -> Path | None:

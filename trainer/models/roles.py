@@ -58,6 +58,14 @@ class Role(nn.Module):
         device: torch.device = self.backbone.model.device
         return device
 
+    @property
+    def generation_config(self) -> Any:
+        return getattr(self.backbone.model, "generation_config", None)
+
+    def num_parameters(self) -> int:
+        """The backbone's: what a forward pass goes through. Its own are `parameters()`."""
+        return int(self.backbone.model.num_parameters())
+
     def save_pretrained(self, folder: str | Path) -> None:
         """The adapter and the head alone, as an adapter folder."""
         weights: dict[str, Tensor] = dict(self._weights())

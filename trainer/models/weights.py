@@ -16,17 +16,6 @@ def copy_weights(target: Model, source: Model) -> None:
         mine.copy_(theirs)
 
 
-@torch.no_grad()
-def lerp_weights(target: Model, source: Model, weight: float) -> None:
-    """target ← target + weight·(source − target). The target's weights should be float32: smaller types lose small steps.
-
-    Between roles it is the adapters' factors that are interpolated, not their products: at the weight of an exponential
-    moving average, near 0, the difference is of second order.
-    """
-    for mine, theirs in zip(target.parameters(), source.parameters(), strict=True):
-        mine.lerp_(theirs.to(mine.dtype), weight)
-
-
 def load_weights(model: Model, folder: Path) -> None:
     """Take over the weights of a checkpoint (a model folder; for a role an adapter folder), and a score's bias and scale.
 

@@ -21,7 +21,7 @@ def four(folder: Path) -> tuple[Model, Model, Model, Model]:
     policy = stir(make.policy("policy", folder, "trained"), 1)
     reference = make.policy("reference", folder, "frozen")
     critic = stir(make.scorer("critic", folder, "trained", fresh_head=7), 2)
-    return policy, reference, critic, stir(make.scorer("reward_model", folder, "exact", fresh_head=8), 3)
+    return policy, reference, critic, stir(make.scorer("reward_model", folder, "moving", fresh_head=8), 3)
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
@@ -174,7 +174,7 @@ def test_a_reference_that_moves_has_an_adapter_of_its_own(tmp_path: Path) -> Non
     folder = policy_in(tmp_path)
     make = maker(folder)
     policy = stir(make.policy("policy", folder, "trained"), 1)
-    reference = make.policy("reference", folder, "exact")
+    reference = make.policy("reference", folder, "moving")
     copy_weights(reference, policy)
     with torch.no_grad():
         assert torch.equal(completion_logprobs(reference, BATCH)[0], completion_logprobs(policy, BATCH)[0])

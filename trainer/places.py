@@ -1,0 +1,85 @@
+"""Every other place that a spec names, looked at before any training: models to compare with, reward models, judges."""
+
+from trainer import judges
+from trainer.assembly import Assembly
+from trainer.encoded import Encoded
+from trainer.errors import ModelError, SpecError
+from trainer.models import load_config, load_tokenizer
+from trainer.models.adapters import is_adapter
+from trainer.rewards.build import build
+from trainer.rewards.check import check_answers
+from trainer.spec import ClassifierReward, HttpJudge, JobSpec, JudgeSpec, ModelReward, RewardSpec, reward_names
+from trainer.text import Codec
+from trainer.vocabulary import ids_of, same_vocabulary
+
+
+def check_places(assembly: Assembly, encoded: Encoded) -> None:
+    """Raise what would end the run later: SpecError, ModelError or DataError, by the field that names the place."""
+    spec, codec = assembly.spec, assembly.codec
+    for field, path in _on_our_tokens(spec):
+        _check_tokens(field, path, codec)
+    rewards = [*spec.scoring] if {"ppo", "evaluation"} & set(spec.stages) else []
+    if rewards:
+        asked = encoded.prompts if "ppo" in spec.stages else []
+        check_answers(rewards, [*asked, *encoded.held_out_prompts])
+    for name, reward in zip(reward_names(rewards), rewards, strict=True):
+        _check_scorer(f"Reward `{name}`", reward.model_copy(update={"name": name}), assembly)
+    for field, judge in _judges(spec):
+        if isinstance(judge, str):
+            judges.load(judge)
+        elif judge is not None:
+            _check_scorer(field, judge, assembly)
+
+
+def _on_our_tokens(spec: JobSpec) -> list[tuple[str, str]]:
+    """Models that read the policy's token ids."""
+    named = (
+        ("reward_model", "#/reward_model/path", spec.reward_model.path),
+        ("ppo", "#/ppo/reference/path", spec.ppo.reference.path),
+        ("evaluation", "#/evaluation/against", spec.evaluation.against),
+    )
+    return [(field, path) for stage, field, path in named if stage in spec.stages and path is not None]
+
+
+def _check_tokens(field: str, path: str, codec: Codec) -> None:
+    try:
+        tokenizer, size = load_tokenizer(path), load_config(path).get_text_config().vocab_size
+    except ModelError as error:
+        raise ModelError(f"{field}: {error}") from error
+    if not same_vocabulary(tokenizer, codec.tokenizer):
+        raise ModelError(
+            f"{field}: {path} has another tokenizer than the policy, so it cannot read the policy's tokens."
+        )
+    if ids_of(tokenizer) > size:
+        raise ModelError(f"{field}: {path}: its tokenizer has {ids_of(tokenizer)} tokens, the model only {size}.")
+
+
+def _judges(spec: JobSpec) -> list[tuple[str, str | JudgeSpec | None]]:
+    found: list[tuple[str, str | JudgeSpec | None]] = []
+    if {"ppo", "evaluation"} & set(spec.stages):
+        found.append(("#/evaluation/judge", spec.evaluation.judge))
+    if "ppo" in spec.stages and spec.ppo.online is not None:
+        found.append(("#/ppo/online/label_by", spec.ppo.online.label_by))
+    return found
+
+
+def _check_scorer(what: str, spec: RewardSpec | HttpJudge, assembly: Assembly) -> None:
+    """What loads a model is only looked at; everything else is made once, and thrown away."""
+    if isinstance(spec, ModelReward) and spec.path is None:
+        if "reward_model" not in assembly.spec.stages:
+            raise SpecError(f"{what} is a model without `path`, but `stages` trains none.")
+    elif isinstance(spec, ModelReward | ClassifierReward):
+        assert spec.path is not None  # a classifier must have one
+        _check_scoring_model(what, spec.path)
+    elif not isinstance(spec, HttpJudge):
+        build([spec], assembly.context())
+
+
+def _check_scoring_model(what: str, path: str) -> None:
+    try:
+        load_tokenizer(path)
+        kinds = load_config(path).architectures or []
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from error
+    if kinds and not is_adapter(path) and not any("SequenceClassification" in kind for kind in kinds):
+        raise ModelError(f"{what}: {path} is a {kinds[0]}, which gives no scores.")
