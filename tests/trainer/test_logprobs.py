@@ -46,3 +46,25 @@ def test_nothing_fp32_of_the_vocabulary_is_kept_for_the_backward_pass() -> None:
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
         selected_logprobs(logits, torch.zeros(64, dtype=torch.long))
     assert not [t for t in kept if t.dtype == torch.float32 and t.numel() >= logits.numel()]
+
+
+def test_the_gradient_of_the_entropy_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logprobs, "_CHUNK_ELEMENTS", 15)  # two rows at a time
+    logits = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    weights = torch.arange(1.0, 6.0, dtype=torch.float64)
+    (ours,) = torch.autograd.grad((entropies(logits, 0.7) * weights).sum(), logits)
+    own = torch.log_softmax(logits / 0.7, -1)
+    (exact,) = torch.autograd.grad((-(own.exp() * own).sum(-1) * weights).sum(), logits)
+    torch.testing.assert_close(ours, exact)
+
+
+def test_an_impossible_token_adds_no_entropy_and_gets_no_gradient() -> None:
+    logits = torch.tensor([[0.0, 0.0, -torch.inf]], requires_grad=True)
+    entropy = entropies(logits)
+    (gradient,) = torch.autograd.grad(entropy.sum(), logits)
+    assert float(entropy.detach()) == pytest.approx(math.log(2)) and gradient[0].tolist() == pytest.approx([0, 0, 0])
+
+
+def test_double_precision_stays() -> None:
+    logits = torch.randn(2, 3, dtype=torch.float64)
+    assert entropies(logits).dtype == selected_logprobs(logits, torch.tensor([0, 1])).dtype == torch.float64

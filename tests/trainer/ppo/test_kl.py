@@ -1,0 +1,110 @@
+"""KL estimates and their gradients against exact categorical KL, every token enumerated; the controllers by hand."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from trainer.ppo.dials import Dials
+from trainer.ppo.kl import Estimator, adapted_coef, adapted_old_kl_beta, kl_estimate, kl_loss, old_policy_kl
+from trainer.spec import KLSpec, PolicyLossSpec, PPOSpec
+
+LOGITS = torch.tensor([0.3, -0.7, 1.1, 0.0], dtype=torch.float64)
+OLD = torch.tensor([0.1, -0.2, 0.9, 0.4], dtype=torch.float64).log_softmax(-1)
+REFERENCE = torch.tensor([0.5, 0.5, -0.4, 0.2], dtype=torch.float64).log_softmax(-1)
+
+
+def policy() -> tuple[Tensor, Tensor]:
+    logits = LOGITS.clone().requires_grad_(True)
+    return logits, logits.log_softmax(-1)
+
+
+def exact(a: Tensor, b: Tensor) -> Tensor:
+    """KL(a ‖ b) of log-probabilities over all tokens."""
+    return (a.exp() * (a - b)).sum()
+
+
+def gradient(value: Tensor, logits: Tensor) -> Tensor:
+    return torch.autograd.grad(value, logits, retain_graph=True)[0]
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+def test_k1_and_k3_average_to_the_exact_kl(estimator: Estimator) -> None:
+    _, own = policy()
+    torch.testing.assert_close((own.exp() * kl_estimate(estimator, own, REFERENCE)).sum(), exact(own, REFERENCE))
+
+
+def test_the_three_estimates_by_hand() -> None:
+    # x = ln 2: ln 2, ½·ln²2, ½ − 1 + ln 2
+    x = torch.tensor(math.log(2.0)), torch.tensor(0.0)
+    found = [float(kl_estimate(name, *x)) for name in ("k1", "k2", "k3")]  # type: ignore[arg-type]
+    assert found == pytest.approx([0.693147, 0.240227, 0.193147], abs=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+def test_in_the_loss_the_expected_gradient_over_the_old_policy_is_the_kls_own(estimator: Estimator) -> None:
+    logits, own = policy()
+    loss = (OLD.exp() * kl_loss(estimator, own, REFERENCE, OLD, unbiased_gradient=True)).sum()
+    torch.testing.assert_close(gradient(loss, logits), gradient(exact(own, REFERENCE), logits))
+
+
+def test_the_plain_derivative_of_k1_is_nothing_and_that_of_k3_is_the_reverse_kls() -> None:
+    logits, own = policy()
+    on_policy = own.detach().exp()
+    plain = {
+        name: gradient((on_policy * kl_loss(name, own, REFERENCE, own.detach(), False)).sum(), logits)
+        for name in ("k1", "k2", "k3")
+    }  # type: ignore[var-annotated]
+    torch.testing.assert_close(plain["k1"], torch.zeros_like(LOGITS))
+    torch.testing.assert_close(plain["k2"], gradient(exact(own, REFERENCE), logits))
+    torch.testing.assert_close(plain["k3"], gradient(exact(REFERENCE, own), logits))
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+def test_weighed_by_the_ratio_the_value_is_unbiased_too(estimator: Estimator) -> None:
+    _, own = policy()
+    loss = (OLD.exp() * kl_loss(estimator, own, REFERENCE, OLD, unbiased_gradient=True)).sum()
+    torch.testing.assert_close(loss, exact(own, REFERENCE))
+
+
+def test_the_kl_to_the_old_policy_and_its_gradient_are_exact_on_average() -> None:
+    logits, own = policy()
+    estimate = (OLD.exp() * old_policy_kl(own - OLD)).sum()
+    torch.testing.assert_close(estimate, exact(OLD, own))
+    torch.testing.assert_close(gradient(estimate, logits), gradient(exact(OLD, own), logits))
+
+
+def coefs(**options: object) -> list[float]:
+    spec = PPOSpec.model_validate({"steps": 5, "kl": {"coef": 0.4, **options}})
+    return [Dials.of(spec).kl_coef_at(iteration, spec) for iteration in range(5)]
+
+
+def test_scheduled_coefficients_by_hand() -> None:
+    assert coefs() == [0.4] * 5
+    assert coefs(controller="linear", final_coef=0.2) == pytest.approx([0.4, 0.35, 0.3, 0.25, 0.2])
+    # .2 + .2·½(1 + cos πp)
+    cosine = [0.4, 0.370711, 0.3, 0.229289, 0.2]
+    assert coefs(controller="cosine", final_coef=0.2) == pytest.approx(cosine, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kl", "expected"),
+    [
+        (6.6, 0.1 * (1 + 0.1 * 0.02)),  # 10 % above the target, 200 of 10,000 responses
+        (60.0, 0.1 * (1 + 0.2 * 0.02)),  # never more than 20 %
+        (0.0, 0.1 * (1 - 0.2 * 0.02)),
+        (6.0, 0.1),
+    ],
+)
+def test_the_adaptive_controller_by_hand(kl: float, expected: float) -> None:
+    assert adapted_coef(0.1, kl, 200, KLSpec(controller="adaptive", target=6.0, horizon=10_000)) == pytest.approx(
+        expected
+    )
+
+
+@pytest.mark.parametrize(("kl", "expected"), [(0.01, 1.5), (0.0199, 1.5), (0.0201, 3.0), (0.04, 3.0), (0.0451, 6.0)])
+def test_beta_to_the_old_policy_halves_and_doubles(kl: float, expected: float) -> None:
+    # target .03: halved below .02, doubled above .045
+    assert adapted_old_kl_beta(3.0, kl, PolicyLossSpec(kind="kl_penalty", old_kl_target=0.03)) == expected
+    assert adapted_old_kl_beta(3.0, kl, PolicyLossSpec(kind="kl_penalty")) == 3.0

@@ -1,0 +1,169 @@
+"""The gradient of a whole step (rollout, shaping, advantages, loss) against exact enumeration."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.trainer.ppo.toy import (
+    CODEC,
+    CPU,
+    PROMPT,
+    REPRESENTATIVE,
+    RESPONSES,
+    SCORES,
+    STATES,
+    STEPS,
+    Table,
+    actors,
+    log_probabilities,
+    objective,
+    path,
+    quarters,
+)
+from trainer.ppo.actors import Actors
+from trainer.ppo.experience import experience_of
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients, Minibatch
+from trainer.ppo.rollout import respond_with
+from trainer.spec import PPOSpec
+
+BETA = 0.3
+ALL = len(REPRESENTATIVE)
+
+
+def step_gradient(cast: Actors, optimal_value: float | None = None, **options: object) -> Tensor:
+    """Of the policy's table, after one step's losses over a batch that is its own expectation."""
+    defaults: dict[str, Any] = {"batch_size": ALL, "minibatches": 1, "max_new_tokens": STEPS, "kl": {"coef": BETA}}
+    spec = PPOSpec.model_validate(defaults | {"shaping": {"missing_eos_penalty": 0}} | options)
+    scored = respond_with(cast, [PROMPT] * ALL, CODEC, spec, REPRESENTATIVE, CPU)
+    values = None if optimal_value is None else [optimal_value] * ALL
+    experience = experience_of(scored, cast.critic, spec, kl_coef=spec.kl.coef, optimal_values=values)
+    minibatch = Minibatch.of(experience, torch.arange(ALL), spec, Coefficients(spec.kl.coef, spec.policy_loss.beta))
+    minibatch.accumulate(Learners.of(cast, spec), only_critic=False)
+    return cast.policy.score.weight.grad
+
+
+def exact_gradient(value: Tensor, policy: Any) -> Tensor:
+    return torch.autograd.grad(value, policy.score.weight)[0]
+
+
+def test_the_batch_holds_each_response_as_often_as_it_is_likely() -> None:
+    cast = actors(quarters(0.75))
+    spec = PPOSpec(batch_size=ALL, max_new_tokens=STEPS)
+    scored = respond_with(cast, [PROMPT] * ALL, CODEC, spec, REPRESENTATIVE, CPU)
+    drawn = [r.ids for r in scored.responses]
+    likely = log_probabilities(cast.policy).sum(1).exp()
+    assert [drawn.count(r) / ALL for r in RESPONSES] == pytest.approx(likely.tolist())
+    torch.testing.assert_close(scored.logprobs_BR.sum(1).exp(), likely[[RESPONSES.index(ids) for ids in drawn]])
+
+
+NO_CRITIC = [
+    ({"estimator": "reward_to_go"}, {"kind": "reinforce"}, 1.0),
+    ({"estimator": "sequence"}, {"kind": "reinforce"}, 1.0),
+    ({"estimator": "sequence", "baseline": "batch_mean"}, {"kind": "reinforce"}, 1.0),
+    ({"estimator": "reward_to_go", "baseline": "batch_mean"}, {"kind": "unclipped"}, 1.0),
+    ({"estimator": "sequence", "baseline": "group_mean"}, {"kind": "clipped"}, 1.0),
+    ({"estimator": "sequence", "baseline": "leave_one_out"}, {"kind": "reinforce"}, ALL / (ALL - 1)),
+    ({"estimator": "sequence", "baseline": "optimal_value"}, {"kind": "unclipped"}, 1.0),
+    ({"estimator": "sequence"}, {"kind": "kl_penalty", "beta": 5.0}, 1.0),  # at π_old its KL is at its minimum
+]
+
+
+@pytest.mark.parametrize(("advantage", "loss", "scale"), NO_CRITIC, ids=lambda value: str(value))
+@pytest.mark.parametrize("aggregation", ["token_mean", "sequence_mean", "fixed_length"])
+def test_without_a_critic_it_is_that_of_the_regularised_return(
+    advantage: dict[str, str], loss: dict[str, object], scale: float, aggregation: str
+) -> None:
+    cast = actors(quarters(0.25))
+    found = step_gradient(
+        cast, 1.3, advantage={"normalize": "none", **advantage}, samples_per_prompt=ALL,
+        policy_loss={**loss, "aggregation": aggregation},
+    )  # fmt: skip
+    exact = exact_gradient(objective(cast.policy, cast.reference, BETA), cast.policy)
+    torch.testing.assert_close(found, -exact * scale / STEPS, rtol=1e-5, atol=1e-6)
+    assert exact.abs().max() > 0.1
+
+
+def exact_values(cast: Actors) -> Table:
+    """V(s): expected score and KL penalties from each state on."""
+    own, theirs = log_probabilities(cast.policy).detach(), log_probabilities(cast.reference)
+    critic = Table(1, None)
+    for state in range(1, 8):
+        total = weight = 0.0
+        for row, response in enumerate(RESPONSES):
+            states = [s for s, _ in path(response)]
+            if state in states:
+                t = states.index(state)
+                likely = float(own[row].sum().exp())
+                to_go = SCORES[row] - BETA * float((own[row, t:] - theirs[row, t:]).sum())
+                total, weight = total + likely * to_go, weight + likely
+        critic.score.weight.data[0, state] = total / weight
+    return critic
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.6, 1.0])
+def test_with_an_exact_critic_it_is_too_whatever_lambda(lam: float) -> None:
+    cast = actors(quarters(0.75))
+    cast = Actors(cast.policy, cast.reference, cast.initial, exact_values(cast), cast.rewards, None)
+    found = step_gradient(cast, advantage={"gae_lambda": lam, "normalize": "none"})
+    exact = exact_gradient(objective(cast.policy, cast.reference, BETA), cast.policy)
+    torch.testing.assert_close(found, -exact / STEPS, rtol=1e-4, atol=1e-5)
+
+
+def test_with_a_wrong_critic_lambda_1_still_is_and_lambda_0_is_not() -> None:
+    errors = []
+    for lam in (1.0, 0.0):
+        cast = actors(quarters(0.75), critic=Table(1, 5))
+        found = step_gradient(cast, advantage={"gae_lambda": lam, "normalize": "none"})
+        exact = exact_gradient(objective(cast.policy, cast.reference, BETA), cast.policy)
+        errors.append(float((found + exact / STEPS).abs().max()))
+    assert errors[0] < 1e-6 and errors[1] > 0.05
+
+
+def visits(policy: Any) -> Tensor:
+    """(STATES,) how likely each state is to be passed, held fixed."""
+    likely = torch.zeros(STATES, dtype=torch.float64)
+    for row, response in enumerate(RESPONSES):
+        for state, _ in path(response):
+            likely[state] += float(log_probabilities(policy)[row].sum().exp().detach())
+    return likely
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+def test_a_kl_in_the_loss_adds_the_gradient_of_each_tokens_own_kl(estimator: str) -> None:
+    cast = actors(quarters(0.5))
+    options: dict[str, Any] = {
+        "advantage": {"estimator": "sequence", "normalize": "none"},
+        "policy_loss": {"kind": "unclipped"},
+    }
+    found = step_gradient(cast, kl={"coef": BETA, "placement": "loss", "estimator": estimator}, **options)
+    own, theirs = (torch.log_softmax(p.score.weight.T, -1) for p in (cast.policy, cast.reference))
+    kl = (visits(cast.policy)[:, None] * own.exp() * (own - theirs)).sum()
+    exact = exact_gradient(objective(cast.policy, cast.reference, 0.0) - BETA * kl, cast.policy)
+    torch.testing.assert_close(found, -exact / STEPS, rtol=1e-5, atol=1e-6)
+
+
+def test_the_entropy_bonus_adds_the_gradient_of_the_entropy() -> None:
+    cast = actors(quarters(0.25))
+    found = step_gradient(
+        cast, advantage={"estimator": "sequence", "normalize": "none"}, kl={"coef": 0.0},
+        policy_loss={"kind": "unclipped", "entropy_coef": 0.7},
+    )  # fmt: skip
+    own = torch.log_softmax(cast.policy.score.weight.T, -1)
+    entropy = -(visits(cast.policy)[:, None] * own.exp() * own).sum()
+    exact = exact_gradient(objective(cast.policy, cast.reference, 0.0) + 0.7 * entropy, cast.policy)
+    torch.testing.assert_close(found, -exact / STEPS, rtol=1e-5, atol=1e-6)
+
+
+def test_least_squares_has_the_gradient_of_the_regression_under_the_sampling_policy() -> None:
+    cast = actors(quarters(0.25))
+    found = step_gradient(
+        cast, 1.3, advantage={"estimator": "sequence", "normalize": "none", "baseline": "optimal_value"},
+        policy_loss={"kind": "least_squares", "beta": 0.4}, kl={"coef": 0.0},
+    )  # fmt: skip
+    own, theirs = log_probabilities(cast.policy).sum(1), log_probabilities(cast.reference).sum(1)
+    gaps = 0.4 * (own - theirs) - (torch.tensor(SCORES, dtype=torch.float64) - 1.3)
+    exact = exact_gradient((own.detach().exp() * gaps**2).sum(), cast.policy)
+    torch.testing.assert_close(found, exact, rtol=1e-5, atol=1e-6)
