@@ -90,7 +90,8 @@ def check_packing(model: Model) -> None:
         ]
     except (TypeError, AttributeError, ValueError, RuntimeError, IndexError) as error:
         raise ModelError(f"{kind}: this architecture cannot be packed: {error}. Set `sft.packing` to false.") from error
-    slack = 1e-3 if model.dtype == torch.float32 else 5e-2
+    exact = together.dtype == getattr(model, "compute_dtype", torch.float32) == torch.float32
+    slack = 1e-3 if exact else 5e-2
     if not torch.allclose(together, beside, rtol=1e-5, atol=1e-6):
         raise ModelError(
             f"{kind}: in a packed row of this architecture, examples see each other. Set `sft.packing` to false."

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.trainer.lora.tools import maker, policy_in, stir
 from tests.trainer.models import gpt2, llama
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, session_in
 from trainer import packing, sft
 from trainer.errors import ModelError
-from trainer.models import Model
+from trainer.models import Model, compute_in
 from trainer.packing import Packed, check_packing, packed_logprobs
+from trainer.sequences import Batch, completion_logprobs
 from trainer.sft import Example
 from trainer.spec import SFTSpec
 
@@ -95,6 +97,20 @@ def test_training_packed_goes_the_same_way(tmp_path: Path) -> None:
             sft.train(session, spec, llama(), new_codec(), EXAMPLES, EXAMPLES[:2])
         losses.append([values["loss"] for values in metrics_of(folder).values()])
     assert losses[0] == pytest.approx(losses[1], rel=1e-4) and losses[0][-1] < losses[0][0]
+
+
+def test_a_role_on_a_shared_backbone_can_be_packed_too(tmp_path: Path) -> None:
+    policy = stir(maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), 1)
+    check_packing(policy)
+    padded = Batch.of([e.prompt for e in EXAMPLES], [e.completion for e in EXAMPLES], 0)
+    expected = completion_logprobs(policy, padded)[0][padded.mask_BR]
+    torch.testing.assert_close(packed_logprobs(policy, packed(EXAMPLES)), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [llama, gpt2])
+def test_a_smaller_type_is_no_reason_to_refuse(make: type[Model]) -> None:
+    check_packing(compute_in(make(), torch.bfloat16))
+    check_packing(make().to(torch.bfloat16))
 
 
 def test_the_order_of_rows_is_a_matter_of_lengths_alone() -> None:

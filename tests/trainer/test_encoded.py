@@ -1,0 +1,61 @@
+"""A run's data as token ids: each stage has what it needs, and nothing else is asked for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.running import events_of
+from tests.trainer.stage_tools import new_codec
+from trainer import data
+from trainer.encoded import Encoded, encode
+from trainer.errors import DataError
+from trainer.events import EventLog, Message
+from trainer.session import Session
+from trainer.spec import JobSpec
+
+
+def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], **spec: Any) -> Encoded:
+    """What a run with these rows and this spec has to learn from."""
+    paths = {name: folder / f"{name}.jsonl" for name in files}
+    for name, rows in files.items():
+        paths[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = {name: str(path) for name, path in paths.items()}
+    job = JobSpec.model_validate({"model": "unused", "data": named | {"max_completion_tokens": 4}} | spec)
+    log = EventLog(folder / "events.jsonl")
+    try:
+        return encode(Session(job, folder, log), data.load(job.data, job.stages, job.sft.turns), new_codec())
+    finally:
+        log.close()
+
+
+PROMPTS = [{"prompt": f"{n}+1?", "answer": n + 1} for n in range(20)]
+LENGTH = [{"type": "length", "target": 3}]
+
+
+def test_prompts_alone_are_enough_for_ppo_and_keep_their_answers(tmp_path: Path) -> None:
+    found = encoded(tmp_path, {"prompts": PROMPTS}, stages=["ppo"], rewards=LENGTH)
+    answers = {p.prompt: p.answer for p in (*found.prompts, *found.held_out_prompts)}
+    assert answers == {row["prompt"]: str(row["answer"]) for row in PROMPTS}
+    assert not found.examples and not found.pairs and not found.texts
+    assert (found.longest_demonstration(), found.longest_side(), found.longest_prompt()) == (0, 0, 5)
+
+
+def test_texts_are_for_the_pretraining_mix_and_no_longer_than_it_says(tmp_path: Path) -> None:
+    files: dict[str, Any] = {"prompts": PROMPTS, "pretraining": [{"text": "ab"}, {"text": "abcdef"}]}
+    found = encoded(tmp_path, files, stages=["ppo"], rewards=LENGTH, ppo={"ptx": {"max_tokens": 3}})
+    codec = new_codec()
+    assert [codec.decode(ids) for ids in found.texts] == ["ab", "abc"]
+    assert [ids[-1] == codec.eos_id for ids in found.texts] == [True, False]
+
+
+def test_what_no_stage_uses_may_be_too_long_and_is_not_worth_a_word(tmp_path: Path) -> None:
+    files: dict[str, Any] = {
+        "preferences": [{"prompt": f"{n}", "chosen": "much too long", "rejected": "no"} for n in range(9)]
+    }
+    found = encoded(tmp_path, files, stages=["ppo"], rewards=LENGTH)
+    assert not found.pairs and len(found.prompts) + len(found.held_out_prompts) == 9
+    assert not [event for event in events_of(tmp_path) if isinstance(event, Message)]
+    with pytest.raises(DataError, match="No pairs are left after tokenising"):
+        encoded(tmp_path, files, stages=["dpo"])
