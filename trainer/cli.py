@@ -5,12 +5,12 @@ import json
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from trainer.errors import SpecError, TrainerError
 from trainer.spec import DATASETS, JobSpec
+from trainer.spec.paths import named_paths, with_paths
 from trainer.spec_errors import explain
 
 
@@ -51,11 +51,14 @@ def load_spec(path: Path) -> JobSpec:
 
 
 def _resolved(spec: JobSpec, base: Path) -> JobSpec:
+    """Datasets and word lists are files beside the spec; what names a model is a folder there, or else a hub id."""
     data = {name: str(base / value) for name in DATASETS if (value := getattr(spec.data, name))}
-    changes: dict[str, Any] = {"data": spec.data.model_copy(update=data)}
-    if spec.model.path is not None and (base / spec.model.path).is_dir():
-        changes["model"] = spec.model.model_copy(update={"path": str(base / spec.model.path)})
-    return spec.model_copy(update=changes)
+    places = {
+        named.at: str(base / named.value)
+        for named in named_paths(spec)
+        if named.kind == "file" or (base / named.value).is_dir()
+    }
+    return with_paths(spec.model_copy(update={"data": spec.data.model_copy(update=data)}), places)
 
 
 def _parser() -> argparse.ArgumentParser:

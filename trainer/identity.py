@@ -10,6 +10,7 @@ from typing import Any
 
 from trainer.errors import SpecError, StorageError
 from trainer.spec import DATASETS, JobSpec
+from trainer.spec.paths import named_paths, put
 
 
 @contextmanager
@@ -42,11 +43,15 @@ def claim(spec: JobSpec, run_dir: Path) -> None:
 
 
 def _identity(spec: JobSpec) -> dict[str, Any]:
-    """What decides the result: the spec less name and machine, with the datasets' contents for their paths."""
+    """What decides the result: the spec less name and machine, with contents for paths: a file or a folder may move."""
     identity = spec.model_dump(mode="json", exclude={"name", "runtime", "checkpoints"})
     for name in DATASETS:
         if identity["data"][name] is not None:
             identity["data"][name] = _sha256(Path(identity["data"][name]))
+    for named in named_paths(spec):
+        path = Path(named.value)
+        if path.is_dir() or named.kind == "file":
+            put(identity, named.pointer, _fingerprint(path) if path.is_dir() else _sha256(path))
     return identity
 
 
@@ -55,6 +60,23 @@ def _sha256(path: Path) -> str:
         return "absent"
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_SAMPLE = 1 << 20
+
+
+def _fingerprint(folder: Path) -> str:
+    """Of a model's folder: its files' names and sizes, and each one's first and last MiB. Reading all of the weights would
+    take minutes at every start; weights that were trained further differ all over."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        size = path.stat().st_size
+        digest.update(f"{path.name}\0{size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_SAMPLE))
+            file.seek(max(0, size - _SAMPLE))
+            digest.update(file.read(_SAMPLE))
+    return digest.hexdigest()
 
 
 def _differences(pointer: str, old: Any, new: Any) -> Iterator[str]:
