@@ -14,6 +14,7 @@ from trainer.errors import DataError
 from trainer.events import EventLog, Message
 from trainer.session import Session
 from trainer.spec import JobSpec
+from trainer.text import Codec
 
 
 def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], **spec: Any) -> Encoded:
@@ -23,9 +24,10 @@ def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], **spec: Any) -
         paths[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
     named = {name: str(path) for name, path in paths.items()}
     job = JobSpec.model_validate({"model": "unused", "data": named | {"max_completion_tokens": 4}} | spec)
+    codec = Codec.of(new_codec().tokenizer, job.data)
     log = EventLog(folder / "events.jsonl")
     try:
-        return encode(Session(job, folder, log), data.load(job.data, job.stages, job.sft.turns), new_codec())
+        return encode(Session(job, folder, log), data.load(job.data, job.stages, job.sft.turns), codec)
     finally:
         log.close()
 
