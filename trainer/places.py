@@ -6,8 +6,10 @@ from trainer.encoded import Encoded
 from trainer.errors import ModelError, SpecError
 from trainer.models import load_config, load_tokenizer
 from trainer.models.adapters import is_adapter
+from trainer.prompts import EncodedPrompt
 from trainer.rewards.build import build
 from trainer.rewards.check import check_answers
+from trainer.rewards.classifier import label_number
 from trainer.spec import ClassifierReward, HttpJudge, JobSpec, JudgeSpec, ModelReward, RewardSpec, reward_names
 from trainer.text import Codec
 from trainer.vocabulary import ids_of, same_vocabulary
@@ -24,10 +26,11 @@ def check_places(assembly: Assembly, encoded: Encoded) -> None:
         check_answers(rewards, [*asked, *encoded.held_out_prompts])
     for name, reward in zip(reward_names(rewards), rewards, strict=True):
         _check_scorer(f"Reward `{name}`", reward.model_copy(update={"name": name}), assembly)
-    for field, judge in _judges(spec):
-        if isinstance(judge, str):
-            judges.load(judge)
-        elif judge is not None:
+    for field, judge, asked in _judges(spec, encoded):
+        if judge is None or isinstance(judge, str | HttpJudge):
+            judges.load_judge(judge, assembly.context())
+        else:
+            check_answers([judge], asked, role="Judge")
             _check_scorer(field, judge, assembly)
 
 
@@ -54,31 +57,36 @@ def _check_tokens(field: str, path: str, codec: Codec) -> None:
         raise ModelError(f"{field}: {path}: its tokenizer has {ids_of(tokenizer)} tokens, the model only {size}.")
 
 
-def _judges(spec: JobSpec) -> list[tuple[str, str | JudgeSpec | None]]:
-    found: list[tuple[str, str | JudgeSpec | None]] = []
+def _judges(spec: JobSpec, encoded: Encoded) -> list[tuple[str, str | JudgeSpec | None, list[EncodedPrompt]]]:
+    """Each with the prompts whose answers it will see."""
+    found: list[tuple[str, str | JudgeSpec | None, list[EncodedPrompt]]] = []
     if {"ppo", "evaluation"} & set(spec.stages):
-        found.append(("#/evaluation/judge", spec.evaluation.judge))
+        found.append(("#/evaluation/judge", spec.evaluation.judge, encoded.held_out_prompts))
     if "ppo" in spec.stages and spec.ppo.online is not None:
-        found.append(("#/ppo/online/label_by", spec.ppo.online.label_by))
+        source = spec.ppo.online.label_by or spec.evaluation.judge
+        found.append(("#/ppo/online/label_by", source, encoded.prompts))
     return found
 
 
-def _check_scorer(what: str, spec: RewardSpec | HttpJudge, assembly: Assembly) -> None:
+def _check_scorer(what: str, spec: RewardSpec, assembly: Assembly) -> None:
     """What loads a model is only looked at; everything else is made once, and thrown away."""
     if isinstance(spec, ModelReward) and spec.path is None:
         if "reward_model" not in assembly.spec.stages:
             raise SpecError(f"{what} is a model without `path`, but `stages` trains none.")
     elif isinstance(spec, ModelReward | ClassifierReward):
         assert spec.path is not None  # a classifier must have one
-        _check_scoring_model(what, spec.path)
-    elif not isinstance(spec, HttpJudge):
+        _check_scoring_model(what, spec, spec.path)
+    else:
         build([spec], assembly.context())
 
 
-def _check_scoring_model(what: str, path: str) -> None:
+def _check_scoring_model(what: str, spec: ModelReward | ClassifierReward, path: str) -> None:
     try:
         load_tokenizer(path)
-        kinds = load_config(path).architectures or []
+        config = load_config(path)
+        kinds = config.architectures or []
+        if isinstance(spec, ClassifierReward):
+            label_number(spec, config)
     except ModelError as error:
         raise ModelError(f"{what}: {error}") from error
     if kinds and not is_adapter(path) and not any("SequenceClassification" in kind for kind in kinds):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jinja2 import TemplateError
@@ -13,7 +14,7 @@ from trainer.errors import ModelError, RewardError
 from trainer.models import Model, load_classifier, load_tokenizer
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import RewardContext
-from trainer.rewards.model import check_context
+from trainer.rewards.model import check_context, check_vocabulary
 from trainer.spec import ClassifierReward
 from trainer.text import Tokenizer
 
@@ -22,9 +23,10 @@ def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classif
     """Raises ModelError for a model that cannot be loaded, lacks weights, or has no such label."""
     tokenizer = load_tokenizer(spec.path)
     model = load_classifier(spec.path, context.dtype).to(context.device).requires_grad_(False)
+    check_vocabulary(spec.path, model, tokenizer)
     # Decoders look for the last token that is no PAD, and take an EOS that is also the PAD for one. Nothing is padded here.
     model.config.pad_token_id = model.config.get_text_config().pad_token_id = -1
-    return Classifier(model, tokenizer, _label(spec, model), spec, context.batch_size)
+    return Classifier(model, tokenizer, label_number(spec, model.config), spec, context.batch_size)
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,9 @@ def _of_one_length(encoded: Sequence[list[int]], size: int) -> list[list[int]]:
     return [rows[first : first + size] for rows in by_length.values() for first in range(0, len(rows), size)]
 
 
-def _label(spec: ClassifierReward, model: Model) -> int:
-    names = {int(number): str(name) for number, name in model.config.id2label.items()}
+def label_number(spec: ClassifierReward, config: Any) -> int:
+    """The number of the label that is read. Raises ModelError, listing the labels, where the model has none of that name."""
+    names = {int(number): str(name) for number, name in config.id2label.items()}
     if spec.label is None:
         return max(names)
     found = [number for number, name in names.items() if spec.label in (number, name)]

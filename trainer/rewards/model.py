@@ -15,6 +15,7 @@ from trainer.rewards.base import Reward, RewardContext
 from trainer.sequences import Batch, sequence_scores
 from trainer.spec import ModelReward
 from trainer.text import Codec, Tokenizer
+from trainer.vocabulary import ids_of
 
 
 def build_model(spec: ModelReward, context: RewardContext) -> Reward:
@@ -25,9 +26,7 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
         return TokenScorer(context.own_model, context.codec.pad_id, context.batch_size)
     tokenizer = load_tokenizer(spec.path)
     model = load_reward_model(spec.path, context.dtype).to(context.device).requires_grad_(False)
-    vocabulary = model.config.get_text_config().vocab_size
-    if len(tokenizer) > vocabulary:
-        raise ModelError(f"{spec.path}: its tokenizer has {len(tokenizer)} tokens, the model only {vocabulary}.")
+    check_vocabulary(spec.path, model, tokenizer)
     scorer = TokenScorer(model, context.codec.pad_id, context.batch_size)
     if same_tokenizer(tokenizer, context.codec.tokenizer):
         return scorer
@@ -93,6 +92,13 @@ def _identity(tokenizer: Tokenizer) -> tuple[Any, ...]:
     # How a batch was last padded or cut is a state, not a rule.
     rules = {key: value for key, value in rules.items() if key not in ("padding", "truncation")}
     return rules, tokenizer.get_vocab(), tokenizer.eos_token_id, getattr(tokenizer, "chat_template", None)
+
+
+def check_vocabulary(path: str, model: Model, tokenizer: Tokenizer) -> None:
+    """Raise ModelError where a scoring model has no embedding for some token of its tokenizer."""
+    vocabulary = model.config.get_text_config().vocab_size
+    if ids_of(tokenizer) > vocabulary:
+        raise ModelError(f"{path}: its tokenizer has {ids_of(tokenizer)} tokens, the model only {vocabulary}.")
 
 
 def check_context(tokens: int, model: Model, tokenizer: Tokenizer | None = None) -> None:

@@ -16,7 +16,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
-from tests.trainer.models import gpt2
+from tests.trainer.models import gpt2, gpt2_scorer
 from tests.trainer.rewards.tools import answer, context
 from trainer.errors import ModelError, RewardError
 from trainer.models import Model
@@ -159,6 +159,12 @@ def test_a_label_that_is_none_is_refused_with_those_that_are(tmp_path: Path, lab
     path = save(tmp_path, encoder(), tokenizer())
     with pytest.raises(ModelError, match=r"no label .*0 = bad, 1 = so-so, 2 = good"):
         build([ClassifierReward(type="classifier", path=path, label=label)], context())
+
+
+def test_a_tokenizer_larger_than_its_model_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path, gpt2_scorer(), tokenizer())
+    with pytest.raises(ModelError, match=r"its tokenizer has \d+ tokens, the model only 23"):
+        build([ClassifierReward(type="classifier", path=path)], context())
 
 
 def test_a_text_beyond_the_context_ends_the_step(tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""A run learns before its first stage that it could not score."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.rewards.test_classifier import encoder, save, tokenizer
+from tests.trainer.stage_tools import new_codec
+from trainer.assembly import Assembly
+from trainer.encoded import Encoded
+from trainer.errors import DataError, ModelError, SpecError, TrainerError
+from trainer.events import EventLog
+from trainer.places import check_places
+from trainer.prompts import EncodedPrompt
+from trainer.session import Session
+from trainer.spec import JobSpec
+
+NUMERIC = {"type": "numeric_match"}
+WITH, WITHOUT = EncodedPrompt("2 + 2?", [1], "4"), EncodedPrompt("Well?", [2])
+
+
+def check(folder: Path, train: EncodedPrompt, held_out: EncodedPrompt, **changes: Any) -> None:
+    spec = JobSpec.model_validate({"model": "x", "data": {"preferences": "y"}} | changes)
+    log = EventLog(folder / "events.jsonl")
+    try:
+        assembly = Assembly(Session(spec, folder, log), new_codec())
+        check_places(assembly, Encoded([], [], [], [], [], [train], [held_out]))
+    finally:
+        log.close()
+
+
+def online(label_by: Any) -> dict[str, Any]:
+    return {"ppo": {"online": {"label_by": label_by}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "said"),
+    [
+        ({"rewards": [NUMERIC]}, DataError, "Reward `numeric_match` .* 1 of 2 prompts"),
+        (
+            {"rewards": [{"type": "model"}, {"type": "model", "path": "/gone"}]},
+            ModelError,
+            "Reward `model_2`: There is no",
+        ),
+        ({"rewards": [{"type": "http", "url": "http://"}]}, SpecError, "Reward `http`: `url`"),
+        ({"evaluation": {"judge": "nobody"}}, SpecError, "no judge named 'nobody'"),
+        ({"evaluation": {"judge": {"type": "exact_match"}}}, DataError, "Judge `exact_match` .* 1 of 1 prompts"),
+        ({"evaluation": {"judge": {"type": "http_judge", "url": "http://"}}}, SpecError, "`url` is not an address"),
+        (online({"type": "lexicon", "path": "/gone.txt"}), DataError, r"/gone\.txt: No such file"),
+        (
+            {"stages": ["sft", "evaluation"], "evaluation": {"judge": {"type": "model"}}},
+            SpecError,
+            "#/evaluation/judge is a model without `path`",
+        ),
+    ],
+)
+def test_what_cannot_be_had_is_told_now(
+    tmp_path: Path, changes: dict[str, Any], kind: type[TrainerError], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        check(tmp_path, WITH, WITHOUT, **changes)
+
+
+def test_a_label_is_looked_for_without_loading_the_model(tmp_path: Path) -> None:
+    path = save(tmp_path / "model", encoder(), tokenizer())
+    (tmp_path / "model" / "model.safetensors").unlink()
+    check(tmp_path, WITH, WITH, rewards=[{"type": "classifier", "path": path, "label": "good"}])
+    with pytest.raises(ModelError, match=r"no label 'fine'\. Its labels: 0 = bad"):
+        check(tmp_path, WITH, WITH, rewards=[{"type": "classifier", "path": path, "label": "fine"}])
+
+
+def test_only_what_will_score_is_looked_at(tmp_path: Path) -> None:
+    check(tmp_path, WITH, WITH, rewards=[NUMERIC, {"type": "model"}], evaluation={"judge": NUMERIC})
+    check(tmp_path, WITHOUT, WITH, rewards=[NUMERIC], stages=["sft", "evaluation"])
+    check(tmp_path, WITHOUT, WITHOUT, rewards=[NUMERIC], stages=["sft"])
