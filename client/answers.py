@@ -34,6 +34,8 @@ class Progress(TypedDict):
     stage_count: int
     fraction: float
     eta_seconds: float | None
+    seeds_done: int
+    seed_count: int
 
 
 class JobError(TypedDict):
@@ -108,6 +110,7 @@ class Sample(TypedDict):
     reference: str | None
     reference_score: float | None
     reference_judge: float | None
+    token_table: list[dict[str, Any]] | None
 
 
 class SampleStep(TypedDict):

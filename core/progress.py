@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.models import Job
-from trainer.events import Event, Metrics, RunStarted, StageFinished, StageStarted
+from trainer.events import Event, Metrics, RunStarted, SeedFinished, StageFinished, StageStarted
+from trainer.spec import StageName
 
-WEIGHTS = {"sft": 1.0, "reward_model": 1.0, "ppo": 6.0, "evaluation": 1.0}
+WEIGHTS: dict[StageName, float] = {"sft": 1.0, "reward_model": 1.0, "dpo": 1.0, "ppo": 6.0, "evaluation": 1.0}
 """Rough shares of a run's time: PPO, which samples as well as trains, takes most of it."""
 SMOOTHING = 0.2
 """Weight of the newest step in the average that the ETA is made from."""
@@ -24,6 +25,8 @@ def follow(job: Job, event: Event) -> None:
             _count_step(job, event)
         case StageFinished() if event.stage == job.stage:
             job.step = job.total_steps
+        case SeedFinished():
+            job.seeds_done = max(job.seeds_done, event.number)
 
 
 def _count_step(job: Job, event: Metrics) -> None:
@@ -37,7 +40,10 @@ def _count_step(job: Job, event: Metrics) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """`fraction` is of the whole job; `eta_seconds` of the present stage, None while unknown."""
+    """`fraction` is of the whole job; `eta_seconds` of the present stage, None while unknown.
+
+    Of several seeds, only the first tells of its stages and steps: behind it, a job is as far as its seeds are done.
+    """
 
     stage: str
     step: int
@@ -46,6 +52,8 @@ class Progress:
     stage_count: int
     fraction: float
     eta_seconds: float | None
+    seeds_done: int
+    seed_count: int
 
 
 def progress(job: Job) -> Progress | None:
@@ -55,19 +63,30 @@ def progress(job: Job) -> Progress | None:
     stages = [stage["stage"] for stage in job.plan or []] or [job.stage]
     index = stages.index(job.stage) if job.stage in stages else 0
     step, total = job.step or 0, job.total_steps or 0
-    return Progress(job.stage, step, total, index, len(stages), _fraction(job, stages, index), _eta(job, total - step))
+    seeds = int(job.spec.get("seeds", 1))
+    share = 1.0 if job.status == "succeeded" else (job.seeds_done or _fraction(job, stages, index)) / seeds
+    return Progress(
+        stage=job.stage,
+        step=step,
+        total_steps=total,
+        stage_index=index,
+        stage_count=len(stages),
+        fraction=share,
+        eta_seconds=_eta(job, total - step),
+        seeds_done=job.seeds_done,
+        seed_count=seeds,
+    )
 
 
 def _fraction(job: Job, stages: list[str], index: int) -> float:
-    if job.status == "succeeded":
-        return 1.0
-    weights = [WEIGHTS.get(stage, 1.0) for stage in stages]
+    """Of one seed's run."""
+    weights: list[float] = [WEIGHTS.get(stage, 1.0) for stage in stages]  # type: ignore[call-overload]
     within = min((job.step or 0) / job.total_steps, 1.0) if job.total_steps else 0.0
     return (sum(weights[:index]) + weights[index] * within) / sum(weights)
 
 
 def _eta(job: Job, steps_left: int) -> float | None:
-    if job.status != "running" or job.step_seconds is None or job.step_at is None:
+    if job.status != "running" or job.seeds_done or job.step_seconds is None or job.step_at is None:
         return None
     since = (datetime.now(UTC) - job.step_at).total_seconds()
     return max(steps_left * job.step_seconds - max(since, 0.0), 0.0)

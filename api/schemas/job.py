@@ -22,6 +22,10 @@ class Progress(Schema):
     """Of the whole run, 0 to 1; stages are weighted roughly by how long they take."""
     eta_seconds: float | None
     """Until the end of the present stage; null while unknown."""
+    seeds_done: int
+    """Of a job of several seeds, how many have come to an end; stages and steps are those of the first."""
+    seed_count: int
+    """How many seeds the job has."""
 
 
 class JobError(Schema):
@@ -65,7 +69,7 @@ class JobSummary(Schema):
     summary: dict[str, float] | None
     """What the run learnt; null before it succeeded."""
     reward_sparkline: list[float]
-    """The course of the mean reward-model score under PPO, in at most 60 numbers."""
+    """The course of the mean score under PPO, in at most 60 numbers; empty without PPO."""
 
 
 class Job(JobSummary):

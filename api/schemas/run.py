@@ -16,7 +16,7 @@ class JobEvent(Schema):
     attempt: int
     """The attempt that said it."""
     type: str
-    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
+    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `report_card`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
     created_at: Timestamp
     """When it happened."""
     stage: str | None
@@ -64,21 +64,21 @@ class Metrics(Schema):
 
 
 class TokenRow(Schema):
-    """One token of a completion."""
+    """One token of a completion. A number that is not finite is null."""
 
     text: str
     """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
-    logprob: float
+    logprob: float | None = None
     """Log-probability under the policy that sampled it."""
-    reference_logprob: float
+    reference_logprob: float | None = None
     """Log-probability under the reference."""
-    kl: float
+    kl: float | None = None
     """The KL estimate at this token."""
     value: float | None = None
     """The critic's value of the state before it; null without a critic."""
-    advantage: float
+    advantage: float | None = None
     """As the update used it."""
-    reward: float
+    reward: float | None = None
     """KL penalty, and the score on the last token."""
     clipped: bool | None = None
     """Whether the policy loss clipped it in the last pass; null where it took no part."""
@@ -100,7 +100,7 @@ class Sample(Schema):
     response: str
     """What it wrote."""
     score: float | None = None
-    """The reward model's score."""
+    """By the run's rewards."""
     kl: float | None = None
     """Sum over the response of log π − log π_ref."""
     tokens: int | None = None
@@ -108,11 +108,11 @@ class Sample(Schema):
     finished: bool | None = None
     """Whether it ended by itself, with an EOS token."""
     judge: float | None = None
-    """The judge's score, where one is installed."""
+    """The judge's score, where there is a judge that scores."""
     reference: str | None = None
-    """The SFT policy's answer to the same prompt (evaluation only)."""
+    """The answer to the same prompt of the policy that it is compared with (evaluation only)."""
     reference_score: float | None = None
-    """The reward model's score of that answer."""
+    """By the run's rewards, of that answer."""
     reference_judge: float | None = None
     """The judge's score of that answer."""
     token_table: list[TokenRow] | None = None

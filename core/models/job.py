@@ -88,3 +88,5 @@ class Job(Base):
     """When `step` was done."""
     step_seconds: Mapped[float | None]
     """Moving average over the steps of this stage, in this attempt."""
+    seeds_done: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Of a job of several seeds, how many have come to an end."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import typing
 import zipfile
 from pathlib import Path
 
@@ -9,13 +10,27 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
+from api.schemas.run import JobEvent
 from core import jobs
 from core.blobs import blob_store
 from core.models import ApiKey, Checkpoint, Job
 from core.settings import Settings
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running, step
-from trainer.events import CheckpointSaved, Sample, Samples
+from trainer.events import (
+    CheckpointSaved,
+    Curve,
+    CurvePoint,
+    Event,
+    Evidence,
+    Health,
+    ReportCard,
+    RolledBack,
+    Sample,
+    Samples,
+    SeedFinished,
+    TokenRow,
+)
 from trainer.metrics import METRICS
 
 
@@ -50,6 +65,65 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
     assert [event["seq"] for event in rest["data"]] == list(range(5, job.last_seq + 1)) and not rest["has_more"]
     only = client.get(f"/v1/jobs/{job.id}/events?types=samples,run_started").json()
     assert [event["type"] for event in only["data"]] == ["run_started", "samples"]
+
+
+TOLD: list[Event] = [
+    Health(
+        stage="ppo",
+        step=3,
+        rule="kl_blow_up",
+        action="warn",
+        limit=50.0,
+        cause="The policy has left the reference.",
+        evidence=[Evidence(metric="objective/kl", step=3, value=61.5)],
+        suggestion="Raise `ppo.kl.coef`.",
+    ),
+    RolledBack(stage="ppo", step=3, to_step=1, learning_rate_factor=0.5),
+    Curve(stage="ppo", points=[CurvePoint(step=1, sqrt_kl=0.5, score=1.0, judge=None, win_rate=0.6)]),
+    SeedFinished(seed=1, number=1, of=2, seconds=3.5, summary={"win_rate": 0.4}, collapsed=True, why="KL"),
+    ReportCard.model_validate(
+        {
+            "stage": "reward_model",
+            "step": 9,
+            "card": {
+                "overall": {"pairs": 10, "accuracy": 0.7, "low": 0.4, "high": 0.9, "confidence": 0.8},
+                "by_source": {"web": {"pairs": 10, "accuracy": 0.7, "low": 0.4, "high": 0.9}},
+                "ties": 1,
+                "calibration": [{"low": 0.5, "high": 0.55, "pairs": 10, "predicted": 0.52, "observed": 0.5}],
+                "calibration_error": 0.02,
+                "length_baseline": {"pairs": 10, "accuracy": 0.5, "low": 0.2, "high": 0.8},
+                "margin": 0.3,
+                "references": 4,
+            },
+        }
+    ),
+    CheckpointSaved(stage="ppo", step=3, path="checkpoints/ppo-best", final=False, best=True, seed=4),
+]
+
+
+def test_whatever_the_trainer_tells_is_kept_whole(client: TestClient, session: Session, job: Job) -> None:
+    jobs.append_events(session, job.id, 1, TOLD)
+    session.commit()
+    shown = client.get(f"/v1/jobs/{job.id}/events?after={job.last_seq - len(TOLD)}").json()["data"]
+    assert [event["type"] for event in shown] == [told.type for told in TOLD]
+    assert [event["data"] for event in shown] == [told.model_dump(mode="json", exclude={"type", "at"}) for told in TOLD]
+    assert (shown[0]["stage"], shown[0]["step"]) == ("ppo", 3)
+
+
+def test_every_type_of_event_is_named_in_the_reference() -> None:
+    described = str(JobEvent.model_fields["type"].description)
+    kinds = typing.get_args(typing.get_args(Event)[0])
+    assert len(kinds) >= 15
+    assert [kind for kind in kinds if f"`{kind.model_fields['type'].default}`" not in described] == []
+
+
+def test_token_tables_are_served(client: TestClient, session: Session, job: Job) -> None:
+    row = TokenRow(text=" a", logprob=-1.0, reference_logprob=-1.5, kl=0.5, value=None, advantage=0.2, reward=-0.1)
+    sample = Sample(prompt="p", response=" a", token_table=[row])
+    jobs.append_events(session, job.id, 1, [Samples(stage="ppo", step=7, rows=[sample])])
+    session.commit()
+    (shown,) = client.get(f"/v1/jobs/{job.id}/samples?step=7").json()["data"]
+    assert shown["token_table"] == [row.model_dump(mode="json")]
 
 
 def test_metrics_are_exact_and_say_what_they_are_current_to(client: TestClient, job: Job) -> None:

@@ -13,7 +13,19 @@ from core.metrics import Wanted
 from core.models import Checkpoint, JobMetrics
 from core.progress import progress
 from tests.core.factories import make_job, running, start_events, step
-from trainer.events import CheckpointSaved, Message, Metrics, Sample, Samples, StageFinished
+from trainer.events import (
+    CheckpointSaved,
+    Message,
+    Metrics,
+    RunStarted,
+    Sample,
+    Samples,
+    SeedFinished,
+    StageFinished,
+    StagePlan,
+    StageStarted,
+)
+from trainer.spec import StageName
 
 
 def test_events_are_numbered_without_gaps_and_read_by_cursor(session: Session) -> None:
@@ -207,3 +219,40 @@ def test_progress_follows_the_events(session: Session) -> None:
     jobs.append_events(session, job.id, 1, [StageFinished(stage="ppo", seconds=1.0)])
     done = progress(job)
     assert done is not None and done.fraction == 1.0
+
+
+@pytest.mark.parametrize(
+    ("stages", "present", "fraction"),
+    [
+        (["sft"], "sft", 0.5),
+        (["dpo"], "dpo", 0.5),
+        (["sft", "dpo", "evaluation"], "dpo", 0.5),
+        (["ppo", "evaluation"], "ppo", 3 / 7),
+        (["reward_model"], "reward_model", 0.5),
+    ],
+)
+def test_progress_is_of_the_stages_that_the_job_has(
+    session: Session, stages: list[StageName], present: StageName, fraction: float
+) -> None:
+    job = make_job(session)
+    jobs.claim(session, "wrk_1")
+    plan = [StagePlan(stage=stage, total_steps=4) for stage in stages]
+    begun = RunStarted(stages=plan, device="cpu", threads=1, versions={})
+    half = Metrics(stage=present, step=2, total_steps=4, values={})
+    jobs.append_events(session, job.id, 1, [begun, StageStarted(stage=present, total_steps=4), half])
+    now = progress(job)
+    assert now is not None and now.fraction == pytest.approx(fraction)
+    assert (now.stage_index, now.stage_count) == (stages.index(present), len(stages))
+
+
+def test_of_several_seeds_the_first_is_a_part_and_the_others_are_counted(session: Session) -> None:
+    job = make_job(session, seeds=4)
+    running(session, job)
+    jobs.append_events(session, job.id, 1, [step(5)])
+    first = progress(job)
+    assert first is not None and first.fraction == pytest.approx((1 + 6 * 0.5) / 7 / 4)
+    done = SeedFinished(seed=1, number=2, of=4, seconds=1.0, summary={}, collapsed=True, why="it diverged")
+    jobs.append_events(session, job.id, 1, [step(10), done])
+    later = progress(job)
+    assert later is not None and (later.fraction, later.eta_seconds) == (0.5, None)
+    assert (later.seeds_done, later.seed_count) == (2, 4)

@@ -1402,7 +1402,7 @@ export interface components {
             } | null;
             /**
              * Reward Sparkline
-             * @description The course of the mean reward-model score under PPO, in at most 60 numbers.
+             * @description The course of the mean score under PPO, in at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
             /** @description What the run is, with every default filled in. */
@@ -1448,7 +1448,7 @@ export interface components {
             attempt: number;
             /**
              * Type
-             * @description `status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`.
+             * @description `status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `report_card`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`.
              */
             type: string;
             /**
@@ -1879,7 +1879,7 @@ export interface components {
             } | null;
             /**
              * Reward Sparkline
-             * @description The course of the mean reward-model score under PPO, in at most 60 numbers.
+             * @description The course of the mean score under PPO, in at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
         };
@@ -2677,6 +2677,16 @@ export interface components {
              * @description Until the end of the present stage; null while unknown.
              */
             eta_seconds: number | null;
+            /**
+             * Seeds Done
+             * @description Of a job of several seeds, how many have come to an end; stages and steps are those of the first.
+             */
+            seeds_done: number;
+            /**
+             * Seed Count
+             * @description How many seeds the job has.
+             */
+            seed_count: number;
         };
         /**
          * PtxSpec
@@ -2998,7 +3008,7 @@ export interface components {
             response: string;
             /**
              * Score
-             * @description The reward model's score.
+             * @description By the run's rewards.
              */
             score: number | null;
             /**
@@ -3018,17 +3028,17 @@ export interface components {
             finished: boolean | null;
             /**
              * Judge
-             * @description The judge's score, where one is installed.
+             * @description The judge's score, where there is a judge that scores.
              */
             judge: number | null;
             /**
              * Reference
-             * @description The SFT policy's answer to the same prompt (evaluation only).
+             * @description The answer to the same prompt of the policy that it is compared with (evaluation only).
              */
             reference: string | null;
             /**
              * Reference Score
-             * @description The reward model's score of that answer.
+             * @description By the run's rewards, of that answer.
              */
             reference_score: number | null;
             /**
@@ -3255,7 +3265,7 @@ export interface components {
         };
         /**
          * TokenRow
-         * @description One token of a completion.
+         * @description One token of a completion. A number that is not finite is null.
          */
         TokenRow: {
             /**
@@ -3267,17 +3277,17 @@ export interface components {
              * Logprob
              * @description Log-probability under the policy that sampled it.
              */
-            logprob: number;
+            logprob: number | null;
             /**
              * Reference Logprob
              * @description Log-probability under the reference.
              */
-            reference_logprob: number;
+            reference_logprob: number | null;
             /**
              * Kl
              * @description The KL estimate at this token.
              */
-            kl: number;
+            kl: number | null;
             /**
              * Value
              * @description The critic's value of the state before it; null without a critic.
@@ -3287,12 +3297,12 @@ export interface components {
              * Advantage
              * @description As the update used it.
              */
-            advantage: number;
+            advantage: number | null;
             /**
              * Reward
              * @description KL penalty, and the score on the last token.
              */
-            reward: number;
+            reward: number | null;
             /**
              * Clipped
              * @description Whether the policy loss clipped it in the last pass; null where it took no part.
