@@ -1,108 +1,185 @@
-"""Held-out evaluation: how the policy does on prompts that it never trains on, and how often it beats the SFT policy."""
+"""Held-out evaluation: how the policy does on prompts that it never trains on, and how often it beats another.
 
-import math
+Each held-out prompt has draws of its own, fixed by the run's seed, the prompt's number and who answers. So a completion
+does not depend on how many prompts are sampled at once, two evaluations in the loop differ only by the policy, and the
+two sides of a comparison are independent of each other.
+"""
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import torch
+
 from trainer.checkpoint import StageResult
-from trainer.completions import Completion, completions
+from trainer.completions import Completion, completions, opinions
 from trainer.judges import Judge
+from trainer.models import Model
 from trainer.ppo.actors import Actors
-from trainer.ppo.rollout import respond_and_score
+from trainer.ppo.rollout import respond_with
+from trainer.ppo.sampling import uniforms
+from trainer.ppo.shaping import missing_eos
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
+from trainer.rewards.answer import Answer
 from trainer.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.statistics import wilson_interval
 from trainer.text import Codec
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What to evaluate on, and who judges beside the reward model."""
+    """What to evaluate on, and who judges beside the rewards."""
 
     prompts: list[EncodedPrompt]
     judge: Judge | None
     spec: EvaluationSpec
 
 
-def complete(
-    actors: Actors, held_out: HeldOut, codec: Codec, spec: PPOSpec, session: Session, purpose: str
-) -> list[Completion]:
-    """One completion per held-out prompt by `actors.policy`, the same draws for the same purpose every time."""
-    found: list[Completion] = []
-    actors = replace(actors, reference=actors.initial)  # a figure over the whole run needs a fixed point
-    size = held_out.spec.batch_size
-    for first in range(0, len(held_out.prompts), size):
-        session.check_lease()
-        prompts = held_out.prompts[first : first + size]
-        draws = generator(session.seed("evaluation"), purpose, first)
-        scored = respond_and_score(actors, prompts, codec, spec, draws, session.device, held_out.spec.temperature)
-        found += completions(scored, prompts, codec, held_out.judge)
-    return found
+@dataclass(frozen=True)
+class Played:
+    """One response per held-out prompt."""
+
+    completions: list[Completion]
+    answers: list[Answer]
 
 
-def held_out_metrics(
-    actors: Actors, held_out: HeldOut, codec: Codec, spec: PPOSpec, session: Session
-) -> dict[str, float]:
-    """Means over the held-out prompts, under `eval/`."""
-    return {
-        f"eval/{name}": value for name, value in means(complete(actors, held_out, codec, spec, session, "ppo")).items()
-    }
+class Evaluation:
+    """Lets policies answer the held-out prompts, and compares them."""
 
+    def __init__(self, session: Session, held_out: HeldOut, actors: Actors, codec: Codec, spec: PPOSpec) -> None:
+        self._session = session
+        self._held_out = held_out
+        # A figure over the whole run needs a fixed point: KL is to the policy as PPO began.
+        self._actors = replace(actors, reference=actors.initial)
+        self._codec = codec
+        self._spec = spec
+        self._initial: Played | None = None
 
-def means(answers: Sequence[Completion]) -> dict[str, float]:
-    """Mean score, KL, length, and the judge's mean where there is one."""
-    count = len(answers)
-    values = {
-        "score": sum(c.score for c in answers) / count,
-        "kl": sum(c.kl for c in answers) / count,
-        "response_length": sum(c.tokens for c in answers) / count,
-    }
-    judged = [c.judge for c in answers if c.judge is not None]
-    return values | ({"judge": sum(judged) / count} if judged else {})
+    def metrics(self) -> dict[str, float]:
+        """The policy as it is now: means over the held-out prompts and its win rate against `initial`, under `eval/`."""
+        before, after = self._before(), self.play(self._actors.policy, "ppo")
+        values = means(after.completions) | self.win_rates(before, after)
+        values["sqrt_kl"] = max(0.0, values["kl"]) ** 0.5
+        return {f"eval/{name}": value for name, value in values.items()}
+
+    @torch.no_grad()
+    def play(self, policy: Model, purpose: str) -> Played:
+        """One response of `policy` per prompt: the same draws for the same purpose every time."""
+        found = Played([], [])
+        actors, size, spec = replace(self._actors, policy=policy), self._held_out.spec.batch_size, self._held_out.spec
+        for first in range(0, len(self._held_out.prompts), size):
+            self._session.check_lease()
+            prompts = self._held_out.prompts[first : first + size]
+            draws = torch.cat([self._draws(purpose, first + row) for row in range(len(prompts))])
+            scored = respond_with(
+                actors, prompts, self._codec, self._spec, draws, self._session.device, spec.temperature
+            )
+            found.completions.extend(completions(scored, self._held_out.judge))
+            found.answers.extend(scored.answers)
+        return found
+
+    def win_rates(self, before: Played, after: Played) -> dict[str, float]:
+        """How often `after` wins, and the 95 % interval: by the judge where there is one, else by the rewards."""
+        points = self._points(before, after)
+        rate = sum(points) / len(points)
+        low, high = wilson_interval(rate, len(points))
+        return {"win_rate": rate, "win_rate_low": low, "win_rate_high": high}
+
+    def _points(self, before: Played, after: Played) -> list[float]:
+        judge = self._held_out.judge
+        old, new = ([c.judge for c in side.completions] for side in (before, after))
+        if judge is not None and None in old + new:
+            return judge.points(before.answers, after.answers)
+        if judge is None:
+            old, new = ([c.score for c in side.completions] for side in (before, after))
+        return points(old, new)
+
+    def _draws(self, purpose: str, number: int) -> torch.Tensor:
+        tokens = self._held_out.spec.max_new_tokens or self._spec.max_new_tokens
+        return uniforms(generator(self._session.seed("evaluation"), purpose, number), 1, tokens)
+
+    def _before(self) -> Played:
+        """The initial policy's responses: sampled once, and scored anew where the reward model itself learns."""
+        if self._initial is None:
+            self._initial = self.play(self._actors.initial, "before")
+        elif self._spec.online is not None:
+            self._initial = self._scored_now(self._initial)
+        return self._initial
+
+    def _scored_now(self, played: Played) -> Played:
+        answers, judge = played.answers, self._held_out.judge
+        totals = torch.tensor(self._actors.rewards.score(answers).totals)
+        finished = torch.tensor([answer.finished for answer in answers])
+        scores = missing_eos(totals, finished, self._spec.shaping).tolist()
+        rows = zip(played.completions, scores, opinions(judge, answers), strict=True)
+        return Played([replace(c, score=score, judge=by_judge) for c, score, by_judge in rows], answers)
 
 
 def run(
-    session: Session, held_out: HeldOut, actors: Actors, codec: Codec, spec: PPOSpec, extra: dict[str, float]
+    session: Session,
+    held_out: HeldOut,
+    actors: Actors,
+    codec: Codec,
+    spec: PPOSpec,
+    extra: dict[str, float],
+    against: Model | None = None,
 ) -> StageResult:
-    """Compare the trained policy with the reference (SFT) policy, prompt by prompt, and save the figures."""
+    """Compare the policy with `against` (None: `actors.initial`), prompt by prompt, and save the figures.
+
+    With the figures of PPO's best checkpoint, from its own evaluation, where that is not the last.
+    """
     began = time.perf_counter()
     session.begin("evaluation", 1, 0)
-    before = complete(replace(actors, policy=actors.initial), held_out, codec, spec, session, "before")
+    evaluation = Evaluation(session, held_out, actors, codec, spec)
+    before = evaluation.play(actors.initial if against is None else against, "before")
     session.stop_if_asked()
-    after = complete(actors, held_out, codec, spec, session, "after")
-    summary = compare(before, after) | extra
+    after = evaluation.play(actors.policy, "after")
+    summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after) | extra
     session.report("evaluation", 1, 1, summary)
-    session.show("evaluation", 1, [a.sample(b) for b, a in zip(before, after, strict=True)])
+    rows = zip(before.completions, after.completions, strict=True)
+    session.show("evaluation", 1, [new.sample(old) for old, new in rows])
     result = StageResult(1, time.perf_counter() - began, summary)
     session.finish("evaluation", None, codec.tokenizer, result)
     return result
 
 
+def means(answers: Sequence[Completion]) -> dict[str, float]:
+    """Mean KL, length and share of finished responses; score and judge where there are any."""
+    count = len(answers)
+    values = {
+        "kl": sum(c.kl for c in answers) / count,
+        "response_length": sum(c.tokens for c in answers) / count,
+        "eos_rate": sum(c.finished for c in answers) / count,
+    }
+    for name in ("score", "judge"):
+        numbers = [number for c in answers if (number := getattr(c, name)) is not None]
+        if numbers:
+            values[name] = sum(numbers) / count
+    return values
+
+
 def compare(before: Sequence[Completion], after: Sequence[Completion]) -> dict[str, float]:
-    """Means of both, and the win rate of `after` with its 95 % interval: by the judge where there is one."""
+    """Means of both, and how often `after` wins by the rewards."""
     old, new = means(before), means(after)
-    summary = {"score_before": old["score"], "score_after": new["score"], "kl": new["kl"]}
-    summary |= {"length_before": old["response_length"], "length_after": new["response_length"]}
-    summary["rm_win_rate"] = win_rate([c.score for c in before], [c.score for c in after])
-    judged_before = [c.judge for c in before if c.judge is not None]
-    judged_after = [c.judge for c in after if c.judge is not None]
-    rate = win_rate(judged_before, judged_after) if judged_before else summary["rm_win_rate"]
-    if judged_before:
-        summary |= {"judge_before": old["judge"], "judge_after": new["judge"]}
-    low, high = wilson_interval(rate, len(before))
-    return summary | {"win_rate": rate, "win_rate_low": low, "win_rate_high": high}
+    summary = {"kl": new["kl"]}
+    for name, shown in (
+        ("score", "score"),
+        ("judge", "judge"),
+        ("response_length", "length"),
+        ("eos_rate", "eos_rate"),
+    ):
+        if name in old and name in new:
+            summary |= {f"{shown}_before": old[name], f"{shown}_after": new[name]}
+    if "score" in new:
+        won = points([c.score for c in before], [c.score for c in after])
+        summary["rm_win_rate"] = sum(won) / len(won)
+    return summary
 
 
-def win_rate(before: Sequence[float], after: Sequence[float]) -> float:
-    """(wins + ½ ties) ÷ pairs."""
-    points = [1.0 if a > b else 0.5 if a == b else 0.0 for b, a in zip(before, after, strict=True)]
-    return sum(points) / len(points)
-
-
-def wilson_interval(rate: float, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (1927); 95 % by default."""
-    centre = (rate + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
-    return centre - half, centre + half
+def points(before: Sequence[float | None], after: Sequence[float | None]) -> list[float]:
+    """Per pair: 1 where `after` is higher, 0 where `before` is, ½ for a tie."""
+    pairs = [(old, new) for old, new in zip(before, after, strict=True) if old is not None and new is not None]
+    assert len(pairs) == len(before)  # the spec sees to it that there are rewards or a judge
+    return [1.0 if new > old else 0.5 if new == old else 0.0 for old, new in pairs]

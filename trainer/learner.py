@@ -48,14 +48,23 @@ class Learner:
 
         Raises Diverged, leaving the weights untouched, when the gradient is not finite.
         """
+        norm = self.clip(step)
+        self.take_step(step, factor)
+        return norm
+
+    def clip(self, step: int) -> float:
+        """Clip the accumulated gradient and return its norm before. Raises Diverged when it is not finite."""
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.spec.max_grad_norm))
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
+        return norm
+
+    def take_step(self, step: int, factor: float = 1.0) -> None:
+        """One optimizer step at `factor` × the rate of `step`, by the gradient as it is."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr(step) * factor
         self.optimizer.step()
         self.forget()
-        return norm
 
     def forget(self) -> None:
         """Drop the accumulated gradient: its step is not taken."""

@@ -1,34 +1,27 @@
-import pytest
-
 from trainer.completions import Completion
-from trainer.evaluation import compare, win_rate
-from trainer.statistics import wilson_interval
+from trainer.evaluation import compare, means, points
 
 
-def completion(score: float, judge: float | None = None, kl: float = 0.0, tokens: int = 4) -> Completion:
-    return Completion("p", "r", score=score, kl=kl, tokens=tokens, finished=True, judge=judge)
+def completion(
+    score: float | None, judge: float | None = None, kl: float = 0.0, tokens: int = 4, finished: bool = True
+) -> Completion:
+    return Completion("p", "r", score=score, kl=kl, tokens=tokens, finished=finished, judge=judge)
 
 
 def test_a_tie_is_half_a_win() -> None:
-    assert win_rate([1, 1, 1, 1], [2, 2, 1, 0]) == 0.625
+    assert points([1, 1, 1, 1], [2, 2, 1, 0]) == [1, 1, 0.5, 0]
 
 
-def test_wilson_by_hand() -> None:
-    # p = .9, n = 128, z² = 3.84145: centre (.9 + .0150057) / 1.0300113, half √(.09/128 + .0000586) · 1.959964 / 1.0300113
-    assert wilson_interval(0.9, 128) == pytest.approx((0.83586, 0.94083), abs=1e-4)
-    low, high = wilson_interval(1.0, 20)
-    assert (low, high) == (pytest.approx(0.83887, abs=1e-4), pytest.approx(1.0))
-
-
-def test_the_judge_decides_where_there_is_one() -> None:
+def test_means_of_both_sides() -> None:
     before = [completion(0, judge=5), completion(0, judge=5)]
-    after = [completion(1, judge=4, kl=2, tokens=6), completion(1, judge=6, kl=4, tokens=8)]
-    summary = compare(before, after)
-    assert (summary["rm_win_rate"], summary["win_rate"]) == (1.0, 0.5)
-    assert (summary["judge_before"], summary["judge_after"]) == (5, 5)
-    assert (summary["kl"], summary["length_after"], summary["score_after"]) == (3, 7, 1)
+    after = [completion(1, judge=4, kl=2, tokens=6), completion(1, judge=6, kl=4, tokens=8, finished=False)]
+    assert compare(before, after) == {
+        "kl": 3, "score_before": 0, "score_after": 1, "judge_before": 5, "judge_after": 5, "length_before": 4,
+        "length_after": 7, "eos_rate_before": 1, "eos_rate_after": 0.5, "rm_win_rate": 1,
+    }  # fmt: skip
 
 
-def test_without_a_judge_the_reward_model_decides() -> None:
-    summary = compare([completion(0)], [completion(1)])
-    assert summary["win_rate"] == 1.0 and "judge_after" not in summary
+def test_without_rewards_there_is_no_score_and_without_a_judge_no_judgement() -> None:
+    summary = compare([completion(None)], [completion(None)])
+    assert set(summary) == {"kl", "length_before", "length_after", "eos_rate_before", "eos_rate_after"}
+    assert set(means([completion(1)])) == {"kl", "response_length", "eos_rate", "score"}

@@ -1,32 +1,62 @@
-"""The comparison at the end: who answers, at what temperature, and what is shown."""
+"""Policies on held-out prompts: who answers, by which draws, who decides, and what is shown."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.trainer.models import llama
 from tests.trainer.running import events_of
-from tests.trainer.stage_tools import four_models, new_codec, scores_alone, session_in
+from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, scores_alone, session_in
 from trainer import evaluation
 from trainer.completions import completions
-from trainer.evaluation import HeldOut
+from trainer.evaluation import Evaluation, HeldOut, Played
 from trainer.events import Sample, Samples
+from trainer.judges import Judge
 from trainer.models import Model
 from trainer.ppo.rollout import Scored
 from trainer.ppo.sampling import Response
-from trainer.rewards.base import Scores
 from trainer.prompts import EncodedPrompt
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import Rewards, Scores
 from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.statistics import wilson_interval
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate([[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3]])]
 PPO = PPOSpec(max_new_tokens=6, temperature=1.0, shaping={"missing_eos_penalty": 0})
 
 
-def evaluated(folder: Path, temperature: float) -> tuple[dict[str, float], list[Sample]]:
-    held_out = HeldOut(PROMPTS, None, EvaluationSpec(batch_size=2, temperature=temperature))
+class Longest:
+    """A judge that scores."""
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        raise AssertionError("scores decide where there are some")
+
+    def scores(self, answers: Sequence[Answer]) -> list[float]:
+        return [float(len(answer.response_ids)) for answer in answers]
+
+
+class Comparing:
+    """A judge that only compares."""
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        return [1.0 if new.prompt in ("prompt 0", "prompt 3") else 0.5 for _, new in zip(before, after, strict=True)]
+
+    def scores(self, answers: Sequence[Answer]) -> None:
+        return None
+
+
+def evaluated(
+    folder: Path, temperature: float = 1.0, judge: Judge | None = None, against: Model | None = None, **options: int
+) -> tuple[dict[str, float], list[Sample]]:
+    folder.mkdir(exist_ok=True)
+    spec = EvaluationSpec.model_validate({"batch_size": 2, "temperature": temperature, **options})
+    held_out = HeldOut(PROMPTS, judge, spec)
     with session_in(folder) as session:
-        result = evaluation.run(session, held_out, four_models(), new_codec(), PPO, {"extra": 0.5})
+        result = evaluation.run(session, held_out, four_models(), new_codec(), PPO, {"extra": 0.5}, against)
     return result.summary, [row for event in events_of(folder) if isinstance(event, Samples) for row in event.rows]
 
 
@@ -55,28 +85,121 @@ def test_at_the_evaluations_own_temperature_before_is_the_reference_and_after_th
             for side in (before, after)
         )
     assert (summary["score_before"], summary["score_after"]) == pytest.approx((sum(old) / 5, sum(new) / 5), abs=1e-4)
-    assert summary["rm_win_rate"] == sum(a > b for b, a in zip(old, new, strict=True)) / 5
+    assert summary["rm_win_rate"] == summary["win_rate"] == sum(a > b for b, a in zip(old, new, strict=True)) / 5
+    interval = wilson_interval(summary["win_rate"], 5)
+    assert (summary["win_rate_low"], summary["win_rate_high"]) == interval
 
 
 def test_a_comparison_repeats_itself_and_carries_what_it_was_given(tmp_path: Path) -> None:
-    results = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        results.append(evaluated(tmp_path / name, temperature=1.0))
+    results = [evaluated(tmp_path / name) for name in ("one", "two")]
     assert results[0] == results[1]
     assert results[0][0]["extra"] == 0.5
+
+
+def test_how_many_are_sampled_at_once_changes_nothing(tmp_path: Path) -> None:
+    texts = [
+        [(row.response, row.reference) for row in evaluated(tmp_path / str(size), batch_size=size)[1]]
+        for size in (1, 2, 5)
+    ]
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_a_length_of_its_own(tmp_path: Path) -> None:
+    _, rows = evaluated(tmp_path / "short", max_new_tokens=2)
+    assert max(row.tokens or 0 for row in rows) == 2
+    assert max(row.tokens or 0 for row in evaluated(tmp_path / "as PPO")[1]) == 6
+
+
+def test_against_another_model(tmp_path: Path) -> None:
+    other, codec = llama(7), new_codec()
+    _, rows = evaluated(tmp_path, temperature=1e-4, against=other)
+    assert [row.reference for row in rows] == [codec.decode(greedy(other, prompt.ids)) for prompt in PROMPTS]
+
+
+def test_a_judge_that_scores_decides_by_its_scores(tmp_path: Path) -> None:
+    summary, rows = evaluated(tmp_path, judge=Longest())
+    assert [row.judge for row in rows] == [row.tokens for row in rows]
+    wins = [(row.judge > row.reference_judge) + 0.5 * (row.judge == row.reference_judge) for row in rows]  # type: ignore[operator]
+    assert summary["win_rate"] == sum(wins) / 5 != summary["rm_win_rate"]
+    assert summary["judge_after"] == summary["length_after"]
+
+
+def test_a_judge_that_compares_decides_by_comparing(tmp_path: Path) -> None:
+    summary, rows = evaluated(tmp_path, judge=Comparing())
+    assert summary["win_rate"] == pytest.approx((1 + 0.5 + 0.5 + 1 + 0.5) / 5)
+    assert "judge_after" not in summary and rows[0].judge is None
+
+
+def test_a_judge_alone_will_do(tmp_path: Path) -> None:
+    actors = replace(four_models(), rewards=Rewards([]), reward_model=None)
+    with session_in(tmp_path) as session:
+        summary = evaluation.run(
+            session, HeldOut(PROMPTS, Longest(), EvaluationSpec()), actors, new_codec(), PPO, {}
+        ).summary
+    assert "win_rate" in summary and "score_after" not in summary and "rm_win_rate" not in summary
+
+
+class Counting(Rewards):
+    """How many answers it was asked about."""
+
+    asked = 0
+
+    def score(self, answers: Sequence[Answer]) -> Scores:
+        self.asked += len(answers)
+        return super().score(answers)
+
+
+def in_the_loop(folder: Path, spec: PPOSpec) -> tuple[Counting, list[dict[str, float]]]:
+    actors = four_models()
+    rewards = Counting(actors.rewards.members)
+    with session_in(folder) as session:
+        held_out = HeldOut(PROMPTS, None, EvaluationSpec(batch_size=2))
+        found = Evaluation(session, held_out, replace(actors, rewards=rewards), new_codec(), spec)
+        return rewards, [found.metrics(), found.metrics()]
+
+
+def test_in_the_loop_the_initial_policy_answers_once(tmp_path: Path) -> None:
+    rewards, (first, second) = in_the_loop(tmp_path, PPO)
+    assert rewards.asked == 15 and first == second
+    assert set(first) == {
+        "eval/score", "eval/kl", "eval/sqrt_kl", "eval/response_length", "eval/eos_rate", "eval/win_rate",
+        "eval/win_rate_low", "eval/win_rate_high",
+    }  # fmt: skip
+    assert first["eval/sqrt_kl"] == max(0.0, first["eval/kl"]) ** 0.5
+
+
+def test_a_reward_model_that_learns_scores_the_initial_answers_anew(tmp_path: Path) -> None:
+    rewards, (first, second) = in_the_loop(tmp_path, PPO.model_copy(update={"online": object()}))
+    assert rewards.asked == 20 and first == second
+
+
+def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: Path) -> None:
+    actors = replace(four_models(), reference=llama(5))
+    with session_in(tmp_path) as session:
+        found = Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), actors, new_codec(), PPO)
+        played: Played = found.play(actors.policy, "ppo")
+    answer = played.answers[1]
+    with torch.no_grad():
+        own, initial = (
+            logprobs_alone(m, answer.prompt_ids, answer.response_ids).sum() for m in (actors.policy, actors.initial)
+        )
+    assert played.completions[1].kl == pytest.approx(float(own - initial), abs=1e-4)
 
 
 def test_every_completion_shows_its_own_figures() -> None:
     batch = Batch.of([[5], [6, 7]], [[8, 1], [9, 10, 11]], pad_id=0)
     responses = [Response([8, 1], True), Response([9, 10, 11], False)]
+    answers = [
+        Answer("ab", [5], [8, 1], "one", True, None),
+        Answer([{"role": "user", "content": "abc"}], [6, 7], [9, 10, 11], "two", False, None),
+    ]
     kl = torch.tensor([[0.25, 0.5, 9.0], [1.0, 2.0, -0.5]])  # the 9 stands on a pad
     scores = torch.tensor([1.5, -2.0])
-    scored = Scored(batch, responses, [], kl, torch.zeros(2, 3), None, Scores([1.5, -2.0], {}, {}), scores, {})
-    codec = new_codec()
-    judge = lambda prompt, response, finished: float(len(prompt) + 10 * len(response) + 100 * finished)  # noqa: E731
-    first, second = completions(scored, [EncodedPrompt("ab", [5]), EncodedPrompt("abc", [6, 7])], codec, judge)
-    assert (first.prompt, first.response, first.score, first.kl) == ("ab", codec.decode([8]), 1.5, 0.75)
-    assert (first.tokens, first.finished, first.judge) == (2, True, 112)
-    assert (second.prompt, second.response, second.score, second.kl) == ("abc", codec.decode([9, 10, 11]), -2.0, 2.5)
-    assert (second.tokens, second.finished, second.judge) == (3, False, 33)
+    said = Scores([1.5, -2.0], {"model": [1.5, -2.0]}, {})
+    scored = Scored(batch, responses, answers, kl, torch.zeros(2, 3), None, said, scores, {})
+    first, second = completions(scored, Longest())
+    assert (first.prompt, first.response, first.score, first.kl) == ("ab", "one", 1.5, 0.75)
+    assert (first.tokens, first.finished, first.judge) == (2, True, 2)
+    assert (second.response, second.score, second.kl) == ("two", -2.0, 2.5)
+    assert (second.tokens, second.finished, second.judge) == (3, False, 3)
+    assert completions(scored, None, count=1) == [replace(first, judge=None)]

@@ -55,23 +55,23 @@ class Metrics(_Event):
 
 
 class TokenRow(BaseModel):
-    """One token of a completion, as PPO saw it."""
+    """One token of a completion, as PPO saw it. A number that is not finite is missing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     text: str
     """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
-    logprob: float
+    logprob: float | None = None
     """Under the policy that sampled it, at the sampling temperature."""
-    reference_logprob: float
+    reference_logprob: float | None = None
     """Under the reference."""
-    kl: float
+    kl: float | None = None
     """The KL estimate at this token."""
     value: float | None = None
     """The critic's value of the state before it; none without a critic."""
-    advantage: float
+    advantage: float | None = None
     """As the update used it."""
-    reward: float
+    reward: float | None = None
     """As the advantage was made from it: the KL penalty, and the score on the last token."""
     clipped: bool | None = None
     """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""

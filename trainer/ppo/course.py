@@ -5,7 +5,6 @@ from typing import Any
 
 from trainer.events import CurvePoint
 from trainer.health import Monitor
-from trainer.spec import JobSpec
 
 _BEST_FIGURES = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
 
@@ -26,10 +25,6 @@ class Course:
     best: dict[str, float] = field(default_factory=dict)
     """The evaluation with the best win rate, by figure; empty before the first."""
     curve: list[CurvePoint] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, spec: JobSpec) -> "Course":
-        return cls(Monitor(spec.health, spec.ppo))
 
     def note(self, step: int, values: dict[str, float]) -> bool:
         """Add a step's metrics; answer whether it is the best evaluation so far. The first of equals stays the best."""

@@ -1,13 +1,23 @@
 """Who learns in PPO, each with its optimizer."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from trainer.errors import Diverged
 from trainer.learner import Learner
 from trainer.ppo.actors import Actors
 from trainer.ppo.value_head import ValueHead
 from trainer.spec import PPOSpec
+
+LeaveOut = Callable[[int, Diverged], None]
+"""Hears of a loss or gradient of an iteration (1-based) that is not finite; returns if the step is just to be left out."""
+
+
+def never(step: int, trouble: Diverged) -> None:
+    """No step is left out: the run has diverged."""
+    raise trouble
 
 
 @dataclass(frozen=True)
@@ -17,6 +27,7 @@ class Learners:
     policy: Learner
     critic: Learner | None
     value_head: ValueHead | None
+    leave_out: LeaveOut = never
 
     @classmethod
     def of(cls, actors: Actors, spec: PPOSpec) -> "Learners":
@@ -34,13 +45,27 @@ class Learners:
         return optimizers if self.critic is None else optimizers | {"critic_optimizer": self.critic.state()}
 
     def take_step(self, iteration: int, factor: float, only_critic: bool) -> dict[str, float]:
-        """One optimizer step of everyone who has a gradient, at `factor` × the rates of `iteration`; the gradient norms."""
-        norms = {}
+        """One optimizer step of everyone who has a gradient, at `factor` × the rates of `iteration`; the gradient norms.
+
+        Raises Diverged, no one having moved, when a gradient is not finite.
+        """
+        stepping = {}
         if not only_critic or self.value_head is not None:
-            norms["grad_norm"] = self.policy.update(iteration, factor)
+            stepping["grad_norm"] = self.policy
         if self.critic is not None:
-            norms["critic_grad_norm"] = self.critic.update(iteration, factor)
+            stepping["critic_grad_norm"] = self.critic
+        # all are looked at before any moves: a step is taken whole or not at all
+        norms = {name: learner.clip(iteration) for name, learner in stepping.items()}
+        for learner in stepping.values():
+            learner.take_step(iteration, factor)
         return norms
+
+    def at(self, rate_factor: float, leave_out: LeaveOut) -> "Learners":
+        """The same with all rates multiplied, who say of what is not finite to `leave_out`."""
+        for learner in (self.policy, self.critic):
+            if learner is not None:
+                learner.peak *= rate_factor
+        return replace(self, leave_out=leave_out)
 
     def forget(self) -> None:
         """Drop all accumulated gradients."""

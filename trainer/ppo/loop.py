@@ -8,13 +8,17 @@ chosen. `docs/ppo.md` has every formula with its source.
 
 import time
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from trainer.checkpoint import StageResult
 from trainer.completions import completions
 from trainer.evaluation import Evaluation, HeldOut
+from trainer.events import Curve
+from trainer.health import Monitor
 from trainer.models import Model
 from trainer.ppo import optimal_value, reference, self_test
 from trainer.ppo.actors import Actors
+from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
 from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
@@ -24,7 +28,9 @@ from trainer.ppo.ptx import Pretraining
 from trainer.ppo.report import describe, describe_dials, describe_rates, summarise
 from trainer.ppo.rollout import respond_and_score
 from trainer.ppo.saved import restore, trainer_state
+from trainer.ppo.token_tables import token_tables
 from trainer.ppo.update import moved_from_old_policy, update
+from trainer.ppo.watch import Watch
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import batch_indices, generator
 from trainer.session import Session
@@ -49,14 +55,18 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
 
     The policy and a separate critic come loaded from that checkpoint; everything else that moves is put back here. `texts`
     are for `ppo.ptx`, `feedback` is for `ppo.online`, `references` are the answers on which the run's reward model was
-    normalised, for `ppo.self_test`. Raises SelfTestFailed, Diverged, RewardError, DataError, ModelError, Stopped.
+    normalised, for `ppo.self_test`. Raises SelfTestFailed, Diverged, Unhealthy, RewardError, DataError,
+    ModelError, Stopped; and GoneBack, when the actors are to be built anew from the newest checkpoint.
     """
     point = ResumePoint.of(session, "ppo")
     seed, device = session.seed("ppo"), session.device
+    course = Course(Monitor(session.spec.health, spec))
+    watch = Watch(session, course, held_out.spec.keep_best)
     learners = Learners.of(actors, spec)
     pretraining = Pretraining.of(texts, spec, codec.pad_id, seed, device)
     evaluation = Evaluation(session, held_out, actors, codec, spec)
-    dials = restore(point.checkpoint, actors, learners) if point.checkpoint else Dials.of(spec)
+    dials = restore(point.checkpoint, actors, learners, course) if point.checkpoint else Dials.of(spec)
+    learners = learners.at(course.rate_factor, watch.leave_out)
 
     def iteration(index: int) -> dict[str, float]:
         metrics = refit_if_due(index)
@@ -83,7 +93,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
         metrics |= describe_rates(learners, updated, spec, index)
         metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
-        metrics |= {"episode": (index + 1) * spec.batch_size}
+        metrics |= {"episode": (index + 1) * spec.batch_size} | watch.figures()
 
         # what moves between iterations
         dials.cut_steps_left = updated.cut_steps_left
@@ -91,12 +101,13 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         reference.move(actors.reference, actors.policy, spec.reference, index)
 
         # log
+        evaluated = (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps
         if spec.log_samples:
-            rows_shown = completions(scored, batch, codec, held_out.judge, spec.log_samples)
-            session.show("ppo", index + 1, [row.sample() for row in rows_shown])
-        if (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps:
-            metrics |= evaluation.metrics()
-        return metrics
+            shown = completions(scored, held_out.judge, spec.log_samples)
+            tables = token_tables(experience, updated, codec.tokenizer, spec, index) if evaluated else []
+            rows_shown = zip_longest(shown, tables[: len(shown)])
+            session.show("ppo", index + 1, [row.sample(token_table=table) for row, table in rows_shown])
+        return metrics | (evaluation.metrics() if evaluated else {})
 
     def refit_if_due(index: int) -> dict[str, float]:
         """Between two rounds of online iterations: the reward model learns from fresh labels. Else nothing."""
@@ -109,13 +120,6 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
             optimal_value.estimate(session, spec, actors, codec, prompts, dials)
         return figures
 
-    session.begin("ppo", spec.steps, point.step)
-    if point.step == 0:
-        if spec.self_test:
-            self_test.run(session, spec, actors, codec, prompts, references)
-        if spec.advantage.baseline == "optimal_value":
-            optimal_value.estimate(session, spec, actors, codec, prompts, dials)
-        session.report("ppo", 0, spec.steps, evaluation.metrics())
     run = StageRun(
         "ppo",
         spec.steps,
@@ -123,10 +127,21 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         actors.policy,
         codec.tokenizer,
         iteration,
-        lambda: trainer_state(actors, learners, dials),
+        lambda: trainer_state(actors, learners, dials, course),
+        lambda done, metrics, seconds: watch.look(run, done, metrics, seconds),
     )
+    session.begin("ppo", spec.steps, point.step)
+    if point.checkpoint is None:
+        if spec.self_test:
+            self_test.run(session, spec, actors, codec, prompts, references)
+        if spec.advantage.baseline == "optimal_value":
+            optimal_value.estimate(session, spec, actors, codec, prompts, dials)
+        metrics = evaluation.metrics()
+        session.report("ppo", 0, spec.steps, metrics)
+        watch.look(run, 0, metrics, 0.0)
     seconds = run_steps(session, run, point)
-    result = StageResult(spec.steps, seconds, {})
+    session.emit(Curve(stage="ppo", points=course.curve))
+    result = StageResult(spec.steps, seconds, course.summary(held_out.spec.keep_best))
     beside: dict[str, Model] = {"reward_model": actors.reward_model} if dials.refits else {}
     session.finish("ppo", actors.policy, codec.tokenizer, result, models=beside)
     return result

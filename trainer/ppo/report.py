@@ -73,7 +73,7 @@ def describe_rates(learners: Learners, updated: Updated, spec: PPOSpec, iteratio
     if learners.critic is not None:
         values["critic_lr"] = learners.critic.lr(iteration) * updated.rate_factor
     if spec.guards.target_kl is not None:
-        values["policy/optimizer_steps"] = len(updated.history) - updated.stopped_early
+        values["policy/optimizer_steps"] = sum(bool(entry) for entry in updated.history) - updated.stopped_early
     return values
 
 
@@ -86,7 +86,7 @@ def summarise(history: Sequence[dict[str, float]]) -> dict[str, float]:
             values[name] = sum(found) / len(found)
     if "ratio" in history[0]:
         mean = values["val/ratio"]
-        ratios = [entry["ratio"] for entry in history]
+        ratios = [entry["ratio"] for entry in history if "ratio" in entry]
         values["val/ratio_var"] = sum((ratio - mean) ** 2 for ratio in ratios) / len(ratios)
         values["val/first_minibatch_ratio"] = history[0]["ratio"]
         values["val/first_minibatch_approxkl"] = history[0]["approxkl"]

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 from trainer.checkpoint import TrainerState, load_numbers, load_optimizer
 from trainer.models import Model
 from trainer.ppo.actors import Actors
+from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
 from trainer.ppo.learners import Learners
 
 
-def trainer_state(actors: Actors, learners: Learners, dials: Dials) -> TrainerState:
-    """Optimizers, the critic or its head, a reference that moved, and the dials."""
+def trainer_state(actors: Actors, learners: Learners, dials: Dials, course: Course) -> TrainerState:
+    """Optimizers, the critic or its head, a reference that moved, the dials, and the course of the run."""
     tensors, models = learners.state(), {}
     if learners.value_head is not None:
         tensors["value_head"] = weights(learners.value_head)
@@ -22,14 +23,14 @@ def trainer_state(actors: Actors, learners: Learners, dials: Dials) -> TrainerSt
         models["critic"] = actors.critic
     if actors.reference is not actors.initial:
         tensors["reference"] = weights(actors.reference)
-    numbers: dict[str, Any] = {"dials": dials.numbers()}
+    numbers: dict[str, Any] = {"dials": dials.numbers(), "course": course.numbers()}
     if dials.refits:
         tensors["reward_model"] = weights(actors.reward_model)
         numbers["score_level"] = _level(actors.reward_model)
     return TrainerState(tensors, models, numbers)
 
 
-def restore(checkpoint: Path, actors: Actors, learners: Learners) -> Dials:
+def restore(checkpoint: Path, actors: Actors, learners: Learners, course: Course) -> Dials:
     """Put everything back in place but the policy and a separate critic, which come loaded; return the dials."""
     learners.policy.restore(load_optimizer(checkpoint, "policy_optimizer"))
     if learners.critic is not None:
@@ -40,6 +41,7 @@ def restore(checkpoint: Path, actors: Actors, learners: Learners) -> Dials:
         put_weights(actors.reference, load_optimizer(checkpoint, "reference"))
     numbers = load_numbers(checkpoint)
     dials = Dials.restored(numbers["dials"])
+    course.restore(numbers["course"])
     if dials.refits and actors.reward_model is not None:
         put_weights(actors.reward_model, load_optimizer(checkpoint, "reward_model"))
         vars(actors.reward_model.config).update(numbers["score_level"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainer.errors import Diverged
 from trainer.masking import masked_mean
 from trainer.models import Model
 from trainer.ppo.experience import Experience
@@ -26,7 +27,7 @@ class Updated:
     """What an update did."""
 
     history: list[dict[str, float]]
-    """Of each minibatch, in order; one whose step was not taken has no gradient norm."""
+    """Of each minibatch, in order; one whose step was not taken has no gradient norm, one left out nothing at all."""
     clipped_BR: Tensor
     """Where a clip decided the policy's loss, in the last pass that came to each response."""
     cut_steps_left: int
@@ -45,24 +46,34 @@ def update(
     cut_left: int = 0,
     pretraining: Pretraining | None = None,
 ) -> Updated:
-    """Train whoever learns on the batch. `cut_left` optimizer steps more are taken at a cut rate."""
+    """Train whoever learns on the batch. `cut_left` optimizer steps more are taken at a cut rate.
+
+    A minibatch with a loss or gradient that is not finite moves nobody; `learners.leave_out` says whether the rest goes on.
+    """
     history: list[dict[str, float]] = []
     clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
     only_critic, factor = spec.uses_critic and iteration < spec.critic.warmup_steps, 1.0
     for step, rows_B in enumerate(_minibatches(len(experience.scored.batch), spec, iteration, seed)):
         minibatch = Minibatch.of(experience, rows_B, spec, coefficients)
-        sums, clipped_BR[minibatch.rows_B] = minibatch.accumulate(learners, only_critic)
-        history.append({name: float(value) for name, value in sums.items()})
-        approxkl = history[-1].get("approxkl", 0.0)
-        if went_too_far(approxkl, spec.guards):
+        entry: dict[str, float] = {}
+        history.append(entry)
+        try:
+            sums, clipped_BR[minibatch.rows_B] = minibatch.accumulate(learners, only_critic)
+            entry |= {name: float(value) for name, value in sums.items()}
+            approxkl = entry.get("approxkl", 0.0)
+            if went_too_far(approxkl, spec.guards):
+                learners.forget()
+                return Updated(history, clipped_BR, cut_left, factor, stopped_early=True)
+            cut_left = cut_steps_left(cut_left, approxkl, spec.guards)
+            factor = spec.guards.lr_cut_factor if cut_left else 1.0
+            if pretraining is not None and not only_critic:
+                entry["ptx_loss"] = pretraining.accumulate(learners.policy.model, iteration, step)
+            entry |= learners.take_step(iteration, factor, only_critic)
+            cut_left = max(0, cut_left - 1)
+        except Diverged as trouble:
+            learners.leave_out(iteration + 1, trouble)
             learners.forget()
-            return Updated(history, clipped_BR, cut_left, factor, stopped_early=True)
-        cut_left = cut_steps_left(cut_left, approxkl, spec.guards)
-        factor = spec.guards.lr_cut_factor if cut_left else 1.0
-        if pretraining is not None and not only_critic:
-            history[-1]["ptx_loss"] = pretraining.accumulate(learners.policy.model, iteration, step)
-        history[-1] |= learners.take_step(iteration, factor, only_critic)
-        cut_left = max(0, cut_left - 1)
+            entry.clear()
     return Updated(history, clipped_BR, cut_left, factor, stopped_early=False)
 
 

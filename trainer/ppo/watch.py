@@ -22,22 +22,17 @@ class GoneBack(Exception):
 class Watch:
     """Looks at each iteration's metrics. A roll-back keeps the step's number: steps only ever count up."""
 
-    def __init__(self, session: Session, course: Course) -> None:
+    def __init__(self, session: Session, course: Course, keeps_best: bool) -> None:
         self._session = session
         self._course = course
-        self._keeps_best = session.spec.evaluation.keep_best
         self._may_roll_back = _may_roll_back(session.spec.health)
-
-    def begin(self, run: StageRun, values: dict[str, float]) -> None:
-        """Before the first iteration, with the first evaluation: there must be something to go back to."""
-        self.look(run, 0, values, 0.0)
-        if self._may_roll_back and not self._keeps_best:
-            save(self._session, run, 0, 0.0)
+        # what a rule may go back to is kept, wanted or not
+        self._keeps_best = keeps_best or self._may_roll_back
 
     def look(self, run: StageRun, done: int, values: dict[str, float], seconds: float) -> None:
         """Say what is wrong, keep what is best, and do what the gravest finding asks for.
 
-        Raises Paused or Unhealthy, everything saved, or GoneBack.
+        Raises Paused, Unhealthy or (asked to stop while going back) Stopped, everything saved, or GoneBack.
         """
         findings = self._course.monitor.look(done, values)
         for finding in findings:
@@ -100,6 +95,7 @@ class Watch:
         self._session.put_back(run.stage, source, done, numbers)
         factor = self._course.rate_factor
         self._session.emit(RolledBack(stage=run.stage, step=done, to_step=to_step, learning_rate_factor=factor))
+        self._session.stop_if_asked()
         raise GoneBack
 
     def _source(self, run: StageRun) -> tuple[Path, int]:
@@ -108,7 +104,7 @@ class Watch:
         if best is not None and best[1] == self._course.best_step and (best[0] / "trainer_state").exists():
             return best
         newest = self._session.checkpoints.newest(run.stage)
-        assert newest is not None  # `begin` has left at least one
+        assert newest is not None  # the first evaluation has left a best one; only a machine may have lost it
         return newest
 
 

@@ -23,8 +23,8 @@ STILL = 1e-12
 class Recording(Learner):
     """Remembers the gradient's norm at every step."""
 
-    def update(self, step: int, factor: float = 1.0) -> float:
-        self.norms = [*getattr(self, "norms", []), super().update(step, factor)]
+    def clip(self, step: int) -> float:
+        self.norms = [*getattr(self, "norms", []), super().clip(step)]
         return self.norms[-1]
 
 

@@ -1,0 +1,242 @@
+"""What the loop does about itself: warns, pauses, stops, goes back, skips, and keeps the best."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.running import events_of, metrics_of
+from tests.trainer.stage_tools import four_models, new_codec, stop_after
+from trainer.checkpoint import load_numbers
+from trainer.errors import Diverged, Paused, Stopped, Unhealthy
+from trainer.evaluation import HeldOut
+from trainer.events import CheckpointSaved, Curve, EventLog, Health, RolledBack, RunStopped, StageFinished
+from trainer.models import load_policy, load_reward_model
+from trainer.ppo.actors import Actors
+from trainer.ppo.loop import train
+from trainer.ppo.watch import GoneBack
+from trainer.prompts import EncodedPrompt
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import Named, Rewards
+from trainer.session import Session
+from trainer.spec import JobSpec
+
+PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
+PPO = {
+    "steps": 6, "batch_size": 4, "epochs": 1, "minibatches": 2, "max_new_tokens": 5, "learning_rate": 1e-3,
+    "lr_schedule": "constant", "warmup_ratio": 0, "eval_every": 2, "save_every": 2, "self_test": False, "log_samples": 2,
+}  # fmt: skip
+ALWAYS = {"limit": -1000.0}  # every KL is above it
+
+
+class OnceHuge:
+    """Scores by length; in one call, so high that its square overflows."""
+
+    def __init__(self, when: int | None) -> None:
+        self.call, self.when = 0, when
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        self.call += 1
+        return [1e38 if self.call == self.when else float(len(answer.response_ids)) for answer in answers]
+
+
+def actors_for(session: Session, huge_at: int | None) -> Actors:
+    """As at the start, or as the newest checkpoint has them."""
+    actors = replace(four_models(), rewards=Rewards([Named("r", 1.0, OnceHuge(huge_at))]))
+    if newest := session.checkpoints.newest("ppo"):
+        critic = load_reward_model(newest[0] / "trainer_state" / "critic")
+        return replace(actors, policy=load_policy(newest[0]), critic=critic)
+    return actors
+
+
+def run(folder: Path, stop_at: int | None = None, huge_at: int | None = None, **changes: Any) -> Path:
+    """Train to the end, or until something is raised."""
+    folder.mkdir(exist_ok=True)
+    spec = {"model": "unused", "data": {"preferences": "unused"}, "health": {}, **changes}
+    spec["ppo"] = {**PPO, **spec.get("ppo", {})}
+    log = EventLog(folder / "events.jsonl")
+    try:
+        session = Session(JobSpec.model_validate(spec), folder, log)
+        stop_after(session, stop_at)
+        while session.checkpoints.result("ppo") is None:
+            actors = actors_for(session, huge_at)
+            held_out = HeldOut(PROMPTS[:4], None, session.spec.evaluation)
+            try:
+                train(session, session.spec.ppo, actors, new_codec(), PROMPTS, held_out)
+            except GoneBack:
+                continue
+        return folder
+    finally:
+        log.close()
+
+
+def told(folder: Path) -> list[tuple[str, int, str]]:
+    return [(event.rule, event.step, event.action) for event in events_of(folder) if isinstance(event, Health)]
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "checkpoints" / "ppo" / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("plain"))
+
+
+def test_a_warning_is_an_event_and_changes_nothing(tmp_path: Path, plain: Path) -> None:
+    run(tmp_path, health={"kl_blow_up": {**ALWAYS, "patience": 3}})
+    assert told(tmp_path) == [("kl_blow_up", 3, "warn")] and told(plain) == []
+    assert weights(tmp_path) == weights(plain)
+
+
+def test_paused_it_is_saved_and_goes_on_when_told_to_as_if_nothing_had_been(tmp_path: Path, plain: Path) -> None:
+    health = {"kl_blow_up": {**ALWAYS, "action": "pause", "patience": 3}}
+    with pytest.raises(Paused, match="Paused in stage ppo after step 3: `objective/kl` is"):
+        run(tmp_path, health=health)
+    last = events_of(tmp_path)[-1]
+    assert isinstance(last, RunStopped) and (last.reason, last.step) == ("health", 3)
+    run(tmp_path, health=health)
+    assert told(tmp_path) == [("kl_blow_up", 3, "pause")]  # and not again, though the KL is where it was
+    assert weights(tmp_path) == weights(plain)
+
+
+def test_paused_at_the_last_step_there_is_only_the_end_left_to_do(tmp_path: Path, plain: Path) -> None:
+    health = {"kl_blow_up": {**ALWAYS, "action": "pause", "patience": 6}}
+    with pytest.raises(Paused):
+        run(tmp_path, health=health)
+    assert weights(run(tmp_path, health=health)) == weights(plain)
+
+
+def test_stopped_it_is_saved_and_says_why(tmp_path: Path) -> None:
+    with pytest.raises(Unhealthy, match=r"after step 1; the run is saved. .* Raise `ppo.kl.coef`"):
+        run(tmp_path, health={"kl_blow_up": {**ALWAYS, "action": "stop"}})
+    assert (tmp_path / "checkpoints" / "ppo-000001" / "trainer_state").is_dir()
+
+
+ROLL_BACK = {"kl_blow_up": {**ALWAYS, "action": "roll_back", "patience": 2}}
+
+
+def test_rolled_back_it_goes_on_from_the_best_at_half_the_rates_and_the_steps_count_on(tmp_path: Path) -> None:
+    with pytest.raises(Unhealthy, match="It has been rolled back 3 times already"):
+        run(tmp_path, health=ROLL_BACK, ppo={"steps": 9})
+    backs = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
+    assert [(event.step, event.learning_rate_factor) for event in backs] == [(2, 0.5), (4, 0.25), (6, 0.125)]
+    assert told(tmp_path) == [("kl_blow_up", step, "roll_back") for step in (2, 4, 6, 8)]
+    metrics = metrics_of(tmp_path)
+    rates = [metrics["ppo", step]["lr"] for step in range(1, 9)]
+    assert rates == pytest.approx([1e-3, 1e-3, 5e-4, 5e-4, 2.5e-4, 2.5e-4, 1.25e-4, 1.25e-4])
+    assert metrics["ppo", 3]["critic_lr"] == pytest.approx(0.5e-5)
+
+
+def test_what_it_goes_back_to_is_the_best_checkpoints_everything(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        run(tmp_path, health=ROLL_BACK, stop_at=3)
+    (back,) = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
+    saved, best = (tmp_path / "checkpoints" / name for name in ("ppo-000002", "ppo-best"))
+    for name in ("model.safetensors", "trainer_state/policy_optimizer.safetensors", "trainer_state/critic/config.json"):
+        assert (saved / name).read_bytes() == (best / name).read_bytes()
+    assert (load_numbers(saved)["step"], load_numbers(best)["step"]) == (2, back.to_step)
+    assert load_numbers(saved)["dials"] == load_numbers(best)["dials"]
+    assert load_numbers(saved)["course"]["rate_factor"] == 0.5
+
+
+@pytest.mark.parametrize("keep_best", [True, False])
+def test_stopped_anywhere_between_roll_backs_it_ends_in_the_same_bits(tmp_path: Path, keep_best: bool) -> None:
+    rule = {"kl_blow_up": {**ROLL_BACK["kl_blow_up"], "patience": 3}}
+    options = {"health": rule, "evaluation": {"keep_best": keep_best}}
+    whole = run(tmp_path / "whole", **options)
+    for stop_at in (1, 3, 4, 5):
+        with pytest.raises(Stopped):
+            run(tmp_path / "parts", stop_at=stop_at, **options)
+    run(tmp_path / "parts", **options)
+    assert weights(tmp_path / "parts") == weights(whole)
+    assert metrics_of(tmp_path / "parts") == metrics_of(whole)
+    assert told(tmp_path / "parts") == told(whole) == [("kl_blow_up", step, "roll_back") for step in (3, 6)]
+
+
+def test_a_best_that_a_machine_has_lost_is_replaced_by_the_newest(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        run(tmp_path, health=ROLL_BACK, stop_at=1)
+    shutil.rmtree(tmp_path / "checkpoints" / "ppo-best")
+    with pytest.raises(Stopped):
+        run(tmp_path, health=ROLL_BACK, stop_at=2)
+    (back,) = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
+    assert (back.step, back.to_step) == (2, 1)
+
+
+def test_the_best_is_kept_only_where_it_is_wanted(tmp_path: Path) -> None:
+    run(tmp_path, evaluation={"keep_best": False}, ppo={"steps": 2})
+    assert not (tmp_path / "checkpoints" / "ppo-best").exists()
+    (summary,) = [event.summary for event in events_of(tmp_path) if isinstance(event, StageFinished)]
+    assert "best_step" not in summary
+
+
+def test_a_number_that_is_not_finite_fails_the_run_before_any_weight_moves(tmp_path: Path) -> None:
+    with pytest.raises(Diverged, match="not finite"):
+        run(tmp_path, huge_at=4)  # two calls for the first evaluation, then one an iteration
+    assert told(tmp_path) == [("not_finite", 2, "stop")]
+
+
+def test_or_its_steps_are_left_out_and_counted(tmp_path: Path) -> None:
+    run(
+        tmp_path,
+        huge_at=4,
+        health={"not_finite": {"action": "warn"}},
+        ppo={"save_every": 1},
+        checkpoints={"keep_last": 9},
+    )
+    metrics = metrics_of(tmp_path)
+    assert "health/skipped_steps" not in metrics["ppo", 1]
+    assert [metrics["ppo", step]["health/skipped_steps"] for step in (2, 3, 6)] == [2, 2, 2]
+    assert told(tmp_path) == [("not_finite", 2, "warn")]
+    saved = [(tmp_path / "checkpoints" / f"ppo-00000{n}" / "model.safetensors").read_bytes() for n in (1, 2, 3)]
+    assert saved[0] == saved[1] != saved[2]
+    assert "policy/approxkl_avg" not in metrics["ppo", 2] and "policy/approxkl_avg" in metrics["ppo", 3]
+
+
+def test_some_may_be_left_out_before_it_fails(tmp_path: Path) -> None:
+    with pytest.raises(Diverged):
+        run(tmp_path, huge_at=4, health={"not_finite": {"limit": 1}})
+    run(tmp_path / "more", huge_at=4, health={"not_finite": {"limit": 2}})
+    assert told(tmp_path / "more") == []
+
+
+def test_or_the_run_goes_back(tmp_path: Path) -> None:
+    run(tmp_path, huge_at=4, health={"not_finite": {"action": "roll_back"}})
+    assert told(tmp_path) == [("not_finite", 2, "roll_back")]
+    assert [event.step for event in events_of(tmp_path) if isinstance(event, RolledBack)] == [2]
+
+
+def test_the_best_is_kept_and_the_curve_drawn(plain: Path) -> None:
+    metrics = metrics_of(plain)
+    rates = {step: values["eval/win_rate"] for (_, step), values in metrics.items() if "eval/win_rate" in values}
+    best = max(rates, key=lambda step: (rates[step], -step))
+    events = events_of(plain)
+    saved = [event for event in events if isinstance(event, CheckpointSaved) and event.best]
+    assert [event.path for event in saved] == ["checkpoints/ppo-best"] * len(saved)
+    assert (saved[-1].step, saved[-1].metrics["win_rate"]) == (best, rates[best])
+    (summary,) = [event.summary for event in events if isinstance(event, StageFinished)]
+    assert (summary["best_step"], summary["best_win_rate"]) == (best, rates[best])
+    assert summary["best_score"] == metrics["ppo", best]["eval/score"]
+    first, last = (metrics["ppo", step]["policy/entropy_avg"] for step in (1, 6))
+    assert summary["entropy_kept"] == pytest.approx(last / first)
+    (curve,) = [event for event in events if isinstance(event, Curve)]
+    assert [(point.step, point.win_rate) for point in curve.points] == list(rates.items())
+    assert curve.points[-1].sqrt_kl == metrics["ppo", 6]["eval/sqrt_kl"]
+
+
+def test_the_curve_and_the_best_survive_a_stop(tmp_path: Path, plain: Path) -> None:
+    for stop_at in (2, 5):
+        with pytest.raises(Stopped):
+            run(tmp_path, stop_at=stop_at)
+    run(tmp_path)
+    curves, summaries = [], []
+    for folder in (tmp_path, plain):
+        events = events_of(folder)
+        curves.append([event.points for event in events if isinstance(event, Curve)])
+        summaries.append([event.summary for event in events if isinstance(event, StageFinished)])
+    assert curves[0] == curves[1] and summaries[0] == summaries[1]
+    assert weights(tmp_path) == weights(plain)
