@@ -31,7 +31,8 @@ class Endpoint:
 
 
 def run(folder: Path, url: str) -> int:
-    spec = write_spec(folder, rewards=[{"type": "http", "url": url, "name": "remote"}])
+    rewards = [{"type": "http", "url": url, "name": "remote"}]
+    spec = write_spec(folder, stages=["sft", "ppo", "evaluation"], sft={"epochs": 1}, rewards=rewards)
     return main(["run", str(spec), "--run-dir", str(folder / "run")])
 
 
