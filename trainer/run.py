@@ -36,6 +36,8 @@ class Job:
     codec: Codec
     encoded: Encoded
     assembly: Assembly
+    parameters: int
+    """Of the policy."""
 
 
 def run(session: Session) -> dict[str, float]:
@@ -51,7 +53,7 @@ def run(session: Session) -> dict[str, float]:
         while session.checkpoints.result(stage) is None:
             with suppress(GoneBack):  # then once more, with the models of what is now the newest checkpoint
                 _STAGES[stage](job)
-            _free_memory()
+            _free_memory(job.parameters)
         session.stop_if_asked()
     last = session.checkpoints.result(session.spec.stages[-1])
     assert last is not None  # every stage leaves a result, or raises
@@ -67,10 +69,10 @@ def _prepared(session: Session) -> Job:
     loaded = data.load(spec.data, spec.stages, spec.sft.turns)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)
-    job = Job(session, codec, encoded, Assembly(session, codec))
-    check_places(job.assembly, encoded)
-    _check_model(job)
-    _free_memory()
+    assembly = Assembly(session, codec)
+    check_places(assembly, encoded)
+    job = Job(session, codec, encoded, assembly, _check_model(assembly, encoded))
+    _free_memory(job.parameters)
     _announce(job)
     return job
 
@@ -108,7 +110,8 @@ def _optimise(job: Job) -> None:
         assert source is not None  # the spec demands one
         feedback = Feedback(source, encoded.pairs, encoded.references)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
-    loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, encoded.texts, feedback)
+    texts, references = encoded.texts, encoded.references
+    loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
 
 
 def _evaluate(job: Job) -> None:
@@ -140,23 +143,23 @@ def _tokenizer(session: Session, loaded: data.Data) -> Tokenizer:
     return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
 
 
-def _check_model(job: Job) -> None:
-    """Look at the policy that the next stage begins with, and settle on how many threads to compute."""
-    session, stage = job.session, job.assembly.lineage.unfinished()
+def _check_model(assembly: Assembly, encoded: Encoded) -> int:
+    """Look at the policy that the next stage begins with, and settle on how many threads to compute; its parameters."""
+    session, codec, stage = assembly.session, assembly.codec, assembly.lineage.unfinished()
     if stage is None:
-        return
-    policy = job.assembly.starting_policy(stage)
-    check_fit(session, policy, job.codec, job.encoded)
-    setting = session.spec.runtime.threads
-    memory = session.run_dir / "threads"
-    torch.set_num_threads(threads.choose(setting, policy.num_parameters(), memory, lambda: _practise(job, policy)))
+        return 0
+    policy = assembly.starting_policy(stage)
+    check_fit(session, policy, codec, encoded)
+    setting, parameters, memory = session.spec.runtime.threads, policy.num_parameters(), session.run_dir / "threads"
+    torch.set_num_threads(threads.choose(setting, parameters, memory, lambda: _practise(policy, codec, encoded)))
+    return int(parameters)
 
 
-def _practise(job: Job, policy: Model) -> None:
+def _practise(policy: Model, codec: Codec, encoded: Encoded) -> None:
     """Some of a gradient step's work, to time."""
-    rows = [(e.prompt, e.completion) for e in job.encoded.examples] or [(p.ids, p.ids) for p in job.encoded.prompts]
-    rows = rows[: job.session.spec.sft.micro_batch_size or 32]
-    batch = Batch.of([p for p, _ in rows], [c for _, c in rows], job.codec.pad_id).to(job.session.device)
+    rows = [(e.prompt, e.completion) for e in encoded.examples] or [(p.ids, p.ids) for p in encoded.prompts]
+    prompts, completions = zip(*rows[:32], strict=True)
+    batch = Batch.of(prompts, completions, codec.pad_id).to(policy.device)
     work = completion_logprobs(policy, batch)[0].sum()
     if work.requires_grad:
         work.backward()
@@ -188,9 +191,11 @@ def _announce(job: Job) -> None:
     )
 
 
-def _free_memory() -> None:
-    """Models refer to themselves in circles, so nothing but the collector lets go of a stage's before the next one's come."""
-    gc.collect()
+def _free_memory(parameters: int) -> None:
+    """Let go of a stage's models before the next one's come. They refer to themselves in circles, which only the collector
+    unties; it takes half a second, so small ones may wait."""
+    if parameters >= threads.SMALL:
+        gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
