@@ -1,0 +1,111 @@
+"""From a scored batch to advantages, by hand."""
+
+import pytest
+import torch
+
+from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, scored_by_hand, spec_of
+from tests.trainer.stage_tools import new_codec, respond_and_learn, scores_alone
+from trainer.ppo.experience import Experience, experience_of
+from trainer.spec import PPOSpec
+
+KL, SCORES = [[0.1, 0.3], [0.2], [-0.2, 0.4], [0.0, 0.1]], [2.0, -1.0, 3.0, 1.0]
+# returns at β = 1: 2 − .4 = 1.6, −1 − .2 = −1.2, 3 − .2 = 2.8, 1 − .1 = .9
+
+
+def learnt_from(
+    advantage: dict[str, object], optimal_values: list[float] | None = None, **options: object
+) -> Experience:
+    """Of four finished responses, two to a prompt, with β = 1."""
+    spec = PPOSpec.model_validate(
+        {"batch_size": 4, "samples_per_prompt": 2, "advantage": {**NO_CRITIC, **advantage}, **options}
+    )
+    return experience_of(scored_by_hand(KL, SCORES, [True] * 4), None, spec, kl_coef=1.0, optimal_values=optimal_values)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "expected"),
+    [
+        ("none", [1.6, -1.2, 2.8, 0.9]),
+        ("batch_mean", [0.575, -2.225, 1.775, -0.125]),  # mean 1.025
+        ("leave_one_out", [2.8, -2.8, 1.9, -1.9]),  # less the other one
+        ("group_mean", [1.4, -1.4, 0.95, -0.95]),  # less .2 and 1.85
+        ("optimal_value", [1.1, -1.7, 0.8, -1.1]),  # less .5 and 2
+    ],
+)
+def test_each_baseline_by_hand(baseline: str, expected: list[float]) -> None:
+    experience = learnt_from({"baseline": baseline}, [0.5, 0.5, 2.0, 2.0])
+    assert experience.advantages_BR[:, 0].tolist() == pytest.approx(expected)
+    mask = experience.scored.batch.mask_BR
+    assert torch.equal(experience.advantages_BR[:, 1], experience.advantages_BR[:, 0] * mask[:, 1])
+    assert experience.returns_BR[:, 0].tolist() == pytest.approx([1.6, -1.2, 2.8, 0.9])
+
+
+def test_the_reward_to_go_of_each_token_less_the_responses_baseline() -> None:
+    experience = learnt_from({"estimator": "reward_to_go", "baseline": "group_mean"})
+    expected = [[1.4, 1.5], [-1.4, 0.0], [0.95, 0.75], [-0.95, -0.95]]  # to go: 1.6, 1.7 | −1.2 | 2.8, 2.6 | .9, .9
+    torch.testing.assert_close(experience.advantages_BR, torch.tensor(expected))
+
+
+def test_the_groups_deviation_divides() -> None:
+    experience = learnt_from({"baseline": "group_mean", "normalize": "group_std"})
+    # ±1.4 and ±.95, n − 1: deviations 1.4·√2 and .95·√2; 1e-4 beside them
+    expected = [1.4 / (1.4 * 2**0.5 + 1e-4), 0.95 / (0.95 * 2**0.5 + 1e-4)]
+    assert experience.advantages_BR[:, 0].tolist() == pytest.approx(
+        [expected[0], -expected[0], expected[1], -expected[1]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "rewards"),
+    [
+        ("k1", [-0.1, 1.7]),
+        ("k2", [-0.005, 1.955]),  # x²/2: .005 and .045
+        ("k3", [-0.00483742, 1.95918178]),  # e⁻ˣ − 1 + x: .00483742 and .04081822
+    ],
+)
+def test_each_kl_estimate_in_the_reward(estimator: str, rewards: list[float]) -> None:
+    assert learnt_from({}, kl={"estimator": estimator}).rewards_BR[0].tolist() == pytest.approx(rewards, abs=1e-6)
+
+
+def test_a_kl_in_the_loss_is_not_in_the_reward() -> None:
+    experience = learnt_from({}, kl={"placement": "loss"})
+    assert experience.rewards_BR.tolist() == [[0.0, 2.0], [-1.0, 0.0], [0.0, 3.0], [0.0, 1.0]]
+
+
+def test_rewards_scaled_to_variance_1_keep_their_mean() -> None:
+    plain, scaled = learnt_from({}), learnt_from({}, shaping={"whiten_rewards": True})
+    mask = plain.scored.batch.mask_BR
+    inside = plain.rewards_BR[mask]
+    expected = (inside - inside.mean()) / inside.std(unbiased=False) + inside.mean()
+    torch.testing.assert_close(scaled.rewards_BR[mask], expected)
+    assert torch.equal(scaled.shaped_B, plain.shaped_B)
+
+
+@torch.no_grad()
+def test_a_cut_off_response_is_worth_what_the_critic_sees_after_it_less_the_penalty() -> None:
+    spec = spec_of(
+        advantage={"bootstrap_truncated": True, "gae_lambda": 1.0, "normalize": "none"}, kl={"coef": 0.0},
+        shaping={"missing_eos_penalty": 0.75},
+    )  # fmt: skip
+    cast = cast_for(spec)
+    experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+    assert {r.finished for r in experience.scored.responses} == {True, False}
+    for row, (prompt, response) in enumerate(zip(PROMPTS, experience.scored.responses, strict=True)):
+        after = float(scores_alone(cast.critic, prompt, response.ids)[-1]) - 0.25
+        score = float(scores_alone(cast.reward_model, prompt, response.ids)[-1]) - 0.25
+        expected = score if response.finished else after - 0.75
+        assert float(experience.returns_BR[row, 0]) == pytest.approx(expected, abs=1e-4)
+        assert float(experience.shaped_B[row]) == pytest.approx(score if response.finished else -0.75, abs=1e-4)
+
+
+def test_the_lambda_of_each_response_follows_its_own_length() -> None:
+    adaptive = spec_of(advantage={"length_adaptive": 0.4, "normalize": "none"})
+    experience = respond_and_learn(cast_for(adaptive), PROMPTS, new_codec(), adaptive, seed=3)
+    lengths = {len(r.ids) for r in experience.scored.responses}
+    assert len(lengths) > 1
+    for length in lengths:
+        lam = max(0.0, 1 - 1 / (0.4 * length))
+        alone = spec_of(advantage={"gae_lambda": lam, "normalize": "none"})
+        other = respond_and_learn(cast_for(alone), PROMPTS, new_codec(), alone, seed=3)
+        rows = experience.scored.batch.completion_lengths_B == length
+        torch.testing.assert_close(experience.advantages_BR[rows], other.advantages_BR[rows])

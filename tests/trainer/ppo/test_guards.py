@@ -1,0 +1,57 @@
+"""Brakes inside an iteration: when they act, on what, and for how long."""
+
+import pytest
+import torch
+
+from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
+from tests.trainer.stage_tools import new_codec, respond_and_learn
+from trainer.ppo.guards import cut_steps_left, went_too_far
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.update import update
+from trainer.spec import GuardsSpec
+
+
+def test_the_passes_end_before_the_step_of_the_minibatch_that_went_too_far() -> None:
+    _, _, free = iterate(spec_of())
+    kls = [entry["approxkl"] for entry in free.history]
+    limit = (kls[1] + kls[2]) / 2
+    assert kls[0] < kls[1] < limit < kls[2]
+    braked, _, updated = iterate(spec_of(guards={"target_kl": limit}))
+    assert updated.stopped_early and len(updated.history) == 3
+    assert "grad_norm" in updated.history[1] and "grad_norm" not in updated.history[2]
+    shorter, _, _ = iterate(spec_of(epochs=1))  # two steps, as were taken
+    assert torch.equal(weights_of(braked.policy), weights_of(shorter.policy))
+    assert torch.equal(weights_of(braked.critic), weights_of(shorter.critic))
+    assert all(parameter.grad is None for parameter in braked.policy.parameters())
+
+
+@pytest.mark.parametrize(
+    ("left", "approxkl", "expected"), [(0, 0.016, 100), (7, 0.016, 100), (7, 0.015, 7), (0, 0.0, 0)]
+)
+def test_a_cut_counts_anew_whenever_the_kl_is_above_the_threshold(left: int, approxkl: float, expected: int) -> None:
+    assert cut_steps_left(left, approxkl, GuardsSpec(lr_cut_kl=0.015)) == expected
+
+
+def test_without_a_guard_nothing_is_too_far() -> None:
+    assert not went_too_far(1e9, GuardsSpec()) and cut_steps_left(0, 1e9, GuardsSpec()) == 0
+
+
+def test_a_cut_rate_is_taken_by_policy_and_critic_until_its_steps_are_over() -> None:
+    spec = spec_of(guards={"lr_cut_kl": 1e6, "lr_cut_factor": 0.25, "lr_cut_steps": 50})  # never cut anew
+    cast = cast_for(spec)
+    experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+    learners, rates = Learners.of(cast, spec), []
+    assert learners.critic is not None
+    for learner in (learners.policy, learners.critic):
+        learner.optimizer.register_step_pre_hook(lambda optimizer, *_: rates.append(optimizer.param_groups[0]["lr"]))
+    updated = update(experience, learners, spec, 0, 0, Coefficients(0.05, 1.0), cut_left=3)
+    assert rates == [0.0025] * 6 + [0.01] * 2  # three of the four steps, policy and critic
+    assert updated.cut_steps_left == 0 and updated.rate_factor == 1.0
+
+
+def test_the_step_that_was_found_too_far_is_the_first_at_the_cut_rate() -> None:
+    _, _, free = iterate(spec_of())
+    assert free.history[0]["approxkl"] < 1e-8 < free.history[1]["approxkl"]
+    _, _, updated = iterate(spec_of(guards={"lr_cut_kl": 1e-8, "lr_cut_steps": 5}))
+    assert updated.cut_steps_left == 4 and updated.rate_factor == 0.5  # counted anew at the last step

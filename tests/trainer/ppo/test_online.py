@@ -1,0 +1,97 @@
+"""Online iterative RLHF: when the reward model is refitted, on which pairs, and what it learns."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
+from tests.trainer.stage_tools import new_codec, session_in
+from trainer.judges import ScoringJudge
+from trainer.ppo.actors import Actors
+from trainer.ppo.online import Feedback, refit, round_beginning_at
+from trainer.prompts import EncodedPrompt
+from trainer.reward_model import Pair
+from trainer.rewards.base import Named, Rewards
+from trainer.rewards.measures import Length
+from trainer.sft import Example
+from trainer.spec import LengthReward
+
+ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+SHORT = ScoringJudge(Rewards([Named("length", 1.0, Length(LengthReward(type="length", target=1)))]))
+OLD = [Pair([5], [6, 1], [7, 8, 1], 1.0), Pair([9], [6, 1], [7, 1], 0.5)]
+REFERENCES = [Example([5], [7, 1]), Example([6], [8, 9, 1])]
+FEEDBACK = Feedback(SHORT, OLD, REFERENCES)
+
+
+def refitted(
+    folder: Path, feedback: Feedback = FEEDBACK, number: int = 1, **online: Any
+) -> tuple[Actors, dict[str, float], list[Pair]]:
+    spec = spec_of(steps=9, online={"rounds": 3, "prompts": 6, "learning_rate": 1e-2, **online})
+    cast, earlier = cast_for(spec), [Pair([3], [4, 1], [5, 1], 0.0)]
+    folder.mkdir()
+    with session_in(folder) as session:
+        figures, fresh = refit(session, spec, cast, new_codec(), ENCODED, feedback, earlier, number)
+    return cast, figures, fresh
+
+
+def test_the_steps_are_divided_into_rounds() -> None:
+    spec = spec_of(steps=10, online={"rounds": 3})
+    found = {iteration: number for iteration in range(10) if (number := round_beginning_at(iteration, spec))}
+    assert found == {3: 1, 6: 2}
+    assert round_beginning_at(3, spec_of(steps=10)) is None
+
+
+def test_two_answers_to_each_prompt_are_labelled_by_the_judge(tmp_path: Path) -> None:
+    _, figures, fresh = refitted(tmp_path / "run")
+    assert figures["online/pairs"] == len(fresh) == 6 and figures["online/round"] == 1
+    assert sorted(pair.prompt for pair in fresh) == sorted(PROMPTS)
+    for pair in fresh:
+        length_a, length_b = (len([t for t in side if t != 1]) for side in (pair.a, pair.b))
+        assert pair.target == (0.5 if length_a == length_b else float(abs(length_a - 1) < abs(length_b - 1)))
+    assert figures["online/ties"] == sum(pair.target == 0.5 for pair in fresh) / 6
+
+
+def test_noise_turns_a_share_of_the_labels_around(tmp_path: Path) -> None:
+    _, _, plain = refitted(tmp_path / "plain", prompts=40)
+    _, _, noisy = refitted(tmp_path / "noisy", prompts=40, noise=0.4)
+    assert [(p.a, p.b) for p in plain] == [(p.a, p.b) for p in noisy]
+    turned = [new.target == 1 - old.target for old, new in zip(plain, noisy, strict=True) if old.target != 0.5]
+    assert 0.15 < sum(turned) / len(turned) < 0.65
+    assert all(old.target == new.target for old, new in zip(plain, noisy, strict=True) if old.target == 0.5)
+
+
+def test_every_round_samples_anew(tmp_path: Path) -> None:
+    _, _, first = refitted(tmp_path / "1", number=1)
+    _, _, second = refitted(tmp_path / "2", number=2)
+    assert {tuple(p.a) for p in first} != {tuple(p.a) for p in second}
+
+
+def test_only_the_reward_model_learns_and_its_level_is_set_anew(tmp_path: Path) -> None:
+    before = cast_for(spec_of())
+    cast, figures, _ = refitted(tmp_path / "run", prompts=40, epochs=8)
+    assert torch.equal(weights_of(cast.policy), weights_of(before.policy))
+    assert torch.equal(weights_of(cast.critic), weights_of(before.critic))
+    assert not torch.equal(weights_of(cast.reward_model), weights_of(before.reward_model))
+    assert not any(parameter.requires_grad for parameter in cast.reward_model.parameters())
+    assert figures["online/accuracy"] > figures["online/accuracy_before"]
+    assert cast.reward_model.config.score_bias == figures["online/score_bias"] != 0.25
+
+
+def test_as_many_old_pairs_as_new_ones_are_learnt_beside_them(tmp_path: Path) -> None:
+    # with other old pairs the same new ones teach something else; more of them than new ones are not taken
+    outcomes = []
+    for name, old in (("none", []), ("few", OLD), ("more", OLD * 20)):
+        cast, _, fresh = refitted(tmp_path / name, Feedback(SHORT, old, REFERENCES))
+        outcomes.append((weights_of(cast.reward_model), fresh))
+    assert outcomes[0][1] == outcomes[1][1] == outcomes[2][1]
+    assert not torch.equal(outcomes[0][0], outcomes[1][0]) and not torch.equal(outcomes[1][0], outcomes[2][0])
+
+
+def test_answers_that_are_equal_teach_nothing(tmp_path: Path) -> None:
+    spec = spec_of(steps=9, temperature=1e-4, online={"rounds": 3, "prompts": 6})
+    cast = cast_for(spec)
+    with session_in(tmp_path) as session:
+        figures, fresh = refit(session, spec, cast, new_codec(), ENCODED, FEEDBACK, [], 1)
+    assert (figures, fresh) == ({"online/round": 1, "online/pairs": 0}, [])
+    assert cast.reward_model.config.score_bias == 0.25

@@ -1,0 +1,68 @@
+"""V* of A*-PO: the formula on paper, and who is sampled and scored for it."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
+from tests.trainer.stage_tools import CPU, new_codec, session_in
+from trainer.ppo import optimal_value
+from trainer.ppo.dials import Dials
+from trainer.ppo.optimal_value import estimate
+from trainer.ppo.rollout import respond
+from trainer.ppo.sampling import uniforms
+from trainer.prompts import EncodedPrompt
+from trainer.randomness import generator
+
+ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+
+
+def test_by_hand() -> None:
+    # β = ½, scores 0 and 1: ½·ln((1 + e²)/2)
+    assert optimal_value.optimal_value([0.0, 1.0], 0.5) == pytest.approx(0.5 * math.log((1 + math.e**2) / 2))
+    assert optimal_value.optimal_value([3.0, 3.0, 3.0], 0.5) == pytest.approx(3.0)
+
+
+def test_it_goes_from_the_mean_to_the_best_and_never_overflows() -> None:
+    assert optimal_value.optimal_value([0.0, 2.0, 7.0], 1e6) == pytest.approx(3.0, abs=1e-4)
+    assert optimal_value.optimal_value([0.0, 2000.0, 7000.0], 1e-3) == pytest.approx(7000.0, abs=0.01)
+
+
+def estimated(folder: Path, **changes: object) -> Dials:
+    advantage = {**NO_CRITIC, "baseline": "optimal_value"}
+    spec = spec_of(advantage=advantage, optimal_value={"samples": 3, "beta": 0.5}, **changes)
+    folder.mkdir()
+    dials = Dials.of(spec)
+    with session_in(folder) as session:
+        estimate(session, spec, cast_for(spec), new_codec(), ENCODED, dials)
+    return dials
+
+
+def test_it_is_that_of_the_references_responses_by_draws_of_each_prompts_own(tmp_path: Path) -> None:
+    dials = estimated(tmp_path / "run")
+    cast, codec = cast_for(spec_of()), new_codec()
+    with session_in(tmp_path) as session:
+        seed = session.seed("ppo")
+    for n, prompt in enumerate(ENCODED):
+        draws = uniforms(generator(seed, "optimal value", n), 3, 9)
+        _, answers = respond(cast.reference, [prompt] * 3, codec, draws, 0.7, CPU)
+        totals = cast.rewards.score(answers).totals
+        scores = [total if a.finished else total - 1.0 for total, a in zip(totals, answers, strict=True)]
+        assert dials.optimal_values[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=1e-4)
+
+
+def test_how_many_are_sampled_at_once_makes_no_difference(tmp_path: Path) -> None:
+    together, apart = estimated(tmp_path / "a"), estimated(tmp_path / "b", batch_size=3, minibatches=1)
+    assert together.optimal_values == pytest.approx(apart.optimal_values, abs=1e-4)
+
+
+def test_its_scores_set_the_running_scale_and_are_divided_by_it(tmp_path: Path) -> None:
+    raw = estimated(tmp_path / "raw", shaping={"missing_eos_penalty": 0})
+    scaled = estimated(tmp_path / "scaled", shaping={"normalize": "running", "missing_eos_penalty": 0})
+    assert raw.scale == scaled.scale and scaled.scale.count == 18
+    with_beta = torch.tensor(scaled.optimal_values) * scaled.scale.deviation
+    # β·dev of the scores: V* of scores ÷ dev at β is that of the scores at β·dev, ÷ dev
+    assert not torch.allclose(with_beta, torch.tensor(raw.optimal_values), atol=1e-3)
+    assert max(abs(with_beta - torch.tensor(raw.optimal_values))) < 0.5 * raw.scale.deviation

@@ -1,0 +1,109 @@
+"""Whatever parts are chosen: broken off at a checkpoint and gone on with by new objects, a run ends in the same bits."""
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.models import llama
+from tests.trainer.ppo.test_online import FEEDBACK
+from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of
+from tests.trainer.running import metrics_of
+from tests.trainer.stage_tools import new_codec, session_in
+from trainer.checkpoint import load_numbers
+from trainer.evaluation import HeldOut
+from trainer.models import load_policy, load_reward_model
+from trainer.ppo.actors import Actors
+from trainer.ppo.loop import train
+from trainer.ppo.value_head import ValueHead
+from trainer.prompts import EncodedPrompt
+from trainer.spec import EvaluationSpec, PPOSpec
+
+ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+CASES: dict[str, dict[str, Any]] = {
+    "adaptive, running scale, ema, cut rate": {
+        "kl": {"controller": "adaptive", "coef": 0.2, "target": 0.5, "horizon": 20},
+        "shaping": {"normalize": "running"},
+        "reference": {"update": "ema", "decay": 0.6},
+        "guards": {"lr_cut_kl": 1e-3, "lr_cut_steps": 5},
+    },
+    "value head with warm-up": {"critic": {"kind": "value_head", "warmup_steps": 1}},
+    "ptx": {"ptx": {"batch_size": 3}},
+    "online": {"online": {"rounds": 4, "prompts": 6, "learning_rate": 1e-2}},
+    "a*-po": {
+        "advantage": {**NO_CRITIC, "baseline": "optimal_value"},
+        "policy_loss": {"kind": "least_squares"},
+        "kl": {"coef": 0.0},
+    },
+    "kl penalty to an adaptive target, reanchored, cosine": {
+        "policy_loss": {"kind": "kl_penalty", "old_kl_target": 1e-4},
+        "reference": {"update": "reanchored", "every": 2},
+        "kl": {"controller": "cosine", "coef": 0.2},
+    },
+    "grpo": {
+        "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
+        "samples_per_prompt": 2,
+        "kl": {"placement": "loss", "estimator": "k3"},
+    },
+}
+
+
+MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "adaptive, running scale, ema, cut rate": lambda dials: (
+        dials["kl_coef"] != 0.2 and dials["scale"]["count"] == 12 and dials["cut_steps_left"] > 0
+    ),
+    "online": lambda dials: dials["refits"] == 1 and len(dials["pairs"]) > 0,
+    "a*-po": lambda dials: len(dials["optimal_values"]) == 6,
+    "kl penalty to an adaptive target, reanchored, cosine": lambda dials: dials["old_kl_beta"] != 1.0,
+}
+"""That what the case is about has moved by the checkpoint; else nobody would see it lost."""
+
+
+def cast_of(spec: PPOSpec, checkpoint: Path | None) -> Actors:
+    """As a new process builds them: from the checkpoint, where there is one."""
+    cast = cast_for(spec)
+    if spec.reference.update != "fixed":
+        cast = replace(cast, reference=llama(0).requires_grad_(False), initial=llama(0).requires_grad_(False))
+    if checkpoint is None:
+        return cast
+    cast = replace(cast, policy=load_policy(checkpoint))
+    if isinstance(cast.critic, ValueHead):
+        return replace(cast, critic=ValueHead(cast.policy, seed=9))
+    return replace(cast, critic=load_reward_model(checkpoint / "trainer_state" / "critic")) if cast.critic else cast
+
+
+def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:
+    """Metrics of the last two steps, and the weights of whatever was saved at the end."""
+    held_out = HeldOut(ENCODED[:2], None, EvaluationSpec(prompts=2, keep_best=False))
+    with session_in(folder) as session:
+        newest = session.checkpoints.newest("ppo")
+        cast = cast_of(spec, newest[0] if newest else None)
+        train(session, spec, cast, new_codec(), ENCODED, held_out, TEXTS, FEEDBACK if spec.online else None)
+    final = folder / "checkpoints" / "ppo"
+    weights = {
+        str(path.relative_to(final)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in final.rglob("*.safetensors")
+    }
+    metrics = {step: values for (_, step), values in metrics_of(folder).items() if step > 2}
+    return {"metrics": metrics, "weights": weights}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_ends_in_the_same_bits(tmp_path: Path, name: str) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for folder in (whole, broken):
+        folder.mkdir()
+    spec = spec_of(
+        **CASES[name], steps=4, save_every=2, eval_every=2, max_new_tokens=6, self_test=False, lr_schedule="linear"
+    )
+    expected = run(whole, spec)
+    shutil.copytree(whole / "checkpoints" / "ppo-000002", broken / "checkpoints" / "ppo-000002")
+    assert MOVED.get(name, bool)(load_numbers(broken / "checkpoints" / "ppo-000002")["dials"])
+    found = run(broken, spec)
+    assert found["weights"] == expected["weights"]
+    assert found["metrics"] == expected["metrics"] and sorted(found["metrics"]) == [3, 4]
+    assert spec.online is None or "reward_model/model.safetensors" in found["weights"]
