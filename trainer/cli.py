@@ -1,4 +1,4 @@
-"""`python -m trainer`: run a spec, or print the spec's schema. torch is imported only once the arguments are good."""
+"""`python -m trainer`: run a spec, check it, or print the spec's schema. torch is imported only once the arguments are good."""
 
 import argparse
 import json
@@ -9,9 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from trainer.errors import SpecError, TrainerError
+from trainer.preflight.render import render
+from trainer.preflight.report import Report
 from trainer.spec import DATASETS, JobSpec
 from trainer.spec.paths import named_paths, with_paths
-from trainer.spec_errors import explain
+from trainer.spec_errors import Problem, explain
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -19,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.command == "schema":
         print(json.dumps(JobSpec.model_json_schema(), indent=2))  # noqa: T201 this command's output
         return 0
+    if arguments.command == "check":
+        return _check(arguments)
     try:
         spec = load_spec(arguments.spec)
     except SpecError as error:
@@ -30,6 +34,14 @@ def main(argv: list[str] | None = None) -> int:
     except TrainerError as error:
         return _complain(error)
     return 0
+
+
+class InvalidSpec(SpecError):
+    """A spec that can be read but is not valid, with everything that is wrong."""
+
+    def __init__(self, message: str, problems: list[Problem]) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 def load_spec(path: Path) -> JobSpec:
@@ -46,7 +58,7 @@ def load_spec(path: Path) -> JobSpec:
         spec = JobSpec.model_validate(raw)
     except ValidationError as error:
         problems = "\n".join(f"  {problem}" for problem in explain(error))
-        raise SpecError(f"{path} is not a valid spec:\n{problems}") from error
+        raise InvalidSpec(f"{path} is not a valid spec:\n{problems}", explain(error)) from error
     return _resolved(spec, path.resolve().parent)
 
 
@@ -61,6 +73,34 @@ def _resolved(spec: JobSpec, base: Path) -> JobSpec:
     return with_paths(spec.model_copy(update={"data": spec.data.model_copy(update=data)}), places)
 
 
+def _check(arguments: argparse.Namespace) -> int:
+    """Print the preflight's report; its exit status is the run's, had it been started."""
+    try:
+        report = _report(arguments)
+    except SpecError as error:
+        return _complain(error)
+    text = report.model_dump_json(indent=2, exclude_none=True)
+    if arguments.json == "-":
+        print(text)  # noqa: T201 this command's output
+    else:
+        print(render(report))  # noqa: T201 this command's output
+        if arguments.json is not None:
+            Path(arguments.json).write_text(text + "\n", encoding="utf-8")
+    return report.exit_status()
+
+
+def _report(arguments: argparse.Namespace) -> Report:
+    try:
+        spec = load_spec(arguments.spec)
+    except InvalidSpec as error:
+        return Report.of_invalid_spec([(problem.pointer, problem.detail) for problem in error.problems])
+    from trainer.preflight.check import Wishes, check
+    from trainer.preflight.memory.device import parse_size
+
+    memory = None if arguments.device_memory is None else parse_size(arguments.device_memory)
+    return check(spec, Wishes(memory, arguments.ask_endpoints))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trainer", description="Run one RLHF job: SFT, reward model, PPO, evaluation."
@@ -70,13 +110,25 @@ def _parser() -> argparse.ArgumentParser:
         "run",
         help="run a spec, or go on with a run",
         description="Run a spec. The same command on the same run folder goes on where the run stopped. Exit status: "
-        "0 done; 2 bad spec; 3 bad data; 4 bad model; 5 diverged; 6 out of memory; 7 run folder; 8 reward failed; 75 stopped, saved and resumable.",
+        "0 done; 2 bad spec; 3 bad data; 4 bad model; 5 diverged; 6 out of memory; 7 run folder; 8 reward failed; 9 unhealthy; 10 self-test failed; 75 stopped, saved and resumable; 76 paused.",
     )
     run.add_argument("spec", type=Path, help="TOML or JSON file; see `python -m trainer schema`")
     run.add_argument("--run-dir", type=Path, required=True, help="folder for events.jsonl and checkpoints/")
     run.add_argument(
         "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
     )
+    check = commands.add_parser(
+        "check",
+        help="say what a spec would do and need, without doing it",
+        description="Look at data, model, steps and memory of a spec, and name everything that is wrong. Nothing is trained or "
+        "downloaded. Exit status: 0 it would run; 2 bad spec; 3 bad data; 4 bad model; 6 not enough memory.",
+    )
+    check.add_argument("spec", type=Path, help="TOML or JSON file")
+    check.add_argument("--json", metavar="FILE", help="write the report as JSON too; - prints it in place of the text")
+    check.add_argument(
+        "--device-memory", metavar="SIZE", help="memory to fit into, such as 24GiB; left out: this machine's"
+    )
+    check.add_argument("--ask-endpoints", action="store_true", help="ask remote rewards for a score")
     commands.add_parser("schema", help="print the JSON schema of a spec")
     return parser
 

@@ -158,14 +158,15 @@ def _read(path: str | None, parse: Callable[[dict[str, Any], int], T]) -> Iterat
         with Path(path).open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield _row(path, number, line, parse)
+                    yield read_row(path, number, line, parse)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 text (byte {error.start}).") from error
 
 
-def _row(path: str, number: int, line: str, parse: Callable[[dict[str, Any], int], T]) -> T:
+def read_row(path: str, number: int, line: str, parse: Callable[[dict[str, Any], int], T]) -> T:
+    """What `parse` makes of one line. Raises DataError, naming file and line."""
     try:
         row = json.loads(line)
         if not isinstance(row, dict):

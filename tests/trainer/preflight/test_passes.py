@@ -1,0 +1,148 @@
+"""What is counted on fake tensors is what the trainer's own passes hold on real ones."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, GPT2Config, LlamaConfig
+
+from tests.trainer.stage_tools import CPU, new_codec
+from trainer import sft
+from trainer.learner import Learner
+from trainer.models import Model, compute_in
+from trainer.models.backbone import Backbone
+from trainer.models.recompute import recompute_layers
+from trainer.models.roles import Role
+from trainer.ppo.sampling import sample
+from trainer.preflight.memory.blueprint import Blueprint, tensors_of
+from trainer.preflight.memory.counting import LiveBytes
+from trainer.preflight.memory.passes import Passes, Shape
+from trainer.sequences import Batch, completion_values
+from trainer.spec import ModelSpec, SFTSpec
+
+LLAMA = LlamaConfig(
+    vocab_size=300, hidden_size=32, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
+    num_key_value_heads=2, tie_word_embeddings=False, pad_token_id=0, bos_token_id=None, eos_token_id=1,
+)  # fmt: skip
+GPT2 = GPT2Config(vocab_size=300, n_embd=32, n_layer=3, n_head=4, n_positions=96, bos_token_id=1, eos_token_id=1)
+CONFIGS = {"llama": LLAMA, "gpt2": GPT2}
+EXAMPLES = [sft.Example([2] * 20, [3] * 40) for _ in range(6)]
+SHAPE = Shape(rows=6, width=60, counted=6 * 40)
+
+
+def blueprint(config: str, **changes: Any) -> Blueprint:
+    return Blueprint(CONFIGS[config], ModelSpec.model_validate({"path": "unused", **changes}), "cpu")
+
+
+def real(config: str, spec: ModelSpec) -> Model:
+    dtype = getattr(torch, spec.dtype)
+    if spec.lora is not None:
+        base = AutoModelForCausalLM.from_config(CONFIGS[config], dtype=dtype)
+        return compute_in(Role(Backbone(base, "x", spec.lora, spec.gradient_checkpointing), "policy"), dtype)
+    model = compute_in(AutoModelForCausalLM.from_config(CONFIGS[config]).eval(), dtype)
+    if spec.gradient_checkpointing:
+        recompute_layers(model)
+    return model
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"gradient_checkpointing": True},
+        {"dtype": "bfloat16"},
+        {"lora": {"rank": 2}, "gradient_checkpointing": True},
+    ],
+)
+def test_a_training_pass_peaks_as_counted(config: str, changes: dict[str, Any]) -> None:
+    plan = blueprint(config, **changes)
+    model = real(config, plan.spec)
+    peaks = []
+    with LiveBytes(tensors_of(model)) as bytes_:
+        for _ in range(2):
+            bytes_.peak = bytes_.live
+            sft.accumulate(model, EXAMPLES, new_codec(), len(EXAMPLES), CPU)
+            peaks.append(bytes_.peak)
+    counted = Passes(plan).training("policy", SHAPE)
+    assert [counted.first, counted.later] == pytest.approx(peaks, rel=0.02)
+
+
+def test_a_training_pass_of_a_critic_and_a_forward_pass_peak_as_counted() -> None:
+    config = LlamaConfig(**LLAMA.to_dict() | {"num_labels": 1})
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    batch = Batch.of([e.prompt for e in EXAMPLES], [e.completion for e in EXAMPLES], 0)
+    with LiveBytes(tensors_of(model)) as bytes_:
+        completion_values(model, batch).sum().backward()
+    passes = Passes(blueprint("llama"))
+    assert passes.training("scalar", SHAPE).first == pytest.approx(bytes_.peak, rel=0.02)
+    policy = real("llama", passes.blueprint.spec)
+    with LiveBytes(tensors_of(policy)) as bytes_:
+        sft.evaluate(policy, EXAMPLES, new_codec(), len(EXAMPLES), CPU)
+    assert passes.forward("policy", True, SHAPE) == pytest.approx(bytes_.peak, rel=0.15)
+
+
+def test_what_a_llama_keeps_for_its_backward_pass_by_hand() -> None:
+    """Per token and layer: both norms keep their input, the normalised and the weighed (6·H), attention its queries, keys,
+    values, their product and that product laid out anew, the logarithm of each head's sum, and the feed-forward part its
+    gate before and after silu, the other branch and the product (4·F)."""
+    hidden, feed, heads, head_size, key_heads = 32, 80, 4, 8, 2
+    inside = 6 * hidden + 2 * key_heads * head_size + 3 * heads * head_size + heads + 4 * feed + 2
+
+    def kept(layers: int) -> int:
+        config = LlamaConfig(**LLAMA.to_dict() | {"num_hidden_layers": layers, "layer_types": None})
+        model = AutoModelForCausalLM.from_config(config).eval()
+        weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+        sizes: dict[int, int] = {}
+
+        def keep(tensor: Tensor) -> Tensor:
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            hidden_BTH = model.base_model(input_ids=torch.zeros(6, 60, dtype=torch.long), use_cache=False)
+        assert hidden_BTH is not None
+        return sum(size for address, size in sizes.items() if address not in weights)
+
+    measured = (kept(3) - kept(2)) / (6 * 60 * 4)
+    assert measured == pytest.approx(inside, rel=0.1)
+    checked = Passes(blueprint("llama")).training("policy", SHAPE)
+    assert checked.first > 3 * 6 * 60 * 4 * measured
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_the_cache_is_two_numbers_for_each_layer_head_and_position(config: str) -> None:
+    key_heads = {"llama": 2, "gpt2": 4}[config]
+    assert Passes(blueprint(config)).sampling(5, 17).cache == 2 * 3 * key_heads * 8 * 5 * 17 * 4
+
+
+def test_weights_gradients_and_moments_are_exact() -> None:
+    plan = blueprint("gpt2")
+    model = real("gpt2", plan.spec)
+    learner = Learner(model, SFTSpec(), 10)
+    sft.accumulate(model, EXAMPLES, new_codec(), 6, CPU)
+    gradients = sum(weight.grad.nbytes for weight in model.parameters())
+    learner.update(0)
+    moments = sum(value.nbytes for name, value in learner.state().items() if not name.endswith("step"))
+    assert plan.trained_bytes("policy") == gradients == sum(weight.nbytes for weight in model.parameters())
+    assert moments == 2 * gradients
+
+
+def test_an_adapter_is_what_learns_and_its_backbone_what_is_frozen() -> None:
+    plan = blueprint("llama", lora={"rank": 2, "target_modules": ["q_proj", "down_proj"]}, dtype="bfloat16")
+    assert plan.trained_parameters("policy") == 3 * 2 * ((32 + 32) + (80 + 32))
+    assert plan.trained_parameters("scalar") == plan.trained_parameters("policy") + 32
+    weights = 2 * 300 * 32 + 3 * (2 * 32 * 32 + 2 * 16 * 32 + 3 * 32 * 80 + 2 * 32) + 32
+    assert plan.frozen_bytes("policy") == 2 * weights
+
+
+def test_sampling_holds_little_more_than_its_cache_and_the_draw() -> None:
+    model = real("gpt2", ModelSpec(path="unused"))
+    with LiveBytes(tensors_of(model)) as bytes_:
+        sample(
+            model, [[2] * 20] * 6, eos_id=-1, pad_id=0, max_new_tokens=40, temperature=1.0,
+            generator=torch.Generator().manual_seed(0), device=CPU,
+        )  # fmt: skip
+    cache = Passes(blueprint("gpt2")).sampling(6, 60).cache
+    assert bytes_.peak == pytest.approx(cache * (1 + 1 / 3) + 6 * 300 * 28, rel=0.15)

@@ -1,0 +1,181 @@
+"""The preflight of a spec: everything that can be known of a run without training, every problem and not only the first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import torch
+
+from trainer import data
+from trainer.errors import DataError, ModelError, TrainerError
+from trainer.preflight import datasets, models, rows, scorers
+from trainer.preflight.memory import advice
+from trainer.preflight.memory.blueprint import Blueprint
+from trainer.preflight.memory.device import RUNTIME, available
+from trainer.preflight.memory.passes import Passes
+from trainer.preflight.memory.phases import Phases
+from trainer.preflight.models import Device, Found
+from trainer.preflight.plan import plan
+from trainer.preflight.report import DatasetReport, Finding, MemoryReport, PhaseMemory, Report, StageEstimate
+from trainer.preflight.sizes import Sizes, measure
+from trainer.rewards import RewardContext
+from trainer.spec import JobSpec, ModelSpec
+from trainer.text import Codec, Tokenizer, train_tokenizer
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller wants of a check."""
+
+    device_memory: int | None = None
+    """Bytes to fit into; None for what this machine has."""
+    ask_endpoints: bool = False
+    """Ask remote rewards for a score."""
+
+
+@dataclass
+class _Draft:
+    """A report in the making."""
+
+    findings: list[Finding] = field(default_factory=list)
+    datasets: list[DatasetReport] = field(default_factory=list)
+    stages: list[StageEstimate] = field(default_factory=list)
+    memory: MemoryReport | None = None
+
+
+def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
+    """Look at a valid spec from every side. Problems become findings; nothing is raised for them."""
+    wishes, draft, device = wishes or Wishes(), _Draft(), _device(spec)
+    found = models.look(spec, device)
+    draft.findings += scorers.look_at_models(spec)
+    loaded = _loaded(spec, draft)
+    tokenizer = _tokenizer(spec, found, loaded)
+    codec = _codec(spec, tokenizer, found)
+    draft.findings += scorers.look(spec, _context(spec, codec), wishes.ask_endpoints)
+    if tokenizer is not None:
+        models.fit(found, spec, tokenizer, device)
+    if loaded is not None and codec is not None:
+        _look_at_sizes(spec, loaded, codec, found, draft, wishes)
+    return Report(
+        findings=sorted([*found.findings, *draft.findings], key=lambda f: ("error", "warning", "info").index(f.level)),
+        datasets=draft.datasets,
+        model=None if found.blueprint is None else models.describe(found.blueprint),
+        stages=draft.stages,
+        memory=draft.memory,
+    )
+
+
+def _device(spec: JobSpec) -> Device:
+    """What the run would compute on here; a GPU that is asked for counts as there, so that the rest can be checked."""
+    if spec.runtime.device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return spec.runtime.device
+
+
+def _loaded(spec: JobSpec, draft: _Draft) -> data.Data | None:
+    """The data; where that fails, every row that cannot be used, file by file."""
+    try:
+        return data.load(spec.data, spec.stages, spec.sft.turns)
+    except DataError as error:
+        broken = list(rows.broken(spec.data))
+        draft.findings += broken or [
+            Finding(level="error", area="data", code="invalid_data", where="#/data", detail=str(error))
+        ]
+        return None
+
+
+def _tokenizer(spec: JobSpec, found: Found, loaded: data.Data | None) -> Tokenizer | None:
+    """The pretrained model's, or a new one trained as the run would."""
+    if spec.model.tokenizer is None or loaded is None:
+        return found.tokenizer
+    texts = (data.prompt_text(shown.prompt) + shown.completion for shown in loaded.demonstrations.train)
+    return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
+
+
+def _codec(spec: JobSpec, tokenizer: Tokenizer | None, found: Found) -> Codec | None:
+    if tokenizer is None:
+        return None
+    try:
+        return Codec.of(tokenizer, spec.data)
+    except ModelError as error:
+        found.problem("#/model", "no_eos", error)
+        return None
+
+
+def _context(spec: JobSpec, codec: Codec | None) -> RewardContext | None:
+    if codec is None:
+        return None
+    return RewardContext(codec, torch.device("cpu"), None, spec.ppo.micro_batch_size, lambda text: None)
+
+
+def _look_at_sizes(spec: JobSpec, loaded: data.Data, codec: Codec, found: Found, draft: _Draft, wishes: Wishes) -> None:
+    try:
+        sizes = measure(spec, loaded, codec)
+    except DataError as error:
+        draft.findings.append(
+            Finding(level="error", area="data", code="invalid_data", where="#/data", detail=str(error))
+        )
+        return
+    draft.datasets = datasets.describe(loaded, sizes)
+    draft.findings += datasets.look(spec, loaded, codec, sizes)
+    if found.config is not None:
+        draft.findings += models.lengths(spec, found.config, sizes)
+    if not any(finding.code == "nothing_left" for finding in draft.findings):
+        draft.stages = plan(spec, sizes)
+        if found.blueprint is not None:
+            draft.memory = _memory(spec, found.blueprint, sizes, wishes.device_memory)
+            draft.findings += _fits(draft.memory, found.blueprint.device)
+
+
+def _memory(spec: JobSpec, blueprint: Blueprint, sizes: Sizes, wished: int | None) -> MemoryReport:
+    """Of all phases, and what to change where they do not fit."""
+    try:
+        other_weights = scorers.weights(spec)
+    except TrainerError:
+        other_weights = 0  # what is wrong with them is among the findings
+
+    @cache
+    def passes(model: str) -> Passes:
+        return Passes(Blueprint(blueprint.config, ModelSpec.model_validate_json(model), blueprint.device))
+
+    def estimate(changed: JobSpec) -> list[PhaseMemory]:
+        return Phases(changed, passes(changed.model.model_dump_json()), sizes, other_weights).all()
+
+    phases = estimate(spec)
+    here = blueprint.device == "cpu" or torch.cuda.is_available()
+    memory = wished if wished is not None else available(blueprint.device) if here else None
+    suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])
+    return MemoryReport(
+        device=blueprint.device,
+        available=memory,
+        runtime=RUNTIME[blueprint.device],
+        phases=phases,
+        suggestions=suggestions,
+    )
+
+
+def _fits(memory: MemoryReport, device: Device) -> Iterator[Finding]:
+    """An error only where even the low estimate is too much: the others are estimates."""
+    if memory.available is None:
+        return
+    room, peak = memory.available - memory.runtime, memory.peak()
+    size = f"{peak.expected / 2**30:.1f} GiB expected in {peak.phase}, {room / 2**30:.1f} GiB free for it"
+    fix = "See the suggestions." if memory.suggestions else None
+    where = "#/model" if peak.phase == "sft" else "#/ppo"
+    if max(phase.low for phase in memory.phases) > room:
+        yield Finding(
+            level="error", area="memory", code="no_room", where=where, detail=f"It will not fit: {size}.", fix=fix
+        )
+    elif peak.expected > room:
+        yield Finding(
+            level="warning",
+            area="memory",
+            code="little_room",
+            where=where,
+            detail=f"It will hardly fit: {size}.",
+            fix=fix,
+        )
+    elif max(phase.high for phase in memory.phases) > room:
+        yield Finding(
+            level="info", area="memory", code="tight", where=where, detail=f"Long sequences may not fit: {size}."
+        )

@@ -1,0 +1,239 @@
+"""What the data has to say: what is used, what is left out, and what will not go as its owner thinks."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from trainer.data import Data, prompt_key
+from trainer.errors import DataError
+from trainer.preflight.plan import mean
+from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
+from trainer.preflight.sizes import LONG_COMPLETION, LONG_PROMPT, SAME_SIDES, TOO_SHORT, Sizes
+from trainer.rewards import check_answers
+from trainer.spec import JobSpec
+from trainer.text import Codec
+
+_FIXES = {
+    LONG_PROMPT: "Raise `data.max_prompt_tokens`, or shorten them.",
+    LONG_COMPLETION: "Raise `data.max_completion_tokens`.",
+    SAME_SIDES: "Remove them: there is nothing to prefer.",
+    TOO_SHORT: "Remove them.",
+}
+_POINTERS = {"demonstrations": "sft", "pairs": "preferences", "prompts": "prompts", "texts": "pretraining"}
+_LONG_SHARE = 0.05
+"""Share of demonstrations that may be longer than `ppo.max_new_tokens` before it is worth a warning."""
+_FEW_HELD_OUT = 32
+"""Below this the 95 % interval of a win rate of ½ is wider than ± 0.17."""
+
+
+def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
+    """Each dataset that the run has, as it would use it."""
+    demonstrations, pairs, prompts = loaded.demonstrations, loaded.comparisons, loaded.prompts
+    reports = [
+        DatasetReport(
+            name="demonstrations",
+            rows=len(demonstrations.train) + len(demonstrations.held_out),
+            train=len(sizes.examples),
+            held_out=len(sizes.held_out_examples),
+            left_out=sizes.left_out["demonstrations"],
+            lengths=_lengths(
+                prompt=[e.prompt for e in sizes.examples], completion=[e.completion for e in sizes.examples]
+            ),
+        ),
+        DatasetReport(
+            name="pairs",
+            rows=len(pairs.train) + len(pairs.held_out),
+            train=len(sizes.pairs),
+            held_out=len(sizes.held_out_pairs),
+            left_out=sizes.left_out["pairs"],
+            lengths=_lengths(
+                prompt=[p.prompt for p in sizes.pairs], completion=[side for p in sizes.pairs for side in (p.a, p.b)]
+            ),
+        ),
+        DatasetReport(
+            name="prompts",
+            rows=len(prompts.train) + len(prompts.held_out),
+            train=len(sizes.prompts),
+            held_out=len(sizes.held_out_prompts),
+            left_out=sizes.left_out["prompts"],
+            lengths=_lengths(prompt=sizes.prompt_lengths()),
+        ),
+        DatasetReport(
+            name="texts",
+            rows=len(loaded.texts),
+            train=len(sizes.texts),
+            held_out=0,
+            left_out=sizes.left_out["texts"],
+            lengths=_lengths(text=sizes.texts),
+        ),
+    ]
+    return [report for report in reports if report.rows]
+
+
+def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Finding]:
+    """Every finding about the data, the serious ones first."""
+    found = [
+        *_nothing_left(spec, codec, sizes),
+        *_answers(spec, sizes),
+        *_left_out(spec, sizes),
+        *_cut(sizes),
+        *_response_limit(spec, sizes),
+        *_template(loaded, codec),
+        *_held_out(spec, sizes),
+        *_batches(spec, sizes),
+        *_repeats(loaded),
+        *_end_of_sequence(spec, codec, sizes),
+    ]
+    return found
+
+
+def _finding(level: Level, code: str, where: str, detail: str, fix: str | None = None) -> Finding:
+    return Finding(level=level, area="data", code=code, where=where, detail=detail, fix=fix)
+
+
+def _lengths(**values: Sequence[int]) -> dict[str, Lengths]:
+    return {name: _quantiles(lengths) for name, lengths in values.items() if lengths}
+
+
+def _quantiles(lengths: Sequence[int]) -> Lengths:
+    ordered = sorted(lengths)
+
+    def at(share: float) -> int:
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    return Lengths(median=at(0.5), p95=at(0.95), longest=ordered[-1], mean=mean(ordered))
+
+
+def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
+    """What the run would refuse after tokenising (trainer/encoded.py)."""
+    stages = set(spec.stages)
+    prompt_knob, both = (
+        "Raise `data.max_prompt_tokens`.",
+        "Raise `data.max_prompt_tokens` or `data.max_completion_tokens`.",
+    )
+    centred = "reward_model" in stages and spec.reward_model.normalize != "none"
+    for needed, items, what, pointer, fix in (
+        ("sft" in stages, sizes.examples, "demonstration", "sft", prompt_knob),
+        ("sft" in stages or centred, sizes.answers, "demonstration with its EOS", "sft", "Raise `data.max_completion_tokens`."),
+        (stages & {"reward_model", "dpo"}, sizes.pairs, "pair", "preferences", both),
+        ("ppo" in stages, sizes.prompts, "prompt", "prompts", prompt_knob),
+        (stages & {"ppo", "evaluation"}, sizes.held_out_prompts, "held-out prompt", "prompts", prompt_knob),
+        ("ppo" in stages and spec.ppo.ptx is not None, sizes.texts, "pretraining text of two tokens", "pretraining", None),
+    ):  # fmt: skip
+        if needed and not items:
+            yield _finding("error", "nothing_left", f"#/data/{pointer}", f"No {what} is left after tokenising.", fix)
+
+
+def _answers(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
+    if not {"ppo", "evaluation"} & set(spec.stages):
+        return
+    try:
+        check_answers(spec.scoring, [*sizes.prompts, *sizes.held_out_prompts])
+    except DataError as error:
+        yield _finding("error", "answers_missing", "#/data/prompts", str(error))
+
+
+def _left_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
+    for dataset, reasons in sizes.left_out.items():
+        for reason, count in reasons.items():
+            if count:
+                detail = f"{count} {dataset} are left out: {reason}."
+                yield _finding("warning", "left_out", f"#/data/{_POINTERS[dataset]}", detail, _FIXES[reason])
+
+
+def _cut(sizes: Sizes) -> Iterator[Finding]:
+    cut = sum(not example.whole for example in sizes.examples)
+    if cut and cut < len(sizes.examples):
+        yield _finding(
+            "warning",
+            "completions_cut",
+            "#/data/max_completion_tokens",
+            f"{cut} of {len(sizes.examples)} completions are cut in SFT; they teach no EOS.",
+            "Raise `data.max_completion_tokens`.",
+        )
+
+
+def _response_limit(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
+    """A policy that learnt longer answers than PPO lets it give is cut off, and punished for it."""
+    answers, limit = sorted(sizes.answers), spec.ppo.max_new_tokens
+    if "ppo" not in spec.stages or not answers:
+        return
+    quantiles = _quantiles(answers)
+    share = sum(length > limit for length in answers) / len(answers)
+    detail = f"{share:.0%} of the demonstrations are longer than `ppo.max_new_tokens` = {limit} (median {quantiles.median}, 95 % ≤ {quantiles.p95} tokens)."
+    if share > _LONG_SHARE:
+        fix = f"Raise it to {quantiles.p95} or more, or shorten the demonstrations."
+        yield _finding("warning", "responses_cut", "#/ppo/max_new_tokens", detail, fix)
+    else:
+        yield _finding("info", "response_length", "#/ppo/max_new_tokens", detail)
+
+
+def _template(loaded: Data, codec: Codec) -> Iterator[Finding]:
+    tokenizer = codec.tokenizer
+    prompts = [row.prompt for row in (*loaded.prompts.train, *loaded.prompts.held_out)]
+    if any(not isinstance(prompt, str) for prompt in prompts) and not codec.use_chat_template:
+        detail = "Prompts are conversations, but no chat template is applied: their messages are joined by line breaks."
+        fix = 'Use a tokenizer with a `chat_template`, or leave `data.chat_template` at "auto".'
+        yield _finding("warning", "no_chat_template", "#/data/chat_template", detail, fix)
+    if tokenizer.pad_token_id is None:
+        yield _finding("info", "no_pad", "#/model", "The tokenizer has no PAD: its EOS fills up rows, behind masks.")
+    elif tokenizer.pad_token_id == tokenizer.eos_token_id:
+        yield _finding(
+            "info", "pad_is_eos", "#/model", "PAD is EOS: masks come from lengths, so the EOS is learnt all the same."
+        )
+
+
+def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
+    if not {"ppo", "evaluation"} & set(spec.stages) or not sizes.held_out_prompts:
+        return
+    available, asked = len(sizes.held_out_prompts), spec.evaluation.prompts
+    trained_on = {tuple(prompt.ids) for prompt in sizes.prompts}
+    shared = sum(tuple(prompt.ids) in trained_on for prompt in sizes.held_out_prompts)
+    if shared:
+        detail = f"{shared} of {available} held-out prompts come to the same tokens as a prompt that is trained on."
+        yield _finding("warning", "leak", "#/data/prompts", detail, "Remove the near-duplicates.")
+    if available < min(asked, _FEW_HELD_OUT):
+        detail = f"Only {available} held-out prompts: the win rate will be uncertain by ± {0.98 / available**0.5:.2f}."
+        yield _finding("warning", "few_held_out", "#/data/eval_fraction", detail, "Raise it, or bring more prompts.")
+    elif available < asked:
+        detail = f"{available} held-out prompts, fewer than the {asked} asked for: all of them are used."
+        yield _finding("info", "held_out", "#/evaluation/prompts", detail)
+
+
+def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
+    """A batch larger than its data is smaller than it says, or sees a row several times."""
+    for stage, batch, count in (
+        ("sft", spec.sft.batch_size, len(sizes.examples)),
+        ("reward_model", spec.reward_model.batch_size, sizes.rankings),
+        ("dpo", spec.dpo.batch_size, len(sizes.pairs)),
+    ):
+        if stage in spec.stages and 0 < count < batch:
+            detail = f"A batch of {batch} is more than the {count} there are: one step takes them all."
+            yield _finding("warning", "batch_too_large", f"#/{stage}/batch_size", detail, "Lower it.")
+    prompts = spec.ppo.batch_size // spec.ppo.samples_per_prompt
+    if "ppo" in spec.stages and 0 < len(sizes.prompts) < prompts:
+        detail = f"A batch takes {prompts} prompts, but there are {len(sizes.prompts)}: some come several times in it."
+        yield _finding("warning", "batch_too_large", "#/ppo/batch_size", detail, "Lower it, or bring more prompts.")
+
+
+def _repeats(loaded: Data) -> Iterator[Finding]:
+    """Rows that say the same twice, and pairs that contradict each other."""
+    shown = Counter((prompt_key(d.prompt), d.completion) for d in loaded.demonstrations.train)
+    again = sum(count - 1 for count in shown.values())
+    if again:
+        yield _finding(
+            "info", "repeated_demonstrations", "#/data/sft", f"{again} demonstrations say what another one says."
+        )
+    labels: dict[tuple[str, frozenset[str]], set[str | None]] = {}
+    for pair in loaded.comparisons.train:
+        labels.setdefault((prompt_key(pair.prompt), frozenset((pair.a, pair.b))), set()).add(pair.preferred)
+    torn = sum(len(preferred) > 1 for preferred in labels.values())
+    if torn:
+        yield _finding(
+            "info", "contradictions", "#/data/preferences", f"{torn} pairs are labelled both ways: annotators disagree."
+        )
+
+
+def _end_of_sequence(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
+    if "reward_model" in spec.stages and sizes.pairs:
+        detail = f"All {len(sizes.pairs)} pairs end with the EOS (token {codec.eos_id}), where the reward model reads its score."
+        yield _finding("info", "eos_seen", "#/reward_model", detail)

@@ -1,0 +1,103 @@
+"""Which knob to turn when a run does not fit: what changes no result first, what changes it least next."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from trainer.preflight.report import Phase, PhaseMemory, Suggestion
+from trainer.spec import JobSpec
+
+Estimate = Callable[[JobSpec], list[PhaseMemory]]
+_WORTH = 0.97
+"""A change that leaves more than this share of a phase's peak is not worth proposing."""
+_STAGES: dict[Phase, str] = {
+    "sft": "sft",
+    "reward_model": "reward_model",
+    "dpo": "dpo",
+    "ppo_score": "ppo",
+    "ppo_update": "ppo",
+}
+_MOST = 24
+
+
+def suggest(spec: JobSpec, estimate: Estimate, budget: int) -> list[Suggestion]:
+    """Changes, each on top of those before it, until every phase's expected peak is within `budget` bytes."""
+    found: list[Suggestion] = []
+    phases = estimate(spec)
+    for _ in range(_MOST):
+        step = next(_steps(spec, phases, estimate), None) if _peak(phases).expected > budget else None
+        if step is None:
+            break
+        where, change, spec, phases = step
+        peak = _peak(phases).expected
+        if found and found[-1].where == where:  # the same knob, turned further
+            found.pop()
+        found.append(Suggestion(where=where, change=change, expected=peak, fits=peak <= budget))
+    return found
+
+
+def _steps(
+    spec: JobSpec, phases: Sequence[PhaseMemory], estimate: Estimate
+) -> Iterator[tuple[str, str, JobSpec, list[PhaseMemory]]]:
+    """Changes that lower the largest phase, in the order in which to try them."""
+    worst = _peak(phases)
+    for where, value in _changes(spec, worst.phase):
+        changed = _with(spec, where, value)
+        if changed is None:
+            continue
+        after = estimate(changed)
+        peak = next(phase.expected for phase in after if phase.phase == worst.phase)
+        if peak < _WORTH * worst.expected and _peak(after).expected <= worst.expected:
+            shown = str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else value
+            yield "#/" + "/".join(where), f"{'.'.join(where)} = {shown}", changed, after
+
+
+def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield from _smaller_batches(spec, phase)
+    if not spec.model.gradient_checkpointing:
+        yield ("model", "gradient_checkpointing"), True
+    if spec.model.dtype == "float32":
+        yield ("model", "dtype"), "bfloat16"
+    if spec.model.lora is not None and not spec.model.lora.share_backbone:
+        yield ("model", "lora", "share_backbone"), True
+    if spec.model.lora is None and spec.model.path is not None:
+        yield ("model", "lora"), {"rank": 16}
+    if phase.startswith("ppo") and spec.ppo.max_new_tokens > 16:
+        yield ("ppo", "max_new_tokens"), spec.ppo.max_new_tokens // 2
+    if phase == "ppo_rollout" and spec.ppo.batch_size > spec.ppo.minibatches * spec.ppo.samples_per_prompt:
+        yield ("ppo", "batch_size"), spec.ppo.batch_size // 2
+    if spec.model.lora is not None and spec.model.quantization is None:
+        yield ("model", "quantization"), "4bit"
+
+
+def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The micro-batch, halved once or more often: memory for nothing but some speed."""
+    if phase == "evaluation":
+        size, where = spec.evaluation.batch_size, ("evaluation", "batch_size")
+    elif phase in _STAGES:
+        section = getattr(spec, _STAGES[phase])
+        whole = section.batch_size // (section.minibatches if phase == "ppo_update" else 1)
+        sides = 2 if phase in ("reward_model", "dpo") else 1
+        size, where = section.micro_batch_size or whole * sides, (_STAGES[phase], "micro_batch_size")
+    else:
+        return
+    if size > 1:
+        yield where, max(1, size // 2)
+
+
+def _with(spec: JobSpec, where: tuple[str, ...], value: Any) -> JobSpec | None:
+    """The spec with one field changed; None where the whole would not be valid."""
+    raw = spec.model_dump(mode="json")
+    section = raw
+    for name in where[:-1]:
+        section = section[name]
+    section[where[-1]] = value
+    try:
+        return JobSpec.model_validate(raw)
+    except ValidationError:
+        return None
+
+
+def _peak(phases: Sequence[PhaseMemory]) -> PhaseMemory:
+    return max(phases, key=lambda phase: phase.expected)

@@ -1,0 +1,120 @@
+"""The run's models as fake ones: built by the trainer's own code, without their memory.
+
+Sizes in bytes, N parameters: a trained model holds 4·N (weights are trained in float32, `model.dtype`), its gradients 4·N,
+and AdamW's two moments 8·N (Kingma and Ba 2015; 16 bytes a parameter in all: Rajbhandari et al. 2020, "ZeRO", §3.1); a
+frozen one 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2 with 0.127 bits of scales (Dettmers et al. 2023,
+"QLoRA", §3).
+"""
+
+import copy
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+
+from trainer.models.backbone import Backbone
+from trainer.models.heads import Model, compute_in
+from trainer.models.recompute import recompute_layers
+from trainer.models.roles import Role
+from trainer.preflight.memory.counting import attention_for
+from trainer.spec import ModelSpec
+
+Head = Literal["policy", "scalar"]
+_QUANTIZED = {"8bit": 1.0, "4bit": 0.5 + 0.127 / 8}
+
+
+class Blueprint:
+    """Fake models of one architecture on one kind of device. Each is built once."""
+
+    def __init__(self, config: Any, spec: ModelSpec, device: Literal["cpu", "cuda"]) -> None:
+        self.spec, self.device = spec, device
+        self.dtype: torch.dtype = getattr(torch, spec.dtype)
+        self.config = copy.deepcopy(config)
+        self.config._attn_implementation = attention_for(device, self.dtype, config.get_text_config())
+        self.fake = FakeTensorMode()
+        self.trained = lru_cache(maxsize=None)(self._trained)
+        self.frozen = lru_cache(maxsize=None)(self._frozen)
+
+    def _trained(self, head: Head) -> Model:
+        """The model, or the adapter on its backbone, that learns."""
+        lora, recompute = self.spec.lora, self.spec.gradient_checkpointing
+        if lora is None:
+            model = compute_in(self._plain(head, torch.float32), self.dtype)
+            if recompute:
+                recompute_layers(model.base_model)
+            return self._faked(model)
+        backbone = Backbone(self._plain("policy", self.dtype), "the model", lora, recompute)
+        score = nn.Linear(self.hidden_size, 1, bias=False, device="meta") if head == "scalar" else None
+        return self._faked(compute_in(Role(backbone, head, score=score), self.dtype))
+
+    def _frozen(self, head: Head) -> Model:
+        return self._faked(self._plain(head, self.dtype).requires_grad_(False))
+
+    def _plain(self, head: Head, dtype: torch.dtype) -> Model:
+        """On the meta device, where a model has no memory either, but nothing can be computed on a CPU's terms."""
+        config = copy.deepcopy(self.config)
+        config.num_labels = 1
+        kind = AutoModelForCausalLM if head == "policy" else AutoModelForSequenceClassification
+        with torch.device("meta"):
+            return kind.from_config(config, dtype=dtype).eval()  # type: ignore[no-untyped-call]
+
+    def _faked(self, model: Model) -> Model:
+        """Put fake tensors in place of the meta ones; one that several modules share stays shared."""
+        fakes: dict[torch.Tensor, torch.Tensor] = {}
+        holders: list[dict[str, Any]] = []
+        for module in (model, *_backbone(model)):
+            holders += [held for part in module.modules() for held in (part._parameters, part._buffers)]
+        for held in holders:
+            for name, tensor in held.items():
+                if tensor is not None:
+                    held[name] = fakes.setdefault(tensor, self._fake_of(tensor))
+        return model
+
+    def _fake_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        with self.fake:
+            fake = torch.empty(tensor.shape, dtype=tensor.dtype)
+            return nn.Parameter(fake, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else fake
+
+    @property
+    def hidden_size(self) -> int:
+        return int(self.config.get_text_config().hidden_size)
+
+    def trained_parameters(self, head: Head) -> int:
+        return sum(int(p.numel()) for p in self.trained(head).parameters() if p.requires_grad)
+
+    def largest_trained(self, head: Head) -> int:
+        return max(int(p.numel()) for p in self.trained(head).parameters() if p.requires_grad)
+
+    def parameters(self, head: Head) -> int:
+        return sum(int(p.numel()) for p in self.frozen(head).parameters())
+
+    def frozen_bytes(self, head: Head) -> int:
+        """Of a frozen model's weights, buffers left out; only matrices inside the layers are quantized."""
+        parameters = dict(self.frozen(head).named_parameters())
+        if self.spec.quantization is None:
+            return sum(int(p.nbytes) for p in parameters.values())
+        small = _QUANTIZED[self.spec.quantization]
+        return sum(int(p.numel() * small) if _quantized(name, p) else p.nbytes for name, p in parameters.items())
+
+    def trained_bytes(self, head: Head) -> int:
+        """Of the weights that learn, beside those of their backbone."""
+        return 4 * self.trained_parameters(head)
+
+
+def _quantized(name: str, parameter: torch.Tensor) -> bool:
+    return parameter.ndim >= 2 and not any(part in name for part in ("embed", "lm_head", "wte", "wpe", "score"))
+
+
+def tensors_of(model: Model) -> Iterator[torch.Tensor]:
+    """Weights and buffers, those of the backbone too where that is not the model's own."""
+    for module in (model, *_backbone(model)):
+        yield from module.parameters()
+        yield from module.buffers()
+
+
+def _backbone(model: Model) -> list[nn.Module]:
+    return [model.backbone.model] if isinstance(model, Role) else []

@@ -1,0 +1,83 @@
+"""Counts the bytes that a computation would hold, without doing it: the model's own code on fake tensors.
+
+A fake tensor (`torch._subclasses.FakeTensorMode`) has a shape, a type and a storage size, but no memory behind it, and
+every operation runs as its shape function alone. A forward and backward pass of a 7B model takes a second, and what lives
+when is exactly what would live in earnest, whatever the architecture. The idea is that of PyTorch's own
+`torch.distributed._tools.MemTracker` and of torchtitan's memory estimation; closed forms (trainer/preflight/memory/closed_form.py)
+know one architecture and one kernel.
+"""
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+_PLAIN, _MATH = "proximal_counted", "proximal_counted_math"
+
+
+class LiveBytes(TorchDispatchMode):
+    """While inside: how many bytes live that did not before, and how many did at most. Works on real tensors too.
+
+    `aside` are those of them that somebody has put aside; `peak_beside` is the most there ever was of the others.
+    """
+
+    def __init__(self, before: Iterable[Tensor]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.live = 0
+        self.peak = 0
+        self.aside = 0
+        self.peak_beside = 0
+        self._known: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        for tensor in before:
+            self._known[tensor.untyped_storage()] = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        for tensor in tree_flatten(out)[0]:
+            if isinstance(tensor, Tensor):
+                self._meet(tensor.untyped_storage())
+        return out
+
+    def _meet(self, storage: Any) -> None:
+        if storage in self._known:
+            return
+        size = storage.nbytes()
+        self._known[storage] = size
+        self.live += size
+        self.peak = max(self.peak, self.live)
+        self.peak_beside = max(self.peak_beside, self.live - self.aside)
+        weakref.finalize(storage, self._part_with, size)
+
+    def _part_with(self, size: int) -> None:
+        self.live -= size
+
+
+def attention_for(device: str, dtype: torch.dtype, config: Any) -> str:
+    """Name of the attention that holds what `sdpa` would hold on `device`.
+
+    Without padding transformers leaves the mask out, which it cannot decide on fake tensors. CUDA has no kernel for
+    grouped heads in float32 that spares the matrix of scores, so there that matrix is counted.
+    """
+    heads = getattr(config, "num_attention_heads", 1)
+    grouped = (getattr(config, "num_key_value_heads", None) or heads) != heads
+    return _MATH if device == "cuda" and dtype == torch.float32 and grouped else _PLAIN
+
+
+def _attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, **rest: Any) -> Any:
+    return sdpa_attention_forward(module, query, key, value, None, **rest)
+
+
+def _math_attention(*args: Any, **kwargs: Any) -> Any:
+    with sdpa_kernel(SDPBackend.MATH):
+        return _attention(*args, **kwargs)
+
+
+AttentionInterface.register(_PLAIN, _attention)
+AttentionInterface.register(_MATH, _math_attention)

@@ -1,0 +1,180 @@
+"""The job's own model: whether it is here, fits its tokenizer, its data and the spec, and how large it is."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from trainer.errors import ModelError
+from trainer.fit import check_config
+from trainer.models import check_quantization, has_linear_score, load_tokenizer
+from trainer.preflight.memory.blueprint import Blueprint
+from trainer.preflight.places import config_of, local, weights_of
+from trainer.preflight.report import Finding, Level, ModelReport
+from trainer.preflight.sizes import Sizes
+from trainer.spec import JobSpec, ModelSpec
+from trainer.text import Tokenizer
+from trainer.vocabulary import ids_of
+
+Device = Literal["cpu", "cuda"]
+
+
+@dataclass
+class Found:
+    """What was found out about the job's model: None is what could not be."""
+
+    findings: list[Finding]
+    folder: Path | None = None
+    tokenizer: Tokenizer | None = None
+    config: Any = None
+    blueprint: Blueprint | None = None
+
+    def problem(self, where: str, code: str, error: Exception | str, fix: str | None = None) -> None:
+        self.findings.append(finding("error", code, where, str(error), fix))
+
+
+def finding(level: Level, code: str, where: str, detail: str, fix: str | None = None) -> Finding:
+    return Finding(level=level, area="model", code=code, where=where, detail=detail, fix=fix)
+
+
+def look(spec: JobSpec, device: Device) -> Found:
+    """Before the data is read: the model's folder and its tokenizer, the machine, the libraries."""
+    found = Found(list(_machine(spec, device)))
+    for where, check in (("#/model/config", check_config), ("#/model/quantization", check_quantization)):
+        try:
+            check(spec.model)
+        except ModelError as error:
+            found.problem(where, "invalid_model", error)
+    if spec.model.path is not None:
+        _find(found, spec.model.path)
+    return found
+
+
+def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
+    """With the tokenizer: the model's sizes, its heads, its adapters. Adds to `found`."""
+    try:
+        config = found.config if spec.model.path is not None else _new_config(spec.model, tokenizer)
+    except ModelError as error:
+        found.problem("#/model/config", "invalid_model", error)
+        return
+    if config is None:
+        return
+    tokens, vocabulary = ids_of(tokenizer), int(config.get_text_config().vocab_size)
+    if tokens > vocabulary:
+        found.problem("#/model", "vocabulary", f"The tokenizer has {tokens} tokens, the model only {vocabulary}.")
+    if _needs_scalar_head(spec):
+        _try_scalar_head(found, config)
+    blueprint = Blueprint(config, spec.model, device)
+    try:
+        blueprint.trained("policy")
+    except ModelError as error:
+        where = "#/model/lora/target_modules" if "target_modules" in str(error) else "#/model"
+        found.problem(where, "invalid_model", error)
+        return
+    except (ValueError, TypeError, KeyError, RuntimeError, ZeroDivisionError, AttributeError) as error:
+        found.problem("#/model", "invalid_model", f"No causal language model can be made of this: {error}")
+        return
+    found.config, found.blueprint = config, blueprint
+
+
+def describe(blueprint: Blueprint) -> ModelReport:
+    config = blueprint.config.get_text_config()
+    return ModelReport(
+        architecture=blueprint.config.model_type,
+        parameters=blueprint.parameters("policy"),
+        trained_parameters=blueprint.trained_parameters("policy"),
+        vocabulary=config.vocab_size,
+        context=getattr(config, "max_position_embeddings", None),
+        layers=config.num_hidden_layers,
+        hidden_size=config.hidden_size,
+    )
+
+
+def lengths(spec: JobSpec, config: Any, sizes: Sizes) -> Iterator[Finding]:
+    """Sequences longer than the model's context, one finding for each knob."""
+    context = getattr(config.get_text_config(), "max_position_embeddings", None)
+    stages, encoded, ppo = set(spec.stages), sizes.encoded, spec.ppo
+    held_out = max(sizes.prompt_lengths(held_out=True), default=0)
+    limit = spec.evaluation.max_new_tokens or ppo.max_new_tokens
+    needs = (
+        ("ppo" in stages, "#/ppo/max_new_tokens", "The longest prompt and `ppo.max_new_tokens` together", encoded.longest_prompt() + ppo.max_new_tokens),
+        (stages & {"ppo", "evaluation"}, "#/evaluation/max_new_tokens", "The longest held-out prompt and the longest response of the evaluation together", held_out + limit),
+        ("sft" in stages, "#/data/max_completion_tokens", "The longest demonstration", encoded.longest_demonstration()),
+        (stages & {"reward_model", "dpo"}, "#/data/max_completion_tokens", "The longest side of a pair", encoded.longest_side()),
+        ("ppo" in stages, "#/ppo/ptx/max_tokens", "The longest pretraining text", max(sizes.texts, default=0)),
+    )  # fmt: skip
+    for needed, where, what, tokens in needs:
+        if needed and context is not None and tokens > context:
+            detail = f"{what}: {tokens} tokens, but the model's context is {context}."
+            yield finding("error", "context", where, detail, "Lower it, or `data.max_prompt_tokens`.")
+
+
+def _machine(spec: JobSpec, device: Device) -> Iterator[Finding]:
+    if spec.runtime.device == "cuda" and not torch.cuda.is_available():
+        fix = 'Set `runtime.device` to "auto", or run it where there is a GPU.'
+        yield finding("error", "no_cuda", "#/runtime/device", "There is no CUDA device on this machine.", fix)
+    if device == "cpu" and spec.model.dtype == "float16":
+        detail = "float16 on a CPU is slow, and overflows where bfloat16 does not."
+        yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "bfloat16" or "float32".')
+    if device == "cuda" and spec.model.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
+        detail = "This GPU does not compute in bfloat16."
+        yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "float16" or "float32".')
+    if spec.model.quantization is not None and device == "cpu":
+        detail = "Quantized weights want a GPU; on a CPU they may be slow or refused."
+        yield finding("warning", "quantization", "#/model/quantization", detail)
+    if spec.model.lora is not None and find_spec("peft") is None:
+        yield finding("error", "no_peft", "#/model/lora", "peft is not installed here.", "pip install peft")
+
+
+def _find(found: Found, path: str) -> None:
+    where = "#/model/path"
+    try:
+        found.folder = local(path)
+        if found.folder is None:
+            detail = (
+                f"{path} is no folder here and not in the hub's cache: model, tokens and memory could not be checked."
+            )
+            found.findings.append(finding("warning", "not_checked", where, detail, "Download it, then check again."))
+            return
+        found.config = config_of(found.folder)
+        weights_of(found.folder)
+        found.tokenizer = load_tokenizer(found.folder)
+    except ModelError as error:
+        found.problem(where, "invalid_model", error)
+
+
+def _new_config(spec: ModelSpec, tokenizer: Tokenizer) -> Any:
+    """As trainer/models/loading.py makes it for a new model."""
+    sizes = {key: value for key, value in (spec.config or {}).items() if key != "model_type"}
+    sizes |= {"vocab_size": ids_of(tokenizer), "eos_token_id": tokenizer.eos_token_id}
+    sizes |= {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": sizes.get("bos_token_id")}
+    try:
+        return AutoConfig.for_model(str((spec.config or {})["model_type"]), **sizes)
+    except (ValueError, TypeError, KeyError, RuntimeError, StrictDataclassError) as error:
+        raise ModelError(f"`model.config` does not make a causal language model: {error}") from error
+
+
+def _needs_scalar_head(spec: JobSpec) -> bool:
+    critic = "ppo" in spec.stages and spec.ppo.uses_critic and spec.ppo.critic.kind == "separate"
+    return critic or "reward_model" in spec.stages
+
+
+def _try_scalar_head(found: Found, config: Any) -> None:
+    kind, config = config.model_type, copy.deepcopy(config)
+    config.num_labels = 1
+    try:
+        with torch.device("meta"):
+            scorer = AutoModelForSequenceClassification.from_config(config)
+    except (ValueError, KeyError, AttributeError):
+        found.problem("#/model", "no_score_head", f"transformers has no reward model for the architecture {kind}.")
+        return
+    if not has_linear_score(scorer):
+        found.problem(
+            "#/model", "no_score_head", f"The reward model of the architecture {kind} has no linear `score` head."
+        )

@@ -1,0 +1,82 @@
+"""How much work the run is: steps, responses and tokens, stage by stage."""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from trainer.preflight.report import StageEstimate
+from trainer.preflight.sizes import Sizes
+from trainer.spec import DPOSpec, JobSpec, RewardModelSpec, SFTSpec, StageName
+from trainer.stages import total_steps
+
+
+def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:
+    """The stages of the run, in their order."""
+    estimates = {
+        "sft": lambda: _sft(spec.sft, sizes),
+        "reward_model": lambda: _on_pairs("reward_model", spec.reward_model, sizes.rankings, sizes),
+        "dpo": lambda: _on_pairs("dpo", spec.dpo, len(sizes.pairs), sizes),
+        "ppo": lambda: _ppo(spec, sizes),
+        "evaluation": lambda: _evaluation(spec, sizes),
+    }
+    return [estimates[stage]() for stage in spec.stages]
+
+
+def expected_response(sizes: Sizes, limit: int) -> float:
+    """Mean length of a response in tokens: that of the demonstrations, cut to `limit`; the limit where there are none."""
+    return mean([min(length, limit) for length in sizes.answers]) if sizes.answers else float(limit)
+
+
+def mean(values: Sequence[int]) -> float:
+    return statistics.fmean(values) if values else 0.0
+
+
+def _sft(spec: SFTSpec, sizes: Sizes) -> StageEstimate:
+    tokens = spec.epochs * sum(example.prompt + example.completion for example in sizes.examples)
+    steps = total_steps(len(sizes.examples), spec)
+    return StageEstimate(stage="sft", steps=steps, optimizer_steps=steps, tokens=tokens)
+
+
+def _on_pairs(stage: StageName, spec: RewardModelSpec | DPOSpec, count: int, sizes: Sizes) -> StageEstimate:
+    """Each side of a pair is a sequence of its own; the answers of a ranking are counted once for each pair."""
+    tokens = spec.epochs * sum(2 * pair.prompt + pair.a + pair.b for pair in sizes.pairs)
+    steps = total_steps(count, spec)
+    return StageEstimate(stage=stage, steps=steps, optimizer_steps=steps, tokens=tokens)
+
+
+def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
+    ppo = spec.ppo
+    trained_on = ppo.steps * ppo.batch_size
+    evaluations = 1 + math.ceil(ppo.steps / ppo.eval_every)
+    responses = trained_on + evaluations * min(spec.evaluation.prompts, len(sizes.held_out_prompts))
+    if ppo.advantage.baseline == "optimal_value":
+        responses += ppo.optimal_value.samples * len(sizes.prompts)
+    if ppo.online is not None:
+        responses += 2 * ppo.online.prompts * (ppo.online.rounds - 1)
+    length = expected_response(sizes, ppo.max_new_tokens)
+    return StageEstimate(
+        stage="ppo",
+        steps=ppo.steps,
+        optimizer_steps=ppo.steps * ppo.epochs * ppo.minibatches,
+        responses=responses,
+        tokens=round(ppo.epochs * trained_on * (mean(sizes.prompt_lengths()) + length)),
+        generated=round(responses * length),
+        generated_max=responses * ppo.max_new_tokens,
+    )
+
+
+def _evaluation(spec: JobSpec, sizes: Sizes) -> StageEstimate:
+    """Both policies answer every prompt."""
+    responses = 2 * min(spec.evaluation.prompts, len(sizes.held_out_prompts))
+    limit = spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
+    generated = responses * expected_response(sizes, limit)
+    prompt_tokens = responses * mean(sizes.prompt_lengths(held_out=True))
+    return StageEstimate(
+        stage="evaluation",
+        steps=1,
+        optimizer_steps=0,
+        responses=responses,
+        tokens=round(prompt_tokens + generated),
+        generated=round(generated),
+        generated_max=responses * limit,
+    )

@@ -1,0 +1,159 @@
+"""What a preflight found, as an object: the command prints it, the API can return it. Torch-free."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from trainer.spec import StageName
+
+Level = Literal["error", "warning", "info"]
+Area = Literal["spec", "data", "model", "memory"]
+Phase = Literal["sft", "reward_model", "dpo", "ppo_rollout", "ppo_score", "ppo_update", "evaluation"]
+EXIT_STATUS: dict[Area, int] = {"spec": 2, "data": 3, "model": 4, "memory": 6}
+"""What the command ends with for an error of each area: what the run itself would have ended with."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Finding(_Part):
+    """One thing worth knowing before the run starts."""
+
+    level: Level
+    """`error`: the run would fail; `warning`: it would run, but hardly as meant; `info`: good to know."""
+    area: Area
+    """What it is about; an error's area decides the exit status."""
+    code: str
+    """Its kind, for programs, such as `prompts_too_long`."""
+    where: str
+    """A pointer into the spec (`#/ppo/max_new_tokens`), or a file and line."""
+    detail: str
+    """What is the case."""
+    fix: str | None = None
+    """What to do about it."""
+
+
+class Lengths(_Part):
+    """Quantiles of a token count over the rows used."""
+
+    median: int
+    p95: int
+    longest: int
+    mean: float
+
+
+class DatasetReport(_Part):
+    """One dataset as the run would use it."""
+
+    name: Literal["demonstrations", "pairs", "prompts", "texts"]
+    """What its rows are to the run."""
+    rows: int
+    """Rows read."""
+    train: int
+    """Used for training."""
+    held_out: int
+    """Used for evaluation."""
+    left_out: dict[str, int] = {}
+    """Rows that are not used, by reason."""
+    lengths: dict[str, Lengths] = {}
+    """Tokens of the rows used: of their prompts, their completions."""
+
+
+class StageEstimate(_Part):
+    """How much work a stage is."""
+
+    stage: StageName
+    steps: int
+    """Steps as the run counts them: optimizer steps, in PPO iterations."""
+    optimizer_steps: int
+    """Times the weights change."""
+    responses: int = 0
+    """Responses sampled."""
+    tokens: int
+    """Expected tokens that are learnt from, prompts and all, once for every epoch; in the evaluation, those looked at."""
+    generated: int = 0
+    """Expected tokens sampled, from the lengths of the demonstrations."""
+    generated_max: int = 0
+    """Tokens sampled where every response is as long as allowed."""
+
+
+class ModelReport(_Part):
+    """The model that would be trained."""
+
+    architecture: str
+    parameters: int
+    trained_parameters: int
+    """Of the policy."""
+    vocabulary: int
+    context: int | None
+    """Positions; None where the architecture sets no limit."""
+    layers: int
+    hidden_size: int
+
+
+class PhaseMemory(_Part):
+    """Peak bytes of one phase."""
+
+    phase: Phase
+    low: int
+    """With sequences of average length."""
+    expected: int
+    """With the longest sequences that the data and the limits lead one to expect in the run's worst batch."""
+    high: int
+    """With every sequence as long as allowed, and a tenth for the allocator's gaps."""
+    parts: dict[str, int]
+    """What the expected peak is made of: weights, gradients, optimizer, activations, kv_cache."""
+
+
+class Suggestion(_Part):
+    """A change that lowers the peak, and the peak with this and all suggestions before it."""
+
+    where: str
+    change: str
+    expected: int
+    fits: bool
+
+
+class MemoryReport(_Part):
+    """Memory, phase by phase."""
+
+    device: str
+    available: int | None
+    """Bytes of the device; None where they are not known."""
+    runtime: int
+    """Bytes of the process itself, beside the phases': Python and its libraries, or the CUDA context."""
+    phases: list[PhaseMemory]
+    suggestions: list[Suggestion] = []
+    """Only where the expected peak does not fit, the cheapest first."""
+
+    def peak(self) -> PhaseMemory:
+        return max(self.phases, key=lambda phase: phase.expected)
+
+
+class Report(_Part):
+    """Everything that can be known without training."""
+
+    findings: list[Finding] = []
+    datasets: list[DatasetReport] = []
+    model: ModelReport | None = None
+    stages: list[StageEstimate] = []
+    memory: MemoryReport | None = None
+
+    @classmethod
+    def of_invalid_spec(cls, problems: Sequence[tuple[str, str]]) -> "Report":
+        """Of pointers and what is wrong there."""
+        return cls(
+            findings=[
+                Finding(level="error", area="spec", code="invalid_spec", where=pointer, detail=detail)
+                for pointer, detail in problems
+            ]
+        )
+
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.level == "error"]
+
+    def exit_status(self) -> int:
+        """0 where the spec is runnable, else that of the first thing the run would stumble over."""
+        return min((EXIT_STATUS[finding.area] for finding in self.errors()), default=0)
