@@ -136,13 +136,23 @@ def run(
     before = evaluation.play(actors.initial if against is None else against, "before")
     session.stop_if_asked()
     after = evaluation.play(actors.policy, "after")
-    summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after) | extra
+    summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after)
+    summary |= _of_ppo(session.checkpoints.result("ppo")) | extra
     session.report("evaluation", 1, 1, summary)
     rows = zip(before.completions, after.completions, strict=True)
     session.show("evaluation", 1, [new.sample(old) for old, new in rows])
     result = StageResult(1, time.perf_counter() - began, summary)
     session.finish("evaluation", None, codec.tokenizer, result)
     return result
+
+
+def _of_ppo(ppo: StageResult | None) -> dict[str, float]:
+    """What PPO's own evaluations found: the best checkpoint's step and win rate, the rest of it where it is not the last."""
+    if ppo is None:
+        return {}
+    always = ("best_step", "best_win_rate", "entropy_kept")
+    last_is_best = ppo.summary.get("best_step") == ppo.steps
+    return {name: value for name, value in ppo.summary.items() if name in always or not last_is_best}
 
 
 def means(answers: Sequence[Completion]) -> dict[str, float]:

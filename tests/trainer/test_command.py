@@ -101,9 +101,14 @@ def test_an_expired_lease_stops_the_run_without_saving(tmp_path: Path) -> None:
 def test_a_whole_run_explains_its_metrics_and_leaves_loadable_models(tmp_path: Path) -> None:
     assert run(write_spec(tmp_path, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
     explained = {(metric.stage, metric.name) for metric in METRICS}
-    reported = {(e.stage, name) for e in events_of(tmp_path) if isinstance(e, Metrics) for name in e.values}
+    reported = {
+        (e.stage, name.replace("reward/model", "reward/<name>"))
+        for e in events_of(tmp_path)
+        if isinstance(e, Metrics)
+        for name in e.values
+    }
     assert reported - explained == set()
-    for name in ("sft", "ppo", "ppo-000004"):
+    for name in ("sft", "ppo", "ppo-000004", "ppo-best"):
         AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoints" / name)
     scorer = AutoModelForSequenceClassification.from_pretrained(tmp_path / "checkpoints" / "reward_model")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "checkpoints" / "reward_model")

@@ -11,6 +11,7 @@ from tests.trainer.models import llama
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, scores_alone, session_in
 from trainer import evaluation
+from trainer.checkpoint import StageResult
 from trainer.completions import completions
 from trainer.evaluation import Evaluation, HeldOut, Played
 from trainer.events import Sample, Samples
@@ -203,3 +204,14 @@ def test_every_completion_shows_its_own_figures() -> None:
     assert (second.response, second.score, second.kl) == ("two", -2.0, 2.5)
     assert (second.tokens, second.finished, second.judge) == (3, False, 3)
     assert completions(scored, None, count=1) == [replace(first, judge=None)]
+
+
+@pytest.mark.parametrize("best_step", [4, 10])
+def test_of_the_best_checkpoint_everything_is_said_unless_it_is_the_last(tmp_path: Path, best_step: int) -> None:
+    ppo = {"best_step": best_step, "best_win_rate": 0.9, "best_score": 1.5, "entropy_kept": 0.6}
+    with session_in(tmp_path) as session:
+        session.checkpoints.save_final("ppo", None, None, StageResult(10, 1.0, ppo))
+        held_out = HeldOut(PROMPTS, None, EvaluationSpec())
+        summary = evaluation.run(session, held_out, four_models(), new_codec(), PPO, {}).summary
+    assert (summary["best_step"], summary["best_win_rate"], summary["entropy_kept"]) == (best_step, 0.9, 0.6)
+    assert summary.get("best_score") == (1.5 if best_step == 4 else None)

@@ -1,30 +1,30 @@
-"""The comparison at the end."""
+"""The comparison at the end. `before` is the policy that it is compared with, `after` the trained one."""
 
 from trainer.metrics.base import Metric
 
+
+def _both(name: str, label: str, formula: str, meaning: str) -> list[Metric]:
+    """A figure of the two sides."""
+    return [
+        Metric("evaluation", f"{name}_before", f"{label}, before", formula, f"{meaning} of the policy compared with."),
+        Metric("evaluation", f"{name}_after", f"{label}, after", formula, f"{meaning} of the trained policy."),
+    ]
+
+
+def _best(name: str, label: str, of: str) -> Metric:
+    meaning = f"`{of}` of the best checkpoint, at its own evaluation. Missing where the best is the last."
+    return Metric("evaluation", f"best_{name}", f"Best checkpoint: {label}", f"as {of} in PPO", meaning)
+
+
 EVALUATION = [
-    Metric(
-        "evaluation",
-        "score_before",
-        "Score, SFT",
-        "mean score",
-        "Reward-model score of the SFT policy on held-out prompts.",
-    ),
-    Metric(
-        "evaluation",
-        "score_after",
-        "Score, PPO",
-        "mean score",
-        "Reward-model score of the trained policy on held-out prompts.",
-    ),
-    Metric("evaluation", "judge_before", "Judge, SFT", "mean judge score", "The judge's score of the SFT policy."),
-    Metric("evaluation", "judge_after", "Judge, PPO", "mean judge score", "The judge's score of the trained policy."),
+    *_both("score", "Score", "mean score", "The rewards' weighted sum on held-out prompts"),
+    *_both("judge", "Judge", "mean judge score", "The judge's score"),
     Metric(
         "evaluation",
         "win_rate",
         "Win rate",
         "(wins + ½ ties) ÷ prompts",
-        "How often the trained policy beats SFT on the same prompt, by the judge where there is one, else by the reward model.",
+        "How often the trained policy beats the one before it (or `evaluation.against`) on the same prompt, by the judge where there is one, else by the rewards.",
         (0.5, 1.0),
     ),
     Metric("evaluation", "win_rate_low", "Win rate, low", "Wilson 95 % interval", "Lower end of the 95 % interval."),
@@ -32,16 +32,16 @@ EVALUATION = [
     Metric(
         "evaluation",
         "rm_win_rate",
-        "Win rate by reward model",
+        "Win rate by the rewards",
         "(wins + ½ ties) ÷ prompts",
-        "The same, judged by the reward model, missing-EOS penalty included.",
+        "The same, decided by the rewards, the rule for a missing EOS applied.",
     ),
     Metric(
         "evaluation",
         "kl",
         "KL to the reference",
-        "mean over responses of Σₜ log π(aₜ) − log π_ref(aₜ)",
-        "How far the trained policy is from SFT on held-out prompts, in nats per response.",
+        "mean over responses of Σₜ log π(aₜ) − log π₀(aₜ)",
+        "How far the trained policy is from the one before it on held-out prompts, in nats per response.",
         (-0.5, 15.0),
     ),
     Metric(
@@ -51,6 +51,36 @@ EVALUATION = [
         "share of held-out pairs",
         "Held-out pair accuracy of the reward model.",
     ),
-    Metric("evaluation", "length_before", "Length, SFT", "mean tokens", "Response length of the SFT policy."),
-    Metric("evaluation", "length_after", "Length, PPO", "mean tokens", "Response length of the trained policy."),
+    *_both("length", "Length", "mean tokens", "Response length"),
+    *_both("eos_rate", "Finished share", "finished ÷ all", "Share of responses that ended by themselves"),
+    Metric(
+        "evaluation",
+        "entropy_kept",
+        "Entropy kept",
+        "last ÷ first policy/entropy_avg",
+        "How much of its entropy the policy still had in PPO's last iteration.",
+        (0.1, None),
+        "Near 0 it is left with few answers: raise `ppo.policy_loss.entropy_coef` or `ppo.kl.coef`.",
+    ),
+    Metric(
+        "evaluation",
+        "best_step",
+        "Best checkpoint: step",
+        "argmax of eval/win_rate",
+        "The iteration whose policy won most often on held-out prompts; it is kept beside the last one.",
+    ),
+    Metric(
+        "evaluation",
+        "best_win_rate",
+        "Best checkpoint: win rate",
+        "max of eval/win_rate",
+        "Its win rate then. Being the highest of several, it flatters a little.",
+        (0.5, 1.0),
+    ),
+    _best("win_rate_low", "win rate, low", "eval/win_rate_low"),
+    _best("win_rate_high", "win rate, high", "eval/win_rate_high"),
+    _best("score", "score", "eval/score"),
+    _best("judge", "judge", "eval/judge"),
+    _best("kl", "KL", "eval/kl"),
+    _best("response_length", "length", "eval/response_length"),
 ]

@@ -123,7 +123,7 @@ PPO = [
         "policy/clipfrac_avg",
         "Clip fraction",
         "share of tokens whose clipped loss was the larger",
-        "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss.",
+        "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss; only where there is one.",
         (0.0, 0.3),
         "Above 0.3: steps are too large. Exactly 0 for long: the policy hardly moves.",
     ),
