@@ -1,13 +1,16 @@
-export const STAGES = ["sft", "reward_model", "ppo", "evaluation"] as const;
+export const STAGES = ["sft", "reward_model", "dpo", "ppo", "evaluation"] as const;
 export type Stage = (typeof STAGES)[number];
 
 const LABELS: Record<string, string> = {
   sft: "Supervised fine-tuning",
   reward_model: "Reward model",
+  dpo: "Direct preference optimisation",
   ppo: "PPO",
   evaluation: "Evaluation",
 };
-const SHORT: Record<string, string> = { ...LABELS, sft: "SFT" };
+const SHORT: Record<string, string> = { ...LABELS, sft: "SFT", dpo: "DPO" };
 
 export const stageLabel = (stage: string): string => LABELS[stage] ?? stage;
 export const stageShort = (stage: string): string => SHORT[stage] ?? stage;
+
+export const asStage = (name: string | null | undefined): Stage | undefined => STAGES.find((stage) => stage === name);

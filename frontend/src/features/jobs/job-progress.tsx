@@ -14,11 +14,7 @@ export function JobProgress({ job }: { job: JobSummary }) {
   return (
     <div className={styles.bar}>
       <span>
-        {job.status === "succeeded" ? (
-          <Outcome job={job} />
-        ) : (
-          `${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`
-        )}
+        {job.status === "succeeded" ? <Outcome job={job} /> : <Where progress={progress} />}
         {!hasEnded(job.status) && progress.eta_seconds !== null && (
           <span className={styles.eta}>{duration(progress.eta_seconds)} left in this stage</span>
         )}
@@ -28,7 +24,13 @@ export function JobProgress({ job }: { job: JobSummary }) {
   );
 }
 
+function Where({ progress }: { progress: NonNullable<JobSummary["progress"]> }) {
+  const { seeds_done: done, seed_count: seeds } = progress;
+  if (done > 0) return <>{`${done} / ${seeds} seeds`}</>;
+  return <>{`${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
+}
+
 function Outcome({ job }: { job: JobSummary }) {
   const rate = job.summary?.win_rate;
-  return typeof rate === "number" ? <>wins {percent(rate)} against SFT</> : <>finished</>;
+  return typeof rate === "number" ? <>win rate {percent(rate)}</> : <>finished</>;
 }

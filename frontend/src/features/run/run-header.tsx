@@ -10,6 +10,7 @@ import { duration, secondsBetween } from "@/lib/format";
 import { paths } from "@/lib/paths";
 import type { RunEvent } from "@/lib/run/event";
 import type { Connection } from "@/lib/run/feed";
+import { seedsOf } from "@/lib/run/spec";
 import { canCancel } from "@/lib/status";
 
 interface Props {
@@ -41,6 +42,7 @@ export function RunHeader({ job, connection, log }: Props) {
 function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
   const now = useNow();
   const started = log.findLast((event) => event.type === "run_started")?.data;
+  const [first, last] = seedsOf(job.spec);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return (
     <dl className={styles.facts}>
@@ -52,7 +54,7 @@ function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
       )}
       {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
       <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
-      <Fact name="Seed">{job.spec.seed}</Fact>
+      <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first}–${last}`}</Fact>
       {typeof started?.device === "string" && <Fact name="Device">{device(started.device, started.threads)}</Fact>}
       <Fact name="Id">
         <code>{job.id}</code>

@@ -5,12 +5,15 @@ import { ErrorNotice } from "@/components/error-notice";
 import { useDocumentTitle } from "@/components/page-title";
 import { Skeleton } from "@/components/skeleton";
 import { Failure } from "@/features/run/failure";
+import { Findings } from "@/features/run/findings/findings";
 import { RunHeader } from "@/features/run/run-header";
 import { RunTabs } from "@/features/run/run-tabs";
+import { Seeds } from "@/features/run/seeds/seeds";
 import { StageStepper } from "@/features/run/stages/stage-stepper";
 import { useChosen } from "@/features/run/use-chosen";
 import { useRun } from "@/features/run/use-run";
 import { RunProgress } from "@/features/run/run-progress";
+import { stagesOf } from "@/lib/run/spec";
 import { stageViews } from "@/lib/run/stages";
 import { hasEnded } from "@/lib/status";
 
@@ -36,13 +39,15 @@ function Run({ id }: { id: string }) {
     if (!query.isError) return <Skeleton rows={8} height="2.25rem" label="Loading the job" />;
     return <ErrorNotice error={query.error} doing="show this job" onRetry={() => void query.refetch()} />;
   }
-  const stages = stageViews(view.run.log, job.spec.sft === null, job.stage, hasEnded(job.status));
+  const stages = stageViews(view.run.log, stagesOf(job.spec), job.stage, hasEnded(job.status));
   return (
     <>
       <RunHeader job={job} connection={view.connection} log={view.run.log} />
       {job.status === "failed" && <Failure job={job} />}
       <RunProgress job={job} />
       <StageStepper stages={stages} series={view.run.series} chosen={stage} onChoose={chooseStage} />
+      <Findings log={view.run.log} />
+      <Seeds job={job} log={view.run.log} />
       <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />
     </>
   );

@@ -12,10 +12,19 @@ export function RunProgress({ job }: { job: Job }) {
   return (
     <section className={styles.progress} aria-label="Progress">
       <p>
-        <b>{stageLabel(progress.stage)}</b>
-        <span>
-          step {progress.step} of {progress.total_steps}
-        </span>
+        {progress.seeds_done > 0 ? (
+          <b>
+            Seed {progress.seeds_done + 1} of {progress.seed_count}
+          </b>
+        ) : (
+          <>
+            <b>{stageLabel(progress.stage)}</b>
+            <span>
+              step {progress.step} of {progress.total_steps}
+            </span>
+            {progress.seed_count > 1 && <span>seed 1 of {progress.seed_count}</span>}
+          </>
+        )}
         {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
         <span className={styles.percent}>{percent(progress.fraction)} of the job</span>
       </p>

@@ -8,8 +8,10 @@ import { SpecTab } from "@/features/run/files/spec-tab";
 import { CompletionsTab } from "@/features/run/completions/completions-tab";
 import { EventsTab } from "@/features/run/log/events-tab";
 import { ResultsTab } from "@/features/run/results/results-tab";
+import { ReportCardTable } from "@/features/run/report-card/report-card-table";
 import styles from "@/features/run/run.module.css";
 import type { TabId } from "@/features/run/use-chosen";
+import { reportCard } from "@/lib/run/report-card";
 import type { StageView } from "@/lib/run/stages";
 import type { RunView } from "@/lib/run/store";
 import type { Stage } from "@/lib/stages";
@@ -56,10 +58,19 @@ function Panel({ job, view, stages, stage, tab }: Props) {
   if (tab === "completions") return completions;
   if (stage === "evaluation") {
     return (
-      <ResultsTab summary={shown?.summary ?? {}} waiting={waiting}>
+      <ResultsTab job={job} summary={shown?.summary ?? {}} waiting={waiting}>
         {completions}
       </ResultsTab>
     );
   }
-  return <ChartsTab key={stage} jobId={job.id} stage={stage} live={run.series[stage] ?? {}} waiting={waiting} />;
+  const card = reportCard(run.log, stage);
+  const charts = (
+    <ChartsTab key={stage} jobId={job.id} stage={stage} live={run.series[stage] ?? {}} waiting={waiting} />
+  );
+  return (
+    <>
+      {card && <ReportCardTable card={card} />}
+      {charts}
+    </>
+  );
 }

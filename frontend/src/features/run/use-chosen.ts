@@ -1,6 +1,7 @@
 import { useSearchParams } from "react-router";
 import type { Job } from "@/api/types";
-import { STAGES, type Stage } from "@/lib/stages";
+import { stagesOf } from "@/lib/run/spec";
+import { asStage, type Stage } from "@/lib/stages";
 
 export const TABS = ["metrics", "completions", "events", "checkpoints", "spec"] as const;
 export type TabId = (typeof TABS)[number];
@@ -15,7 +16,9 @@ interface Chosen {
 /** The stage and the tab, kept in the address so that a link shows the same. Without a choice the page follows the job. */
 export function useChosen(job: Job | undefined): Chosen {
   const [params, setParams] = useSearchParams();
-  const present = asStage(job?.stage) ?? "sft";
+  const stages = job ? stagesOf(job.spec) : [];
+  const present = asStage(job?.stage) ?? stages[0] ?? "sft";
+  const named = asStage(params.get("stage"));
   const set = (name: string, value: string | null) =>
     setParams(
       (before) => {
@@ -27,11 +30,9 @@ export function useChosen(job: Job | undefined): Chosen {
       { replace: true, preventScrollReset: true },
     );
   return {
-    stage: asStage(params.get("stage")) ?? present,
+    stage: named && stages.includes(named) ? named : present,
     tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",
     chooseStage: (stage) => set("stage", stage === present ? null : stage),
     chooseTab: (tab) => set("tab", tab === "metrics" ? null : tab),
   };
 }
-
-const asStage = (name: string | null | undefined): Stage | undefined => STAGES.find((stage) => stage === name);

@@ -18,7 +18,17 @@ export function describe(event: RunEvent): string {
     case "stage_started":
       return `${stage(event)} begins${Number(data.start_step) ? ` again after step ${Number(data.start_step)}` : ""}, ${count(Number(data.total_steps), "step")}`;
     case "checkpoint_saved":
-      return `${stage(event)} step ${stepOf(event) ?? "–"} saved${data.final ? ", the stage's result" : ""}`;
+      return `${seed(data.seed)}${stage(event)} step ${stepOf(event) ?? "–"} saved${saved(data)}`;
+    case "health":
+      return `${text(data.rule).replaceAll("_", " ")} at step ${stepOf(event) ?? "–"}: ${text(data.cause)} ${text(data.suggestion)}`;
+    case "rolled_back":
+      return `${stage(event)} goes on from the weights of step ${Number(data.to_step)}, learning rates × ${number(Number(data.learning_rate_factor))}`;
+    case "curve":
+      return `Over-optimisation curve of ${count(lengthOf(data.points), "evaluation")}`;
+    case "report_card":
+      return `${stage(event)}: report card on the held-out pairs`;
+    case "seed_finished":
+      return `Seed ${Number(data.seed)} (${Number(data.number)} of ${Number(data.of)}) ${ended(data)}`;
     case "stage_finished":
       return `${stage(event)} done in ${duration(Number(data.seconds))}${figures(data.summary)}`;
     case "message":
@@ -28,6 +38,7 @@ export function describe(event: RunEvent): string {
     case "run_failed":
       return `${text(data.code)}: ${text(data.message)}`;
     case "run_stopped":
+      if (data.reason === "health") return text(data.message) || "Paused by a health rule, saved";
       return data.reason === "lease_lost"
         ? "Stopped: the worker lost its claim on this job"
         : `Stopped after ${stage(event)} step ${stepOf(event) ?? "–"}, saved, can go on from there`;
@@ -43,6 +54,18 @@ function started(event: RunEvent): string {
   return `The trainer is ready${where}${from}`;
 }
 
+const seed = (value: unknown): string => (typeof value === "number" ? `Seed ${value}: ` : "");
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+
+function saved(data: RunEvent["data"]): string {
+  return data.final ? ", the stage's result" : data.best ? ", the best so far" : "";
+}
+
+function ended(data: RunEvent["data"]): string {
+  const why = text(data.why);
+  return data.collapsed ? `collapsed${why && `: ${why}`}` : `done${figures(data.summary)}`;
+}
+
 function figures(summary: unknown): string {
   const entries = Object.entries(summary ?? {}).filter(
     (entry): entry is [string, number] => typeof entry[1] === "number",
@@ -50,9 +73,11 @@ function figures(summary: unknown): string {
   return entries.length ? ` (${entries.map(([name, value]) => `${name} ${number(value)}`).join(", ")})` : "";
 }
 
+const WORRYING = new Set(["run_stopped", "health", "rolled_back"]);
+
 export function levelOf(event: RunEvent): Level {
   if (event.type === "run_failed" || event.data.to === "failed" || event.data.level === "error") return "error";
-  if (event.data.level === "warning" || event.type === "run_stopped") return "warning";
+  if (event.data.level === "warning" || WORRYING.has(event.type) || event.data.collapsed === true) return "warning";
   // Back in the queue after having run: a worker was lost, or gave the job back.
   return event.type === "status_changed" && event.data.to === "queued" && event.data.from ? "warning" : "info";
 }

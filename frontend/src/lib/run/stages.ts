@@ -1,5 +1,5 @@
 import { stageOf, type RunEvent } from "@/lib/run/event";
-import { STAGES, type Stage } from "@/lib/stages";
+import type { Stage } from "@/lib/stages";
 
 export type StageState = "waiting" | "active" | "done" | "stopped" | "unreached";
 
@@ -12,17 +12,17 @@ export interface StageView {
   readonly summary: Readonly<Record<string, number>>;
 }
 
-/** The stages of a run in order, as its log tells them. `present` is the stage the job is in, `ended` whether for good. */
+/** The job's stages, as its log tells of them. `present` is the stage the job is in, `ended` whether for good. */
 export function stageViews(
   log: readonly RunEvent[],
-  skipsSft: boolean,
+  stages: readonly Stage[],
   present: string | null,
   ended: boolean,
 ): StageView[] {
   const finished = new Map(
     log.filter((event) => event.type === "stage_finished").map((event) => [stageOf(event), event.data]),
   );
-  return STAGES.filter((stage) => !(stage === "sft" && skipsSft)).map((stage) => {
+  return stages.map((stage) => {
     const data = finished.get(stage);
     const isPresent = stage === present;
     const open = ended ? (isPresent ? "stopped" : "unreached") : isPresent ? "active" : "waiting";

@@ -15,8 +15,8 @@ const one = (title: string, name: string, short = ""): ChartSpec => ({ title, li
 
 const optimiser = [one("Learning rate", "lr"), one("Gradient norm", "grad_norm")];
 
-/** What to look at first in each stage, in this order. Every other metric is under "All metrics". */
-export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
+/** What to look at first in each stage, in this order. */
+const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
   sft: [
     {
       title: "Loss",
@@ -46,6 +46,37 @@ export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
     one("Margin", "margin"),
     ...optimiser,
   ],
+  dpo: [
+    {
+      title: "Loss",
+      lines: [
+        { name: "loss", short: "training" },
+        { name: "eval/loss", short: "held out" },
+      ],
+    },
+    {
+      title: "Accuracy",
+      lines: [
+        { name: "accuracy", short: "training" },
+        { name: "eval/accuracy", short: "held out" },
+      ],
+    },
+    {
+      title: "Implied rewards",
+      lines: [
+        { name: "rewards/chosen", short: "preferred" },
+        { name: "rewards/rejected", short: "other" },
+      ],
+    },
+    {
+      title: "Margin",
+      lines: [
+        { name: "margin", short: "training" },
+        { name: "eval/margin", short: "held out" },
+      ],
+    },
+    ...optimiser,
+  ],
   ppo: [
     {
       title: "Reward",
@@ -57,10 +88,11 @@ export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
     {
       title: "Held-out scores",
       lines: [
-        { name: "eval/score", short: "reward model" },
+        { name: "eval/score", short: "rewards" },
         { name: "eval/judge", short: "judge", right: true },
       ],
     },
+    one("Held-out win rate", "eval/win_rate"),
     {
       title: "KL to the reference",
       lines: [
@@ -92,3 +124,14 @@ export const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
     },
   ],
 };
+
+const REWARD = /^reward\/[^/]+$/;
+
+/** The charts of a stage whose metrics have these names. Every other metric is under "All metrics". */
+export function chartsOf(stage: string, names: readonly string[]): ChartSpec[] {
+  const known = (CHARTS[stage] ?? []).filter((chart) => chart.lines.some((line) => names.includes(line.name)));
+  const rewards = names.filter((name) => REWARD.test(name)).sort();
+  // A single reward is the score itself; of several, each has a chart of its own, behind their sum.
+  const each = rewards.length > 1 ? rewards.map((name) => one(`Reward: ${name.slice("reward/".length)}`, name)) : [];
+  return [...known.slice(0, 1), ...each, ...known.slice(1)];
+}

@@ -2,7 +2,7 @@ import { useId, useMemo, useState } from "react";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { AllMetrics } from "@/features/run/charts/all-metrics";
-import { CHARTS } from "@/features/run/charts/catalog";
+import { chartsOf } from "@/features/run/charts/catalog";
 import { ChartCard } from "@/features/run/charts/chart-card";
 import styles from "@/features/run/charts/charts.module.css";
 import { Cursor } from "@/features/run/charts/cursor";
@@ -33,10 +33,11 @@ export function ChartsTab({ jobId, stage, live, waiting }: Props) {
     setSmoothing(weight);
     writeNumber(SMOOTHING, weight);
   };
-  const meanings = useMeanings(stage);
   const series = useDetail(jobId, stage, live, zoom);
+  const names = Object.keys(series).join("\n"); // by value: a new point is no new name
+  const meanings = useMeanings(stage, names);
   const group = useMemo(() => ({ syncKey, cursor, zoom, setZoom, smoothing }), [syncKey, cursor, zoom, smoothing]);
-  const charts = (CHARTS[stage] ?? []).filter((chart) => chart.lines.some((line) => series[line.name]));
+  const charts = useMemo(() => chartsOf(stage, names.split("\n")), [stage, names]);
   if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
   return (
     <ChartGroupContext value={group}>

@@ -3,18 +3,20 @@ import { useMemo } from "react";
 import { metricReferenceQuery } from "@/api/platform";
 import type { MetricInfo } from "@/api/types";
 import type { Healthy } from "@/features/run/charts/healthy-marks";
+import { byName } from "@/lib/run/meanings";
 
 export interface Meaning extends Omit<MetricInfo, "healthy"> {
   readonly healthy: Healthy | null;
 }
 
-/** The stage's metrics by name, as the trainer documents them. */
-export function useMeanings(stage: string): ReadonlyMap<string, Meaning> {
+/** The stage's metrics by name, as the trainer documents them. `names`: those that the run has, a line each. */
+export function useMeanings(stage: string, names: string): ReadonlyMap<string, Meaning> {
   const { data } = useQuery(metricReferenceQuery);
   return useMemo(() => {
     const ofStage = (data ?? []).filter((metric) => metric.stage === stage);
-    return new Map(ofStage.map(({ healthy, ...rest }) => [rest.name, { ...rest, healthy: bounds(healthy) }]));
-  }, [data, stage]);
+    const metrics = ofStage.map(({ healthy, ...rest }) => ({ ...rest, healthy: bounds(healthy) }));
+    return byName(metrics, names.split("\n"));
+  }, [data, stage, names]);
 }
 
 const bounds = (healthy: readonly (number | null)[] | null): Healthy | null =>

@@ -9,6 +9,7 @@ import { CompletionTable } from "@/features/run/completions/completion-table";
 import { SideBySide } from "@/features/run/completions/side-by-side";
 import { StepPicker } from "@/features/run/completions/step-picker";
 import type { SampleRow } from "@/lib/run/event";
+import { hasJudge, sidesOf } from "@/lib/run/spec";
 import { sampleKey, type RunState } from "@/lib/run/state";
 import { stageShort, type Stage } from "@/lib/stages";
 
@@ -27,27 +28,28 @@ export function CompletionsTab({ job, run, stage, waiting }: Props) {
   return (
     <>
       {stage !== "evaluation" && <StepPicker steps={steps} chosen={chosen} onChoose={setChosen} />}
-      <Step id={job.id} stage={stage} step={step} live={run.samples[sampleKey(stage, step)]} />
+      <Step job={job} stage={stage} step={step} live={run.samples[sampleKey(stage, step)]} />
     </>
   );
 }
 
 interface StepProps {
-  id: string;
+  job: Job;
   stage: Stage;
   step: number;
   live: readonly SampleRow[] | undefined;
 }
 
 /** What arrived live is at hand; older steps are fetched. */
-function Step({ id, stage, step, live }: StepProps) {
-  const query = useQuery({ ...samplesQuery(id, stage, step), enabled: live === undefined });
+function Step({ job, stage, step, live }: StepProps) {
+  const query = useQuery({ ...samplesQuery(job.id, stage, step), enabled: live === undefined });
   const rows = live ?? query.data;
   if (!rows) {
     if (query.isError) return <ErrorNotice error={query.error} doing="load these completions" />;
     return <Skeleton rows={5} height="3.5rem" label="Loading completions" />;
   }
-  return stage === "evaluation" ? <SideBySide rows={rows} /> : <CompletionTable rows={rows} />;
+  if (stage !== "evaluation") return <CompletionTable rows={rows} />;
+  return <SideBySide rows={rows} sides={sidesOf(job.spec)} judged={hasJudge(job.spec)} />;
 }
 
 function NoCompletions({ stage, waiting }: { stage: Stage; waiting: boolean }) {

@@ -5,18 +5,25 @@ import { LongText } from "@/features/run/completions/long-text";
 import { winner } from "@/features/run/completions/winner";
 import { fixed } from "@/lib/format";
 import type { SampleRow } from "@/lib/run/event";
+import type { Sides } from "@/lib/run/spec";
 
 const AT_ONCE = 10;
 
-/** The evaluation: for each prompt the SFT policy's answer and the trained policy's, and which was judged better. */
-export function SideBySide({ rows }: { rows: readonly SampleRow[] }) {
+interface Props {
+  rows: readonly SampleRow[];
+  sides: Sides;
+  judged: boolean;
+}
+
+/** The evaluation: for each prompt the answers of both policies, and which was judged better. */
+export function SideBySide({ rows, sides, judged }: Props) {
   const [shown, setShown] = useState(AT_ONCE);
   return (
     <>
-      <p className={styles.tally}>{tally(rows)}</p>
+      <p className={styles.tally}>{tally(rows, sides, judged)}</p>
       <ul className={styles.pairs}>
         {rows.slice(0, shown).map((row, index) => (
-          <Pair key={index} row={row} />
+          <Pair key={index} row={row} sides={sides} judged={judged} />
         ))}
       </ul>
       {shown < rows.length && (
@@ -28,29 +35,30 @@ export function SideBySide({ rows }: { rows: readonly SampleRow[] }) {
   );
 }
 
-function tally(rows: readonly SampleRow[]): string {
-  const won = rows.map(winner);
+function tally(rows: readonly SampleRow[], { before, after }: Sides, judged: boolean): string {
+  const won = rows.map((row) => winner(row, judged));
+  if (won.every((one) => one === null)) return `${rows.length} prompts.`;
   const count = (side: ReturnType<typeof winner>) => won.filter((one) => one === side).length;
-  return `Of ${rows.length} prompts: PPO better on ${count("ppo")}, SFT better on ${count("sft")}, even on ${count("tie")}.`;
+  return `Of ${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}.`;
 }
 
-function Pair({ row }: { row: SampleRow }) {
-  const better = winner(row);
+function Pair({ row, sides, judged }: { row: SampleRow; sides: Sides; judged: boolean }) {
+  const better = winner(row, judged);
   return (
     <li className={styles.pair}>
       <p className={styles.asked}>
         <LongText text={row.prompt} />
       </p>
       <Answer
-        name="SFT"
-        better={better === "sft"}
+        name={sides.before}
+        better={better === "before"}
         text={row.reference ?? ""}
         score={row.reference_score}
         judge={row.reference_judge}
       />
       <Answer
-        name="PPO"
-        better={better === "ppo"}
+        name={sides.after}
+        better={better === "after"}
         text={row.response}
         score={row.score}
         judge={row.judge}

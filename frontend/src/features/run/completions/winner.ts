@@ -1,11 +1,13 @@
 import type { SampleRow } from "@/lib/run/event";
 
-/** Which answer is better: by the judge where there is one, else by the reward model, as the win rate counts. */
-export function winner(row: SampleRow): "sft" | "ppo" | "tie" | null {
-  const judged = row.judge !== null && row.reference_judge !== null;
+/**
+ * Which answer is better: by the judge where the job has one (unknown, if it only compares), else by its rewards, as the
+ * win rate counts.
+ */
+export function winner(row: SampleRow, judged: boolean): "before" | "after" | "tie" | null {
   const after = judged ? row.judge : row.score;
   const before = judged ? row.reference_judge : row.reference_score;
   if (after === null || before === null) return null;
   if (after === before) return "tie";
-  return after > before ? "ppo" : "sft";
+  return after > before ? "after" : "before";
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { checkpointDownload, checkpointFile, checkpointsQuery } from "@/api/jobs";
 import type { Checkpoint, Job } from "@/api/types";
 import { buttonClass } from "@/components/button";
+import { CopyButton } from "@/components/copy-button";
 import { ErrorNotice } from "@/components/error-notice";
 import { DownloadIcon } from "@/components/icons";
 import { Notice } from "@/components/notice";
@@ -33,7 +34,8 @@ export function CheckpointsTab({ job }: { job: Job }) {
   return (
     <>
       <p className={styles.intro}>
-        Each is a folder that <code>from_pretrained</code> loads: safetensors weights, configuration, tokenizer.
+        Each is a folder that <code>from_pretrained</code> loads: safetensors weights, configuration, tokenizer. A new
+        job starts from one that it names by its id, for example as <code>model.path</code>.
       </p>
       <ul className={styles.list}>
         {query.data.map((checkpoint) => (
@@ -51,9 +53,10 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
       <div className={styles.what}>
         <p>
           <b>{stageLabel(checkpoint.stage)}</b>
-          <span className={checkpoint.final ? styles.final : styles.interim}>
-            {checkpoint.final ? "final" : "to resume from"}
-          </span>
+          {checkpoint.seed !== null && <span className={styles.interim}>seed {checkpoint.seed}</span>}
+          {checkpoint.best && <span className={styles.final}>best so far</span>}
+          {checkpoint.final && <span className={styles.final}>final</span>}
+          {!checkpoint.final && !checkpoint.best && <span className={styles.interim}>to resume from</span>}
         </p>
         <p className={styles.meta}>
           step {checkpoint.step} · {bytes(checkpoint.bytes)} · <TimeAgo time={checkpoint.created_at} />
@@ -78,6 +81,7 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
           </ul>
         </details>
       </div>
+      <CopyButton text={checkpoint.id} label="Copy id" />
       <a
         className={buttonClass()}
         href={checkpointDownload(checkpoint.id)}

@@ -1,16 +1,18 @@
 import styles from "@/features/run/results/results.module.css";
 import { measured, percent } from "@/lib/format";
+import type { Sides } from "@/lib/run/spec";
 
 type Summary = Readonly<Record<string, number>>;
 
 const PAIRS = [
   { label: "Judge", before: "judge_before", after: "judge_after" },
-  { label: "Reward model", before: "score_before", after: "score_after" },
+  { label: "Score", before: "score_before", after: "score_after" },
   { label: "Length in tokens", before: "length_before", after: "length_after" },
+  { label: "Finished share", before: "eos_rate_before", after: "eos_rate_after" },
 ];
 
 /** Before and after, figure by figure. */
-export function Comparison({ summary }: { summary: Summary }) {
+export function Comparison({ summary, sides }: { summary: Summary; sides: Sides }) {
   const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
   return (
     <section className={styles.card} aria-label="Before and after">
@@ -19,8 +21,8 @@ export function Comparison({ summary }: { summary: Summary }) {
         <thead>
           <tr>
             <td />
-            <th scope="col">SFT</th>
-            <th scope="col">PPO</th>
+            <th scope="col">{sides.before}</th>
+            <th scope="col">{sides.after}</th>
             <th scope="col">Change</th>
           </tr>
         </thead>
@@ -31,7 +33,7 @@ export function Comparison({ summary }: { summary: Summary }) {
         </tbody>
       </table>
       <p className={styles.note}>
-        KL to the reference {measured(summary.kl)} nats per response.
+        {summary.kl !== undefined && `KL to the policy as it began ${measured(summary.kl)} nats per response.`}
         {summary.reward_model_accuracy !== undefined &&
           ` The reward model orders ${percent(summary.reward_model_accuracy, 1)} of the held-out pairs as their labels do.`}
       </p>

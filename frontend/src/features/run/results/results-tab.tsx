@@ -1,24 +1,28 @@
 import type { ReactNode } from "react";
+import type { Job } from "@/api/types";
 import { Notice } from "@/components/notice";
 import { Comparison } from "@/features/run/results/comparison";
 import styles from "@/features/run/results/results.module.css";
 import { WinRate } from "@/features/run/results/win-rate";
+import { hasJudge, sidesOf } from "@/lib/run/spec";
 
 interface Props {
+  job: Job;
   summary: Readonly<Record<string, number>>;
   waiting: boolean;
   /** The completions behind the figures. */
   children: ReactNode;
 }
 
-/** What the run learnt: the trained policy against the SFT policy on prompts held out from both. */
-export function ResultsTab({ summary, waiting, children }: Props) {
+/** What the run learnt: the trained policy against the one before it, on prompts held out from both. */
+export function ResultsTab({ job, summary, waiting, children }: Props) {
+  const sides = sidesOf(job.spec);
   if (summary.win_rate === undefined) {
     return (
       <Notice title={waiting ? "Not evaluated yet" : "Not evaluated"}>
         <p>
           {waiting
-            ? "After PPO, the trained policy and the SFT policy answer the same held-out prompts. The result appears here."
+            ? "At the end, the trained policy and the one before it answer the same held-out prompts. The result appears here."
             : "The job ended before its evaluation."}
         </p>
       </Notice>
@@ -27,8 +31,8 @@ export function ResultsTab({ summary, waiting, children }: Props) {
   return (
     <>
       <div className={styles.results}>
-        <WinRate summary={summary} />
-        <Comparison summary={summary} />
+        <WinRate summary={summary} sides={sides} judged={hasJudge(job.spec)} />
+        <Comparison summary={summary} sides={sides} />
       </div>
       <h2 className={styles.prompts}>The same prompts, before and after</h2>
       {children}

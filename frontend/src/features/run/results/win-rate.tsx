@@ -1,13 +1,22 @@
 import styles from "@/features/run/results/results.module.css";
 import { percent } from "@/lib/format";
+import type { Sides } from "@/lib/run/spec";
+
+interface Props {
+  summary: Readonly<Record<string, number>>;
+  sides: Sides;
+  /** Whether the job names a judge of its own. */
+  judged: boolean;
+}
 
 /** The headline, with its uncertainty drawn to scale. */
-export function WinRate({ summary }: { summary: Readonly<Record<string, number>> }) {
+export function WinRate({ summary, sides, judged }: Props) {
   const { win_rate: rate = 0, win_rate_low: low, win_rate_high: high, rm_win_rate: byModel } = summary;
-  const hasJudge = summary.judge_after !== undefined;
   return (
     <section className={styles.card} aria-label="Win rate">
-      <h2>PPO against SFT, win rate</h2>
+      <h2>
+        {sides.after} against {sides.before}, win rate
+      </h2>
       <p className={styles.rate}>{percent(rate, 1)}</p>
       {low !== undefined && high !== undefined && (
         <>
@@ -31,9 +40,9 @@ export function WinRate({ summary }: { summary: Readonly<Record<string, number>>
         </>
       )}
       <p className={styles.note}>
-        {hasJudge
-          ? `Judged by the judge that the job names, on the same held-out prompts. By its own reward model: ${percent(byModel, 1)}.`
-          : "Judged by the job's own reward model, on the same held-out prompts. Name a judge in the spec for an independent view."}
+        {judged
+          ? `Judged by the judge that the job names, on the same held-out prompts.${byModel === undefined ? "" : ` By the job's own rewards: ${percent(byModel, 1)}.`}`
+          : "Judged by the job's own rewards, on the same held-out prompts. Name a judge in the spec for an independent view."}
       </p>
     </section>
   );

@@ -29,6 +29,12 @@ const WANTED: Record<string, readonly (readonly Wanted[])[]> = {
       { name: "loss", label: "loss" },
     ],
   ],
+  dpo: [
+    [
+      { name: "eval/accuracy", label: "held-out accuracy", show: asPercent },
+      { name: "loss", label: "loss" },
+    ],
+  ],
   ppo: [[{ name: "objective/scores", label: "score" }], [{ name: "objective/kl", label: "KL" }]],
   evaluation: [[{ name: "win_rate", label: "win rate", show: asPercent }], [{ name: "kl", label: "KL" }]],
 };

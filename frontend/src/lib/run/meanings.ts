@@ -1,0 +1,35 @@
+/** What the platform says of a metric, as far as it matters here. */
+interface Described {
+  readonly name: string;
+  readonly label: string;
+}
+
+const PLACE = "<name>";
+
+/**
+ * The descriptions by the names that a run has. One whose own name holds `<name>` stands for many: `reward/<name>`
+ * describes `reward/length`.
+ */
+export function byName<Metric extends Described>(
+  metrics: readonly Metric[],
+  names: readonly string[],
+): Map<string, Metric> {
+  const found = new Map(metrics.map((metric) => [metric.name, metric]));
+  const patterns = metrics.filter((metric) => metric.name.includes(PLACE));
+  for (const name of names) {
+    if (found.has(name)) continue;
+    for (const pattern of patterns) {
+      const inner = inPlace(pattern.name, name);
+      if (inner !== null) found.set(name, { ...pattern, name, label: pattern.label.replace(PLACE, inner) });
+    }
+  }
+  return found;
+}
+
+/** What stands in `name` where the pattern has its place; null where they do not fit. */
+function inPlace(pattern: string, name: string): string | null {
+  const [before = "", after = ""] = pattern.split(PLACE);
+  if (!name.startsWith(before) || !name.endsWith(after)) return null;
+  const inner = name.slice(before.length, name.length - after.length);
+  return inner && !inner.includes("/") ? inner : null;
+}

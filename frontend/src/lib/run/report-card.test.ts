@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { RunEvent } from "@/lib/run/event";
+import { reportCard } from "@/lib/run/report-card";
+
+const slice = (accuracy: number, confidence: number | null = null) => ({
+  pairs: 20,
+  accuracy,
+  low: accuracy - 0.1,
+  high: accuracy + 0.1,
+  confidence,
+});
+const event = (seq: number, card: unknown): RunEvent => ({
+  seq,
+  type: "report_card",
+  created_at: "",
+  attempt: 1,
+  stage: "reward_model",
+  step: 5,
+  data: { stage: "reward_model", step: 5, card },
+});
+const card = {
+  overall: slice(0.7, 0.75),
+  by_source: { web: slice(0.6) },
+  by_length: { "longer by half": slice(0.8) },
+  by_agreement: {},
+  ties: 3,
+  calibration: [{ low: 0.5, high: 0.55, pairs: 9, predicted: 0.52, observed: 0.4 }, { low: "?" }],
+  calibration_error: 0.04,
+  length_baseline: slice(0.55),
+  length_correlation: null,
+  margin: 0.9,
+  references: 4,
+};
+
+test("a card is read slice by slice, what is not known left out", () => {
+  const read = reportCard([event(1, card)], "reward_model");
+  expect(read?.rows.map(({ group, name, accuracy, confidence }) => [group, name, accuracy, confidence])).toEqual([
+    ["", "All pairs", 0.7, 0.75],
+    ["source", "web", 0.6, null],
+    ["length", "longer by half", 0.8, null],
+    ["", "If the longer answer always won", 0.55, null],
+  ]);
+  expect(read?.calibration).toEqual([{ low: 0.5, high: 0.55, pairs: 9, predicted: 0.52, observed: 0.4 }]);
+  expect(read?.figures.map(([label]) => label)).toEqual([
+    "Mean margin",
+    "Calibration error",
+    "Ties, in no slice",
+    "SFT answers measured",
+  ]);
+});
+
+test("the newest card of the stage counts, and other stages have none", () => {
+  const log = [event(1, card), event(2, { ...card, overall: slice(0.9) })];
+  expect(reportCard(log, "reward_model")?.rows[0]?.accuracy).toBe(0.9);
+  expect(reportCard(log, "ppo")).toBeNull();
+});
+
+test("what is no card is none", () => expect(reportCard([event(1, "nonsense")], "reward_model")).toBeNull());
