@@ -1,9 +1,22 @@
-"""A run for somebody who sits before a terminal: a line per stage, and what it learnt."""
+"""A run for somebody who sits before a terminal: a line per stage, what is wrong, and what it learnt."""
 
 import os
 import sys
 
-from trainer.events import Event, Message, RunFinished, RunStarted, StageFinished, StageStarted
+from trainer.events import (
+    CheckpointSaved,
+    Curve,
+    Event,
+    Health,
+    Message,
+    ReportCard,
+    RolledBack,
+    RunFinished,
+    RunStarted,
+    SeedFinished,
+    StageFinished,
+    StageStarted,
+)
 
 
 def show(event: Event) -> None:
@@ -29,7 +42,33 @@ def line(event: Event) -> str | None:
             return f"{event.level}: {event.text}"
         case RunFinished():
             return f"finished in {event.seconds:.1f} s"
+        case _:
+            return _of_the_course(event)
+
+
+def _of_the_course(event: Event) -> str | None:
+    """What a run says of how it is going."""
+    match event:
+        case Health():
+            return f"health: {event.stage}, step {event.step}: {event.cause} {event.suggestion} ({event.rule}: {event.action})"
+        case RolledBack():
+            factor = event.learning_rate_factor
+            return f"{event.stage}: back from step {event.step} to the weights of step {event.to_step}, learning rates × {factor:g}"
+        case CheckpointSaved(best=True):
+            return f"{event.stage}: best so far at step {event.step}  {_figures(event.metrics)}".rstrip()
+        case Curve():
+            return "\n".join([f"{event.stage}: score and what is wanted, by distance", *map(_point, event.points)])
+        case SeedFinished():
+            fate = f"collapsed: {event.why}" if event.collapsed else "did not collapse"
+            return f"seed {event.seed} ({event.number} of {event.of}): {fate}  {_figures(event.summary)}".rstrip()
+        case ReportCard():
+            overall = event.card.overall
+            return f"{event.stage}: accuracy {overall.accuracy:.3g} ({overall.low:.3g} to {overall.high:.3g}) on {overall.pairs} held-out pairs"
     return None
+
+
+def _point(point: object) -> str:
+    return "  " + _figures({name: value for name, value in vars(point).items() if value is not None})
 
 
 def _figures(summary: dict[str, float]) -> str:

@@ -1,0 +1,50 @@
+"""A job of two seeds, as a command."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.running import at, events_of, metrics_of, run, signal_when, start, write_spec
+from trainer.events import RunFinished, SeedFinished
+
+CHANGES = {
+    "stages": ["sft", "ppo", "evaluation"],
+    "rewards": [{"type": "length", "target": 3}],
+    "sft": {"epochs": 1},
+    "ppo": {"steps": 2, "save_every": 1},
+    "evaluation": {"judge": None},
+}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("both")
+    assert run(write_spec(folder, **CHANGES, seeds=2), folder) == (0, "")
+    return folder
+
+
+def test_each_seed_is_the_run_that_it_would_be_alone_and_the_best_is_the_jobs(both: Path, tmp_path: Path) -> None:
+    assert run(write_spec(tmp_path, **CHANGES, seed=1), tmp_path) == (0, "")
+    assert metrics_of(both / "seeds" / "1") == metrics_of(tmp_path)
+    alone, within = (folder / "checkpoints/ppo/model.safetensors" for folder in (tmp_path, both / "seeds" / "1"))
+    assert alone.read_bytes() == within.read_bytes()
+    rates = {e.seed: e.summary["win_rate"] for e in events_of(both) if isinstance(e, SeedFinished)}
+    best = max(rates, key=lambda seed: (rates[seed], -seed))
+    chosen = both / "seeds" / str(best) / "checkpoints/ppo/model.safetensors"
+    assert (both / "checkpoints/ppo/model.safetensors").read_bytes() == chosen.read_bytes()
+    (finished,) = [e for e in events_of(both) if isinstance(e, RunFinished)]
+    assert finished.summary["win_rate"] == pytest.approx((rates[0] + rates[1]) / 2)
+    assert finished.summary["win_rate_low"] < finished.summary["win_rate"] < finished.summary["win_rate_high"]
+
+
+def test_killed_in_the_second_seed_it_goes_on_there(both: Path, tmp_path: Path) -> None:
+    spec = write_spec(tmp_path, **CHANGES, seeds=2)
+    second = tmp_path / "seeds" / "1"
+    second.mkdir(parents=True)
+    assert signal_when(start(spec, tmp_path), second, at("ppo", 1), signal.SIGKILL) == -signal.SIGKILL
+    first = (tmp_path / "seeds" / "0" / "events.jsonl").read_bytes()
+    assert run(spec, tmp_path) == (0, "")
+    assert (tmp_path / "seeds" / "0" / "events.jsonl").read_bytes() == first
+    summaries = [[e.summary for e in events_of(f) if isinstance(e, RunFinished)][-1] for f in (tmp_path, both)]
+    assert summaries[0] == summaries[1]
