@@ -87,3 +87,12 @@ def test_roles_on_a_bfloat16_backbone_have_adapters_in_float32_and_merge_without
     gradients = completion_logprobs(policy, BATCH)[0].sum()
     gradients.backward()
     assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in policy.parameters())
+
+
+def test_the_sampler_computes_in_the_smaller_type_too(tmp_path: Path) -> None:
+    model = whole(policy_in(tmp_path), "bfloat16").policy("policy", tmp_path, "trained")
+    seen = []
+    model.model.layers[0].mlp.down_proj.register_forward_hook(lambda _, inputs, out: seen.append(out.dtype))
+    draws = torch.Generator().manual_seed(0)
+    sample(model, [[5], [6, 7]], eos_id=-1, pad_id=0, max_new_tokens=3, temperature=1.0, generator=draws, device=CPU)
+    assert seen == [torch.bfloat16] * 3

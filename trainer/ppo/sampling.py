@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from trainer.logprobs import selected_logprobs
-from trainer.models import Model
+from trainer.models import Model, autocast
 
 
 @dataclass(frozen=True)
@@ -69,31 +69,32 @@ def sample_with(
     responses: list[list[int]] = [[] for _ in prompts]
     logprobs: list[list[float]] = [[] for _ in prompts]
     cache = DynamicCache(config=model.config)
-    for t in range(draws_BR.shape[1]):
-        out = model(
-            input_ids=tokens_B1,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        drawn_B = draw(out.logits[:, -1], draws_BR[alive, t], temperature)
-        for row, token in zip(alive.tolist(), drawn_B.tolist(), strict=True):
-            responses[row].append(token)
-        if with_logprobs:
-            drawn_logprobs_B = selected_logprobs(out.logits[:, -1], drawn_B, temperature)
-            for row, logprob in zip(alive.tolist(), drawn_logprobs_B.tolist(), strict=True):
-                logprobs[row].append(logprob)
-        going = (drawn_B != eos_id).nonzero().squeeze(1)
-        if len(going) == 0:
-            break
-        if len(going) < len(alive):
-            cache.batch_select_indices(going)
-            alive, mask, positions, drawn_B = alive[going], mask[going], positions[going], drawn_B[going]
-        tokens_B1 = drawn_B[:, None]
-        positions = positions[:, -1:] + 1
-        mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
+    with autocast(model):  # around all steps, so that weights of a larger type are cast once
+        for t in range(draws_BR.shape[1]):
+            out = model(
+                input_ids=tokens_B1,
+                attention_mask=mask,
+                position_ids=positions,
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+            drawn_B = draw(out.logits[:, -1], draws_BR[alive, t], temperature)
+            for row, token in zip(alive.tolist(), drawn_B.tolist(), strict=True):
+                responses[row].append(token)
+            if with_logprobs:
+                drawn_logprobs_B = selected_logprobs(out.logits[:, -1], drawn_B, temperature)
+                for row, logprob in zip(alive.tolist(), drawn_logprobs_B.tolist(), strict=True):
+                    logprobs[row].append(logprob)
+            going = (drawn_B != eos_id).nonzero().squeeze(1)
+            if len(going) == 0:
+                break
+            if len(going) < len(alive):
+                cache.batch_select_indices(going)
+                alive, mask, positions, drawn_B = alive[going], mask[going], positions[going], drawn_B[going]
+            tokens_B1 = drawn_B[:, None]
+            positions = positions[:, -1:] + 1
+            mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
     return [
         Response(ids, ids[-1] == eos_id, own if with_logprobs else None)
         for ids, own in zip(responses, logprobs, strict=True)

@@ -12,6 +12,7 @@ from trainer.ppo.actors import Actors
 from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
 from trainer.ppo.learners import Learners
+from trainer.spec import PPOSpec
 
 
 def trainer_state(actors: Actors, learners: Learners, dials: Dials, course: Course) -> TrainerState:
@@ -21,7 +22,7 @@ def trainer_state(actors: Actors, learners: Learners, dials: Dials, course: Cour
         tensors["value_head"] = weights(learners.value_head)
     elif actors.critic is not None:
         models["critic"] = actors.critic
-    if actors.reference is not actors.initial:
+    if _reference_moves(learners):
         tensors["reference"] = weights(actors.reference)
     numbers: dict[str, Any] = {"dials": dials.numbers(), "course": course.numbers()}
     if dials.refits:
@@ -37,7 +38,7 @@ def restore(checkpoint: Path, actors: Actors, learners: Learners, course: Course
         learners.critic.restore(load_optimizer(checkpoint, "critic_optimizer"))
     if learners.value_head is not None:
         put_weights(learners.value_head, load_optimizer(checkpoint, "value_head"))
-    if actors.reference is not actors.initial:
+    if _reference_moves(learners):
         put_weights(actors.reference, load_optimizer(checkpoint, "reference"))
     numbers = load_numbers(checkpoint)
     dials = Dials.restored(numbers["dials"])
@@ -46,6 +47,12 @@ def restore(checkpoint: Path, actors: Actors, learners: Learners, course: Course
         put_weights(actors.reward_model, load_optimizer(checkpoint, "reward_model"))
         vars(actors.reward_model.config).update(numbers["score_level"])
     return dials
+
+
+def _reference_moves(learners: Learners) -> bool:
+    """One that is fixed comes from where it came from before."""
+    spec = learners.policy.spec
+    return isinstance(spec, PPOSpec) and spec.reference.update != "fixed"
 
 
 def _level(reward_model: Model) -> dict[str, float]:
