@@ -43,8 +43,11 @@ def claim(spec: JobSpec, run_dir: Path) -> None:
 
 
 def _identity(spec: JobSpec) -> dict[str, Any]:
-    """What decides the result: the spec less name and machine, with contents for paths: a file or a folder may move."""
-    identity = spec.model_dump(mode="json", exclude={"name", "runtime", "checkpoints"})
+    """What decides the result: the spec less name and machine, with contents for paths: a file or a folder may move.
+
+    Less the health rules too: whoever was paused or stopped by one may change it and go on.
+    """
+    identity = spec.model_dump(mode="json", exclude={"name", "runtime", "checkpoints", "health"})
     for name in DATASETS:
         if identity["data"][name] is not None:
             identity["data"][name] = _sha256(Path(identity["data"][name]))
