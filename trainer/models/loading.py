@@ -68,9 +68,10 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int) -> Model:
 def new_reward_model(policy_path: str | Path, seed: int, dtype: torch.dtype = torch.float32) -> Model:
     """The policy's body with a fresh scalar head."""
     if adapters.is_adapter(policy_path):
-        return _merged(policy_path, new_reward_model(adapters.base_of(policy_path), seed, dtype))
-    model = _with_scalar_head(policy_path, _load_classifier(policy_path, dtype, fresh_head=True))
-    draw_score_head(model.score, seed)
+        model = _scorer_on(load_policy(policy_path, dtype))
+    else:
+        model = _load_classifier(policy_path, dtype, fresh_head=True)
+    draw_score_head(_with_scalar_head(policy_path, model).score, seed)
     return model
 
 
@@ -119,6 +120,14 @@ def _aligned(model: Model) -> Model:
         if weights.device.type == "cpu" and weights.is_floating_point() and weights.data_ptr() % 64:
             weights.data = weights.data.clone()
     return model
+
+
+def _scorer_on(policy: Model) -> Model:
+    """The architecture's scoring model with the policy's trunk."""
+    policy.config.num_labels = 1
+    model = AutoModelForSequenceClassification.from_config(policy.config, dtype=policy.dtype)
+    model.base_model.load_state_dict(policy.base_model.state_dict())
+    return model.eval()
 
 
 def _with_scalar_head(path: str | Path, model: Model) -> Model:

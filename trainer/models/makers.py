@@ -100,7 +100,7 @@ class Roles:
 
     def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
         backbone, first = self._ground(part, start, load_policy)
-        return self._role(part, backbone, None, care, _adapter_in(saved) or first)
+        return self._role(part, backbone, care, _adapter_in(saved) or first)
 
     def scorer(
         self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
@@ -111,7 +111,9 @@ class Roles:
             draw_score_head(head, fresh_head)
         elif first is None:
             head.load_state_dict({"weight": backbone.model.score.weight.float()})
-        return self._role(part, backbone, head, care, _adapter_in(saved) or first)
+        origin = _adapter_in(saved) or first
+        with_head = saved is not None or fresh_head is None  # a policy's adapter brings none
+        return self._role(part, backbone, care, origin, head, with_head)
 
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
         """The backbone under `start`, and the adapter to begin with: an adapter folder's own, where the backbone is
@@ -128,13 +130,22 @@ class Roles:
             self._backbones[key] = Backbone(model, where, self.lora, self.spec.gradient_checkpointing)
         return self._backbones[key], first
 
-    def _role(self, part: str, backbone: Backbone, head: nn.Linear | None, care: Care, origin: Path | None) -> Model:
+    def _role(
+        self,
+        part: str,
+        backbone: Backbone,
+        care: Care,
+        origin: Path | None,
+        head: nn.Linear | None = None,
+        with_head: bool = True,
+    ) -> Model:
+        """With an adapter, from `origin` or fresh, unless it will never differ from the backbone."""
         name = part if origin is not None or care in ("trained", "moving") else None
         role = Role(backbone, name, self.seed(part), head).eval()
         role.config.score_bias = getattr(backbone.model.config, "score_bias", 0.0)
         role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
         if origin is not None:
-            role.load(origin)
+            role.load(origin, with_head)
         return compute_in(role.requires_grad_(care == "trained"), dtype_of(self.spec))
 
 

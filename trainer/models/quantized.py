@@ -1,5 +1,6 @@
 """Backbones in 8 or 4 bits, by bitsandbytes where it is installed (QLoRA, Dettmers et al. 2023)."""
 
+import logging
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,6 +26,7 @@ def quantization_options(spec: ModelSpec, dtype: torch.dtype, device: torch.devi
     check_quantization(spec)
     from transformers import BitsAndBytesConfig
 
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of its casts at every call
     if spec.quantization == "8bit":
         config = BitsAndBytesConfig(load_in_8bit=True)
     else:

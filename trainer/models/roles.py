@@ -74,9 +74,13 @@ class Role(nn.Module):
         adapters.write(Path(folder), adapter, self.backbone.lora_config(), self.backbone.source)
 
     @torch.no_grad()
-    def load(self, folder: Path) -> "Role":
-        """Take over an adapter folder's weights, exactly. Raises ModelError where they are of another shape."""
-        found, own = adapters.read(folder), self._weights()
+    def load(self, folder: Path, with_head: bool = True) -> "Role":
+        """Take over an adapter folder's weights, exactly; without the head where a policy's adapter is to begin with.
+
+        Raises ModelError where they are of another shape.
+        """
+        found = adapters.read(folder)
+        own = {name: weight for name, weight in self._weights().items() if with_head or name != "score.weight"}
         theirs = {name: tuple(value.shape) for name, value in found.weights.items()}
         ours = {name: tuple(value.shape) for name, value in own.items()}
         if theirs.keys() != ours.keys():
@@ -90,7 +94,7 @@ class Role(nn.Module):
                     f"{folder}: {name} has the shape {theirs[name]}, this run's {shape}. Give `model.lora.rank` the adapter's."
                 )
             own[name].copy_(found.weights[name])
-        if self.score is not None:
+        if self.score is not None and with_head:
             self.config.score_bias, self.config.score_scale = found.score_bias, found.score_scale
         return self
 
