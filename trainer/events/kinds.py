@@ -126,7 +126,7 @@ class Evidence(BaseModel):
 
 
 class Health(_Event):
-    """A health rule has fired: what is wrong, what shows it, and which field of the spec to turn."""
+    """A health rule has fired: what is wrong, what shows it, and which field of the spec to turn. Said again, in the same words, for a step that is taken again after a resume."""
 
     type: Literal["health"] = "health"
     stage: StageName

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainer.events import CurvePoint
+from trainer.events import CurvePoint, finite
 from trainer.health import Monitor
 
 _BEST_FIGURES = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
@@ -29,7 +29,8 @@ class Course:
     def note(self, step: int, values: dict[str, float]) -> bool:
         """Add a step's metrics; answer whether it is the best evaluation so far. The first of equals stays the best."""
         self.entropy = values.get("policy/entropy_avg", self.entropy)
-        figures = {name.removeprefix("eval/"): value for name, value in values.items() if name.startswith("eval/")}
+        seen = finite(values).items()
+        figures = {name.removeprefix("eval/"): value for name, value in seen if name.startswith("eval/")}
         if "win_rate" not in figures:
             return False
         shown = ("sqrt_kl", "score", "judge", "win_rate")

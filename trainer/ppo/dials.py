@@ -1,5 +1,6 @@
 """Numbers that move from one iteration to the next. Every checkpoint has them: they are all that weights do not say."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -45,8 +46,11 @@ class Dials:
         return self.kl_coef if spec.kl.controller == "adaptive" else scheduled_coef(spec.kl, iteration, spec.steps)
 
     def turn(self, spec: PPOSpec, kl: float, old_kl: float | None) -> None:
-        """After an iteration: by its KL to the reference (nats per response), and to the old policy (nats per token)."""
-        if spec.kl.controller == "adaptive":
+        """After an iteration: by its KL to the reference (nats per response), and to the old policy (nats per token).
+
+        A KL that is not finite turns nothing: the coefficient would never be a number again.
+        """
+        if spec.kl.controller == "adaptive" and math.isfinite(kl):
             self.kl_coef = adapted_coef(self.kl_coef, kl, spec.batch_size, spec.kl)
         if old_kl is not None:
             self.old_kl_beta = adapted_old_kl_beta(self.old_kl_beta, old_kl, spec.policy_loss)

@@ -13,10 +13,13 @@ from tests.trainer.stage_tools import four_models, new_codec, stop_after
 from trainer.checkpoint import load_numbers
 from trainer.errors import Diverged, Paused, Stopped, Unhealthy
 from trainer.evaluation import HeldOut
-from trainer.events import CheckpointSaved, Curve, EventLog, Health, RolledBack, RunStopped, StageFinished
+from trainer.events import CheckpointSaved, Curve, CurvePoint, EventLog, Health, RolledBack, RunStopped, StageFinished
+from trainer.health import Monitor
 from trainer.identity import claim
 from trainer.models import load_policy, load_reward_model
 from trainer.ppo.actors import Actors
+from trainer.ppo.course import Course
+from trainer.ppo.dials import Dials
 from trainer.ppo.loop import train
 from trainer.ppo.watch import GoneBack
 from trainer.prompts import EncodedPrompt
@@ -247,3 +250,17 @@ def test_the_curve_and_the_best_survive_a_stop(tmp_path: Path, plain: Path) -> N
         summaries.append([event.summary for event in events if isinstance(event, StageFinished)])
     assert curves[0] == curves[1] and summaries[0] == summaries[1]
     assert weights(tmp_path) == weights(plain)
+
+
+def test_a_kl_that_is_not_finite_turns_no_dial() -> None:
+    spec = PPOSpec.model_validate({"kl": {"controller": "adaptive"}})
+    dials = Dials.of(spec)
+    dials.turn(spec, float("nan"), None)
+    assert dials.kl_coef == spec.kl.coef
+
+
+def test_an_evaluation_that_is_not_finite_is_drawn_as_far_as_it_goes() -> None:
+    course = Course(Monitor(HealthSpec(), PPOSpec()))
+    values = {"eval/win_rate": 0.6, "eval/kl": float("nan"), "eval/sqrt_kl": 0.0, "eval/score": float("inf")}
+    assert course.note(10, values)
+    assert course.curve == [CurvePoint(step=10, sqrt_kl=0.0, win_rate=0.6)] and course.best == {"win_rate": 0.6}
