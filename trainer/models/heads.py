@@ -12,13 +12,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from trainer.models import half
+
 Model = Any  # transformers' models, and the roles on a shared backbone: callables with a config
 
 
 def compute_in(model: Model, dtype: torch.dtype) -> Model:
-    """From now on the model's forward passes compute in `dtype`, whatever its weights are stored in."""
+    """From now on the model's forward passes compute in `dtype`, whatever its weights are stored in.
+
+    Which weights are ever trained must have been settled before.
+    """
     model.compute_dtype = dtype
+    if dtype == torch.float16:
+        head = getattr(model, "score", None)  # computes in float32
+        outside = set() if head is None else set(head.parameters())
+        half.weights_take([p for p in model.parameters() if p.requires_grad and p not in outside])
     return model
+
+
+def _is_half(model: Model) -> bool:
+    return getattr(model, "compute_dtype", None) == torch.float16
 
 
 def autocast(model: Model) -> AbstractContextManager[object]:
@@ -42,13 +55,17 @@ def trunk(model: Model) -> Callable[..., Any]:
 
 def _run_trunk(model: Model, **inputs: Any) -> Any:
     with autocast(model):
-        return model.base_model(**inputs)
+        out = model.base_model(**inputs)
+    if _is_half(model):
+        out.last_hidden_state = half.entering(out.last_hidden_state)
+    return out
 
 
 def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
     """Logits (N, V) from last hidden states, as the model's own forward pass would compute them."""
     with autocast(model):
-        logits: Tensor = model.get_output_embeddings()(hidden_NH)
+        logits: Tensor = model.get_output_embeddings()(half.leaving(hidden_NH) if _is_half(model) else hidden_NH)
+    logits = half.entering(logits) if _is_half(model) else logits
     cap = getattr(model.config, "final_logit_softcapping", None)
     return logits if cap is None else torch.tanh(logits / cap) * cap
 

@@ -76,10 +76,10 @@ class WholeModels:
         return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
 
     def _ready(self, model: Model, care: Care) -> Model:
-        model = compute_in(model.to(self.device), dtype_of(self.spec))
+        model = model.to(self.device)
         if care == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
-        return model.requires_grad_(care == "trained")
+        return _settled(model, care, self.spec)
 
     def _dtype(self, care: Care) -> torch.dtype:
         return dtype_of(self.spec) if care == "frozen" else torch.float32
@@ -146,7 +146,13 @@ class Roles:
         role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
         if origin is not None:
             role.load(origin, with_head)
-        return compute_in(role.requires_grad_(care == "trained"), dtype_of(self.spec))
+        return _settled(role, care, self.spec)
+
+
+def _settled(model: Model, care: Care, spec: ModelSpec) -> Model:
+    """What moves may come to be trained for a while, as the reward model between online rounds."""
+    model.requires_grad_(care in ("trained", "moving"))
+    return compute_in(model, dtype_of(spec)).requires_grad_(care == "trained")
 
 
 def _adapter_in(saved: Path | None) -> Path | None:
