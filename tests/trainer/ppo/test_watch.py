@@ -26,7 +26,7 @@ from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, Rewards
 from trainer.session import Session
-from trainer.spec import JobSpec
+from trainer.spec import HealthSpec, JobSpec, PPOSpec
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 PPO = {
