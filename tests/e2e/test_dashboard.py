@@ -138,3 +138,21 @@ def test_no_page_scrolls_sideways(new_page: NewPage, finished_job: str, client: 
         expect(page.locator("main h1, main h2").first).to_be_visible()
         expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_two_lines_of_a_chart_have_two_colours(new_page: NewPage, finished_job: str) -> None:
+    """Also where motion is reduced, as here: every change of style then lasts a moment."""
+    page = new_page()
+    page.goto(f"/jobs/{finished_job}?stage=sft")
+    page.wait_for_selector(".uplot canvas")
+    scope = page.get_by_role("article", name="Loss")
+    legend = scope.locator("i[data-line]").evaluate_all("marks => marks.map(mark => getComputedStyle(mark).backgroundColor)")
+    drawn = scope.locator("canvas").evaluate(
+        """canvas => {
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const seen = new Set();
+            for (let i = 0; i < data.length; i += 4) seen.add(`rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
+            return [...seen];
+        }"""
+    )
+    assert len(legend) == 2 and set(legend) <= set(drawn)

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { checkpointDownload, checkpointsQuery } from "@/api/jobs";
 import type { Job } from "@/api/types";
 import { Notice } from "@/components/notice";
+import { Prose } from "@/components/prose";
 import { stageShort } from "@/lib/stages";
 
 /** Why a job failed, and what it leaves. */
@@ -14,7 +15,9 @@ export function Failure({ job }: { job: Job }) {
         tone="bad"
         title={`Failed${job.stage ? ` in ${stageShort(job.stage)}` : ""}${job.error ? `: ${job.error.code}` : ""}`}
       >
-        <p style={{ whiteSpace: "pre-wrap" }}>{job.error?.message ?? job.status_reason}</p>
+        <p style={{ whiteSpace: "pre-wrap" }}>
+          <Prose text={job.error?.message ?? job.status_reason} />
+        </p>
         {last && (
           <p>
             Its last good checkpoint is kept: {stageShort(last.stage)} step {last.step},{" "}

@@ -25,7 +25,7 @@ const health = (rule: string, step: number) =>
 test("a rule that fires again is shown once, as it stands now, the newest first", () => {
   const found = findings([health("kl_blow_up", 3), health("truncation", 4), health("kl_blow_up", 9)]);
   expect(found.map(({ rule, step, times }) => [rule, step, times])).toEqual([
-    ["kl blow up", 9, 2],
+    ["KL blow up", 9, 2],
     ["truncation", 4, 1],
   ]);
   expect(found[0]).toMatchObject({

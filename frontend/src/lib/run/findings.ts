@@ -54,7 +54,7 @@ export function remarks(log: readonly RunEvent[]): Remark[] {
 function read(event: RunEvent, rule: string, times: number): Finding {
   const { action, cause, suggestion, evidence } = event.data;
   return {
-    rule: rule.replaceAll("_", " "),
+    rule: rule.replaceAll("_", " ").replace(/\bkl\b/, "KL"),
     action: text(action),
     stage: stageOf(event),
     step: stepOf(event),

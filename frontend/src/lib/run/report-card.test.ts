@@ -49,6 +49,12 @@ test("a card is read slice by slice, what is not known left out", () => {
   ]);
 });
 
+test("slices come in their own order, whatever the database made of it", () => {
+  const mixed = { ...card, by_length: { longer: slice(0.8), shorter: slice(0.5), new: slice(0.1) } };
+  const rows = reportCard([event(1, mixed)], "reward_model")?.rows ?? [];
+  expect(rows.filter((row) => row.group === "length").map((row) => row.name)).toEqual(["shorter", "longer", "new"]);
+});
+
 test("the newest card of the stage counts, and other stages have none", () => {
   const log = [event(1, card), event(2, { ...card, overall: slice(0.9) })];
   expect(reportCard(log, "reward_model")?.rows[0]?.accuracy).toBe(0.9);

@@ -28,10 +28,11 @@ export interface ReportCard {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const GROUPS: readonly (readonly [string, string])[] = [
-  ["by_source", "source"],
-  ["by_length", "length"],
-  ["by_agreement", "agreement"],
+/** Where the slices lie, what they are called, and in which order they come: the database keeps none. */
+const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
+  ["by_source", "source", []],
+  ["by_length", "length", ["less than half as long", "shorter", "about as long", "longer", "twice as long or more"]],
+  ["by_agreement", "agreement", ["unanimous", "majority", "split"]],
 ];
 const FIGURES: readonly (readonly [string, string])[] = [
   ["margin", "Mean margin"],
@@ -51,8 +52,8 @@ export function reportCard(log: readonly RunEvent[], stage: string): ReportCard 
   return {
     rows: [
       ...slice("", "All pairs", card.overall),
-      ...GROUPS.flatMap(([key, group]) =>
-        Object.entries(fields(card[key]) ?? {}).flatMap(([name, value]) => slice(group, name, value)),
+      ...GROUPS.flatMap(([key, group, order]) =>
+        inOrder(fields(card[key]) ?? {}, order).flatMap(([name, value]) => slice(group, name, value)),
       ),
       ...slice("", "If the longer answer always won", card.length_baseline),
     ],
@@ -62,6 +63,11 @@ export function reportCard(log: readonly RunEvent[], stage: string): ReportCard 
       return typeof value === "number" ? [[label, value] as const] : [];
     }),
   };
+}
+
+function inOrder(slices: Fields, order: readonly string[]): [string, unknown][] {
+  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return Object.entries(slices).sort(([a], [b]) => place(a) - place(b));
 }
 
 function slice(group: string, name: string, value: unknown): CardRow[] {

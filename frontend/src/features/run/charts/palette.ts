@@ -29,6 +29,8 @@ export const useScheme = (): string => useSyncExternalStore(subscribe, read);
 /** The present colours as a canvas needs them: `light-dark()` is resolved by the browser on a real element. */
 export function readPalette(element: HTMLElement): Palette {
   const probe = document.createElement("span");
+  // Where motion is reduced every change lasts a moment, and until then the colour before would be read.
+  probe.style.transitionProperty = "none";
   element.append(probe);
   const colour = (name: string): string => {
     probe.style.color = `var(--${name})`;

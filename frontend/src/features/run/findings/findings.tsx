@@ -1,3 +1,4 @@
+import { Prose } from "@/components/prose";
 import styles from "@/features/run/findings/findings.module.css";
 import { count, measured } from "@/lib/format";
 import type { RunEvent } from "@/lib/run/event";
@@ -19,7 +20,7 @@ export function Findings({ log }: { log: readonly RunEvent[] }) {
         {said.map((remark) => (
           <li key={remark.text} className={styles[remark.level]}>
             <p className={styles.text}>
-              {remark.text}
+              <Prose text={remark.text} />
               {remark.times > 1 && <small> {remark.times} times</small>}
             </p>
           </li>
@@ -52,7 +53,9 @@ function Rule({ finding }: { finding: Finding }) {
           {DONE[action] && `: ${DONE[action]}`}
         </small>
       </p>
-      <p className={styles.text}>{cause}</p>
+      <p className={styles.text}>
+        <Prose text={cause} />
+      </p>
       {evidence.length > 0 && (
         <p className={styles.evidence}>
           {evidence.map((one, index) => (
@@ -62,7 +65,9 @@ function Rule({ finding }: { finding: Finding }) {
           ))}
         </p>
       )}
-      <p className={styles.text}>{suggestion}</p>
+      <p className={styles.text}>
+        <Prose text={suggestion} />
+      </p>
     </li>
   );
 }

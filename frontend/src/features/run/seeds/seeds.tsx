@@ -1,4 +1,5 @@
 import type { Job } from "@/api/types";
+import { Prose } from "@/components/prose";
 import styles from "@/features/run/seeds/seeds.module.css";
 import { count, duration, measured, percent } from "@/lib/format";
 import type { RunEvent } from "@/lib/run/event";
@@ -43,7 +44,7 @@ function Row({ seed }: { seed: SeedView }) {
       <td>{measured(seed.kl)}</td>
       <td>{duration(seed.seconds)}</td>
       <td className={seed.collapsed ? styles.collapsed : ""}>
-        {seed.collapsed ? `collapsed${seed.why ? `: ${seed.why}` : ""}` : "well"}
+        <Prose text={seed.collapsed ? `collapsed${seed.why ? `: ${seed.why}` : ""}` : "well"} />
       </td>
     </tr>
   );

@@ -1,0 +1,4 @@
+/** A sentence in which `code` stands between backticks. */
+export function Prose({ text }: { text: string }) {
+  return <>{text.split("`").map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}</>;
+}
