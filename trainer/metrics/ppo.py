@@ -257,6 +257,13 @@ PPO = [
         "The policy's own answers that were labelled for this round; pairs of equal answers are left out.",
     ),
     Metric(
+        "ppo",
+        "online/old_pairs",
+        "Old pairs",
+        "pairs of before",
+        "Learnt again beside the new ones, against forgetting: as many as those, where there are so many.",
+    ),
+    Metric(
         "ppo", "online/ties", "Ties", "ties ÷ new pairs", "Share of the new pairs that the source could not decide."
     ),
     Metric(

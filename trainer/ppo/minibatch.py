@@ -173,10 +173,11 @@ class Minibatch:
         log_ratio_BR = log_ratios(logprobs_BR, part.old_logprobs_BR, mask_BR)
         metrics = {
             "approxkl": masked_sum(0.5 * log_ratio_BR**2, mask_BR) / tokens,
-            "clipfrac": masked_sum(clipped_BR.float(), mask_BR) / tokens,
             "ratio": masked_sum(log_ratio_BR.exp(), mask_BR) / tokens,
             "entropy": masked_sum(entropy_BR, mask_BR) / tokens,
         }
+        if self.spec.policy_loss.kind == "clipped":
+            metrics["clipfrac"] = masked_sum(clipped_BR.float(), mask_BR) / tokens
         if self.spec.policy_loss.kind == "kl_penalty":
             metrics["old_kl"] = masked_sum(old_policy_kl(log_ratio_BR), mask_BR) / tokens
         return metrics

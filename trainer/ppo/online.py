@@ -66,6 +66,7 @@ def refit(
     order = torch.randperm(len(old), generator=generator(session.seed("ppo"), "old pairs", number)).tolist()
     pairs = [*fresh, *(old[row] for row in order[: len(fresh)])]
     figures: dict[str, float] = {"online/round": number, "online/pairs": len(fresh)}
+    figures["online/old_pairs"] = len(pairs) - len(fresh)
     if fresh:
         figures |= _figures_before(session, actors.reward_model, codec, fresh)
         _train(session, online, actors.reward_model, codec, pairs, number)

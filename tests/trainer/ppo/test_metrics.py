@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.trainer.ppo.test_resume import CASES, run
+from tests.trainer.ppo.tools import spec_of
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import four_models, new_codec, session_in
 from trainer.evaluation import HeldOut
+from trainer.metrics import METRICS
 from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
@@ -80,3 +83,12 @@ def test_episodes_count_responses_and_evaluations_come_when_due(tmp_path: Path) 
     episodes = {step: values["episode"] for (_, step), values in metrics.items() if step}
     assert episodes == {1: 4, 2: 8, 3: 12, 4: 16, 5: 20}
     assert [step for (_, step), values in metrics.items() if "eval/score" in values] == [0, 2, 4, 5]
+
+
+@pytest.mark.parametrize("name", [*CASES, "guarded"])
+def test_every_figure_has_its_row_in_the_table(tmp_path: Path, name: str) -> None:
+    options = CASES.get(name, {"guards": {"target_kl": 0.1}, "shaping": {"clip": 1.0}, "kl": {"placement": "loss"}})
+    run(tmp_path, spec_of(**options, steps=2, save_every=9, eval_every=2, max_new_tokens=6, self_test=False))
+    known = {metric.name for metric in METRICS if metric.stage == "ppo"}
+    seen = {metric for values in metrics_of(tmp_path).values() for metric in values}
+    assert {metric.replace("reward/model", "reward/<name>") for metric in seen} - known == set()

@@ -79,12 +79,12 @@ def test_only_the_reward_model_learns_and_its_level_is_set_anew(tmp_path: Path) 
 
 
 def test_as_many_old_pairs_as_new_ones_are_learnt_beside_them(tmp_path: Path) -> None:
-    # with other old pairs the same new ones teach something else; more of them than new ones are not taken
     outcomes = []
-    for name, old in (("none", []), ("few", OLD), ("more", OLD * 20)):
-        cast, _, fresh = refitted(tmp_path / name, Feedback(SHORT, old, REFERENCES))
-        outcomes.append((weights_of(cast.reward_model), fresh))
-    assert outcomes[0][1] == outcomes[1][1] == outcomes[2][1]
+    for name, old in (("none", []), ("few", OLD), ("many", OLD * 20)):
+        cast, figures, fresh = refitted(tmp_path / name, Feedback(SHORT, old, REFERENCES))
+        outcomes.append((weights_of(cast.reward_model), figures["online/old_pairs"], fresh))
+    assert [count for _, count, _ in outcomes] == [1, 3, 6]  # one is of an earlier round; 6 new ones bound them
+    assert outcomes[0][2] == outcomes[1][2] == outcomes[2][2]
     assert not torch.equal(outcomes[0][0], outcomes[1][0]) and not torch.equal(outcomes[1][0], outcomes[2][0])
 
 
@@ -93,5 +93,5 @@ def test_answers_that_are_equal_teach_nothing(tmp_path: Path) -> None:
     cast = cast_for(spec)
     with session_in(tmp_path) as session:
         figures, fresh = refit(session, spec, cast, new_codec(), ENCODED, FEEDBACK, [], 1)
-    assert (figures, fresh) == ({"online/round": 1, "online/pairs": 0}, [])
+    assert (figures, fresh) == ({"online/round": 1, "online/pairs": 0, "online/old_pairs": 0}, [])
     assert cast.reward_model.config.score_bias == 0.25
