@@ -52,30 +52,29 @@ def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) ->
 
 
 def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None:
-    stages, needs = set(spec.stages), {}
-    if "ppo" in stages:
-        needs["The longest prompt and `ppo.max_new_tokens` together"] = (
-            encoded.longest_prompt() + spec.ppo.max_new_tokens
+    stages, answer = set(spec.stages), spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
+    held_out = max((len(prompt.ids) for prompt in encoded.held_out_prompts), default=0)
+    text = max(map(len, encoded.texts), default=0)
+    needs = {
+        what: tokens
+        for needed, what, tokens in (
+            ({"sft"}, "The longest demonstration", encoded.longest_demonstration()),
+            ({"reward_model", "dpo"}, "The longest preference pair", encoded.longest_side()),
+            (
+                {"ppo"},
+                "The longest prompt and `ppo.max_new_tokens` together",
+                encoded.longest_prompt() + spec.ppo.max_new_tokens,
+            ),
+            ({"ppo"}, "The longest text of `data.pretraining`", text),
+            ({"ppo", "evaluation"}, "The longest held-out prompt and its response together", held_out + answer),
         )
-        needs["The longest text of `ppo.ptx`"] = max(map(len, encoded.texts), default=0)
-    if stages & {"ppo", "evaluation"} and spec.evaluation.max_new_tokens is not None:
-        longest = max((len(prompt.ids) for prompt in encoded.held_out_prompts), default=0)
-        needs["The longest held-out prompt and `evaluation.max_new_tokens` together"] = (
-            longest + spec.evaluation.max_new_tokens
-        )
-    elif stages & {"evaluation"}:
-        needs["The longest prompt and `ppo.max_new_tokens` together"] = (
-            encoded.longest_prompt() + spec.ppo.max_new_tokens
-        )
-    if "sft" in stages:
-        needs["The longest demonstration"] = encoded.longest_demonstration()
-    if stages & {"reward_model", "dpo"}:
-        needs["The longest preference pair"] = encoded.longest_side()
+        if needed & stages
+    }
     for what, tokens in needs.items():
         if context is not None and tokens > context:
             raise ModelError(
                 f"{what}: {tokens} tokens, but the model's context is {context}. "
-                "Lower `data.max_prompt_tokens`, `data.max_completion_tokens` or `ppo.max_new_tokens`."
+                "Lower `data.max_prompt_tokens`, `data.max_completion_tokens`, `ppo.max_new_tokens` or `ppo.ptx.max_tokens`."
             )
 
 
