@@ -5,9 +5,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from client.errors import ClientError
 from client.sdk import Client
-from trainer.spec import DATASETS
+from trainer.spec import DATASETS, JobSpec
+from trainer.spec.paths import named_paths, with_paths
 
 
 def read_spec(path: Path) -> dict[str, Any]:
@@ -23,13 +26,24 @@ def read_spec(path: Path) -> dict[str, Any]:
 
 
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The same spec with ids for file names, which are relative to `folder`."""
+    """The same spec with ids for file names, which are relative to `folder`; and whole paths for what else it names there."""
+    spec = _with_whole_paths(spec, folder.resolve())
     data = dict(spec.get("data") or {})
     for role in DATASETS:
         value = data.get(role)
         if isinstance(value, str) and not value.startswith("ds_"):
             data[role] = client.upload_dataset(_existing(folder / value), role)["id"]
     return {**spec, "data": data}
+
+
+def _with_whole_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Models and word lists in folders are not uploaded: the worker must find them, on this machine or a shared disk."""
+    try:
+        named = named_paths(JobSpec.model_validate(spec))
+    except ValidationError:
+        return spec  # the platform says what is wrong, and better
+    found = {path.at: str(folder / path.value) for path in named if (folder / path.value).exists()}
+    return with_paths(JobSpec.model_validate(spec), found).model_dump(mode="json") if found else spec
 
 
 def _existing(path: Path) -> Path:

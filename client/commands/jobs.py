@@ -108,5 +108,15 @@ def _told(event: JobEvent) -> str:
             return f"{data['seconds']:.1f} s {figures}"
         case "samples":
             return f"{len(data['rows'])} completions"
+        case "health":
+            return f"{data['rule']} ({data['action']}): {data['cause']} {data['suggestion']}"
+        case "rolled_back":
+            return f"back to step {data['to_step']}, learning rates × {data['learning_rate_factor']:g}"
+        case "seed_finished":
+            return f"seed {data['seed']} ({data['number']} of {data['of']}) {data['why'] or 'done'}"
+        case "report_card":
+            return f"accuracy={data['card']['overall']['accuracy']:.4g} on {data['card']['overall']['pairs']} held-out pairs"
+        case "curve":
+            return f"{len(data['points'])} evaluations"
         case _:
             return " ".join(str(data[name]) for name in ("text", "message", "path", "reason") if data.get(name))

@@ -9,9 +9,12 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from client import cli
+from client.commands.jobs import _told
 from client.errors import ClientError
 from client.terminal import plain
+from tests.api.test_run_data import TOLD
 from tests.client.conftest import Up
+from trainer.events import Event
 
 
 @pytest.fixture
@@ -88,3 +91,9 @@ def test_the_local_key_is_not_sent_elsewhere(url: str, run, monkeypatch: pytest.
 
 def test_the_local_address_may_be_spelt_out(run, up: Up) -> None:  # type: ignore[no-untyped-def]
     run("--url", f"{up.url}/", "jobs", "list")
+
+
+@pytest.mark.parametrize("told", TOLD, ids=lambda told: told.type)
+def test_every_kind_of_event_has_a_line(told: Event) -> None:
+    data = told.model_dump(mode="json", exclude={"type", "at"})
+    assert _told({"type": told.type, "data": data}).strip()  # type: ignore[typeddict-item]

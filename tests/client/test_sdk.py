@@ -113,6 +113,21 @@ def test_every_field_of_data_takes_its_file_along(client: Client, tmp_path: Path
     assert resolved["eval_fraction"] == 0.2
 
 
+def test_a_model_folder_beside_the_spec_is_named_whole(client: Client, pairs: Path) -> None:
+    folder = pairs.parent
+    (folder / "model").mkdir()
+    (folder / "words.txt").write_text("good\t1\n")
+    rewards = [{"type": "lexicon", "path": "words.txt"}, {"type": "model", "path": "owner/elsewhere"}]
+    raw = {"model": "model", "data": {"preferences": "pairs.jsonl"}, "rewards": rewards}
+    resolved = with_uploads(client, raw, folder)
+    assert resolved["model"]["path"] == str((folder / "model").resolve())
+    assert [reward["path"] for reward in resolved["rewards"]] == [
+        str((folder / "words.txt").resolve()),
+        "owner/elsewhere",
+    ]
+    assert client.create_job(resolved)["spec"]["model"]["path"] == resolved["model"]["path"]
+
+
 def test_a_data_file_that_is_not_there_is_named(client: Client, tmp_path: Path) -> None:
     with pytest.raises(ClientError, match=r"There is no file .*gone\.jsonl"):
         with_uploads(client, spec("gone.jsonl"), tmp_path)
