@@ -102,7 +102,7 @@ class PhaseMemory(_Part):
     expected: int
     """With the longest sequences that the data and the limits lead one to expect in the run's worst batch."""
     high: int
-    """With every sequence as long as allowed, and a tenth for the allocator's gaps."""
+    """With every sequence as long as allowed, and what the allocator may lose in gaps."""
     parts: dict[str, int]
     """What the expected peak is made of: weights, gradients, optimizer, activations, kv_cache."""
 

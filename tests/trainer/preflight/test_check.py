@@ -1,0 +1,212 @@
+"""`python -m trainer check`: what it finds, and how it ends."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from tests.trainer.running import ROOT
+from trainer.cli import load_spec, main
+from trainer.preflight.check import Wishes, check
+from trainer.preflight.report import Finding, Report
+from trainer.spec import JobSpec
+from trainer.text import train_tokenizer
+
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
+WORDS = ["the", "film", "was", "good", "and", "bad", "but", "long"]
+PROMPTS = [f"{WORDS[n % 8]} {WORDS[n // 8]} {n}" for n in range(60)]
+
+
+def lines(path: Path, rows: list[Any]) -> str:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return str(path)
+
+
+def job(folder: Path, **changes: Any) -> dict[str, Any]:
+    """A small valid job with data of its own; `changes` replace or, for sections, extend it."""
+    sft = [{"prompt": prompt, "completion": " ".join(WORDS[: 2 + n % 3])} for n, prompt in enumerate(PROMPTS)]
+    pairs = [{"prompt": prompt, "chosen": "good film", "rejected": "bad film"} for prompt in PROMPTS]
+    raw: dict[str, Any] = {
+        "model": {"config": CONFIG | {"max_position_embeddings": 128}, "tokenizer": {"vocab_size": 300}},
+        "data": {
+            "sft": lines(folder / "sft.jsonl", sft),
+            "preferences": lines(folder / "preferences.jsonl", pairs),
+            "prompts": lines(folder / "prompts.jsonl", [{"prompt": prompt} for prompt in PROMPTS]),
+        },
+        "sft": {"batch_size": 8},
+        "reward_model": {"batch_size": 8},
+        "ppo": {"steps": 2, "batch_size": 8, "max_new_tokens": 40},
+        "evaluation": {"prompts": 4},
+        "runtime": {"device": "cpu"},
+    }
+    for name, value in changes.items():
+        raw[name] = raw.get(name, {}) | value if isinstance(value, dict) else value
+    return raw
+
+
+def checked(folder: Path, wishes: Wishes | None = None, **changes: Any) -> Report:
+    return check(JobSpec.model_validate(job(folder, **changes)), wishes)
+
+
+def only(report: Report, code: str) -> Finding:
+    (found,) = [finding for finding in report.findings if finding.code == code]
+    return found
+
+
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.stem)
+def test_every_example_passes(example: Path) -> None:
+    report = check(load_spec(example))
+    assert report.exit_status() == 0, report.errors()
+    assert report.model is not None and report.memory is not None
+    assert [stage.stage for stage in report.stages] == list(load_spec(example).stages)
+
+
+def test_a_sound_job_has_nothing_to_complain_of(tmp_path: Path) -> None:
+    report = checked(tmp_path)
+    assert [finding.code for finding in report.findings if finding.level != "info"] == []
+    demonstrations = next(dataset for dataset in report.datasets if dataset.name == "demonstrations")
+    assert demonstrations.rows == 60 == demonstrations.train + demonstrations.held_out
+
+
+def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
+    report = checked(tmp_path, sft={"epochs": 3, "batch_size": 8}, ppo={"epochs": 2, "minibatches": 4, "eval_every": 1})
+    sft, reward_model, ppo, evaluation = report.stages
+    rows = {dataset.name: dataset for dataset in report.datasets}
+    assert sft.steps == -(-3 * rows["demonstrations"].train // 8)
+    lengths = rows["demonstrations"].lengths
+    per_row = lengths["prompt"].mean + lengths["completion"].mean
+    assert sft.tokens == pytest.approx(3 * rows["demonstrations"].train * per_row)
+    assert reward_model.steps == -(-rows["pairs"].train // 8)
+    assert (ppo.steps, ppo.optimizer_steps) == (2, 2 * 2 * 4)
+    assert ppo.responses == 2 * 8 + 3 * 4  # two batches; four held-out prompts before, and after each iteration
+    assert ppo.generated_max == ppo.responses * 40
+    assert ppo.generated == pytest.approx(ppo.responses * lengths["completion"].mean, abs=1)
+    assert evaluation.responses == 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "where", "said"),
+    [
+        ({"ppo": {"max_new_tokens": 3}}, "responses_cut", "#/ppo/max_new_tokens", "64% of the demonstrations"),
+        ({"ppo": {"batch_size": 128}}, "batch_too_large", "#/ppo/batch_size", "A batch takes 128 prompts"),
+        ({"data": {"max_completion_tokens": 4}}, "completions_cut", "#/data/max_completion_tokens", "teach no EOS"),
+        ({"evaluation": {"prompts": 128}}, "few_held_out", "#/data/eval_fraction", "uncertain by ±"),
+        ({"model": {"dtype": "float16"}}, "dtype", "#/model/dtype", "overflows"),
+        ({"data": {"max_prompt_tokens": 1}}, "nothing_left", "#/data/sft", "No demonstration is left"),
+        ({"ppo": {"max_new_tokens": 125}}, "context", "#/ppo/max_new_tokens", "the model's context is 128"),
+        ({"rewards": [{"type": "exact_match"}]}, "answers_missing", "#/data/prompts", "have no `answer`"),
+        ({"rewards": [{"type": "lexicon", "path": "/no/such"}]}, "scorer", "#/rewards/0", "/no/such"),
+        ({"rewards": [{"type": "plugin", "plugin": "nope"}]}, "scorer", "#/rewards/0", "no plug-in named 'nope'"),
+        ({"evaluation": {"judge": "nope"}}, "scorer", "#/evaluation/judge", "no judge named 'nope'"),
+        ({"rewards": [{"type": "http", "url": "http://x"}]}, "not_asked", "#/rewards/0", "http://x was not asked"),
+        ({"rewards": [{"type": "model", "path": "/no/such"}]}, "invalid_model", "#/rewards/0/path", "no folder /no/such"),
+        ({"rewards": [{"type": "model", "path": "some/model"}]}, "not_checked", "#/rewards/0/path", "hub's cache"),
+    ],
+)  # fmt: skip
+def test_what_would_go_wrong_is_found(
+    tmp_path: Path, changes: dict[str, Any], code: str, where: str, said: str
+) -> None:
+    found = [finding for finding in checked(tmp_path, **changes).findings if finding.code == code]
+    assert any(finding.where == where and said in finding.detail for finding in found), found
+
+
+def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
+    long = " ".join(WORDS * 20)
+    pairs = [{"prompt": prompt, "chosen": "good film", "rejected": "bad film"} for prompt in PROMPTS]
+    pairs += [{"prompt": "same", "chosen": "film", "rejected": "film"}] * 2
+    pairs += [{"prompt": "long side", "chosen": long, "rejected": "film"}] * 3
+    pairs += [{"prompt": long, "chosen": "good film", "rejected": "film"}] * 4
+    data = {"preferences": lines(tmp_path / "more.jsonl", pairs), "max_prompt_tokens": 64, "max_completion_tokens": 64}
+    report = checked(tmp_path, data=job(tmp_path)["data"] | data)
+    (dataset,) = [dataset for dataset in report.datasets if dataset.name == "pairs"]
+    assert dataset.left_out == {"same tokens on both sides": 2, "completion too long": 3, "prompt too long": 4}
+    assert dataset.rows - dataset.train - dataset.held_out == 9
+
+
+def test_pairs_that_contradict_each_other_and_repeated_demonstrations_are_mentioned(tmp_path: Path) -> None:
+    pairs = [{"prompt": p, "a": "good", "b": "bad", "label": label} for p in PROMPTS for label in ("a", "b", "a")]
+    shown = [{"prompt": prompt, "completion": "good"} for prompt in PROMPTS] * 2
+    data = {"preferences": lines(tmp_path / "torn.jsonl", pairs), "sft": lines(tmp_path / "twice.jsonl", shown)}
+    report = checked(tmp_path, data=job(tmp_path)["data"] | data)
+    trained_on = next(dataset.train for dataset in report.datasets if dataset.name == "demonstrations") // 2
+    assert only(report, "contradictions").detail.startswith(f"{trained_on} pairs")
+    assert only(report, "repeated_demonstrations").detail.startswith(f"{trained_on} demonstrations")
+
+
+def test_every_broken_row_and_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = job(tmp_path)
+    lines(tmp_path / "sft.jsonl", ['{"prompt": "x"}', "{", '{"prompt": "y", "completion": "z"}'])
+    raw["data"]["prompts"] = str(tmp_path / "gone.jsonl")
+    (tmp_path / "spec.json").write_text(json.dumps(raw))
+    assert main(["check", str(tmp_path / "spec.json")]) == 3
+    said = capsys.readouterr().out
+    assert "sft.jsonl, line 1: `completion` must be a text" in " ".join(said.split())
+    assert "sft.jsonl, line 2" in said and "gone.jsonl: No such file" in " ".join(said.split())
+    assert said.rstrip().endswith("This run would not start: 3 errors.")
+
+
+def test_an_invalid_spec_is_a_report_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(job(tmp_path, ppo={"stepz": 1}, sft={"epochs": 0})))
+    assert main(["check", str(tmp_path / "spec.json"), "--json", "-"]) == 2
+    report = Report.model_validate_json(capsys.readouterr().out)
+    assert {finding.where for finding in report.errors()} == {"#/ppo/stepz", "#/sft/epochs"}
+
+
+def test_the_report_as_json_holds_what_the_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(job(tmp_path)))
+    assert main(["check", str(tmp_path / "spec.json"), "--json", str(tmp_path / "report.json")]) == 0
+    report = Report.model_validate_json((tmp_path / "report.json").read_text())
+    said = capsys.readouterr().out
+    assert report.model is not None and report.memory is not None and said.rstrip().endswith("Ready to run.")
+    assert [phase.phase for phase in report.memory.phases] == [
+        "sft", "reward_model", "ppo_rollout", "ppo_score", "ppo_update", "evaluation",
+    ]  # fmt: skip
+    assert all(f"\n{phase.phase} " in said for phase in report.memory.phases)
+
+
+def test_too_little_memory_is_an_error_and_each_suggestion_lowers_the_peak(tmp_path: Path) -> None:
+    large: dict[str, Any] = {"sft": {"batch_size": 48}, "reward_model": {"batch_size": 48}}
+    report = checked(tmp_path, **large)
+    assert report.memory is not None and report.memory.suggestions == []
+    room = report.memory.runtime + max(phase.low for phase in report.memory.phases) // 2
+    small = checked(tmp_path, Wishes(device_memory=room), **large)
+    assert small.exit_status() == 6 and only(small, "no_room").level == "error"
+    assert small.memory is not None
+    suggestions = small.memory.suggestions
+    assert suggestions[0].where.endswith("micro_batch_size") and suggestions[-1].fits
+    peaks = [small.memory.peak().expected, *(suggestion.expected for suggestion in suggestions)]
+    assert peaks == sorted(peaks, reverse=True) and peaks[-1] <= room - report.memory.runtime
+
+
+@pytest.mark.parametrize(("text", "status"), [("24GiB", 0), ("80 GB", 0), ("512m", 0), ("much", 2), ("-1", 2)])
+def test_amounts_of_memory(tmp_path: Path, text: str, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(job(tmp_path)))
+    assert main(["check", str(tmp_path / "spec.json"), f"--device-memory={text}"]) == status
+    assert ("is no amount of memory" in capsys.readouterr().err) == (status == 2)
+
+
+def test_a_pretrained_model_its_adapters_and_a_folder_without_weights(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    tokenizer = train_tokenizer([" ".join(WORDS)], 300)
+    torch.manual_seed(0)
+    sizes = CONFIG | {"max_position_embeddings": 128, "vocab_size": len(tokenizer)}
+    LlamaForCausalLM(LlamaConfig(**sizes)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    raw = job(tmp_path) | {"model": {"path": str(folder), "lora": {"rank": 2, "target_modules": ["q_proj", "nope"]}}}
+    report = check(JobSpec.model_validate(raw))
+    assert only(report, "invalid_model").where == "#/model/lora/target_modules" and report.exit_status() == 4
+    raw["model"] = {"path": str(folder), "lora": {"rank": 2, "target_modules": ["q_proj"]}}
+    model = check(JobSpec.model_validate(raw)).model
+    assert model is not None and model.trained_parameters == 2 * (16 + 16)
+    (folder / "model.safetensors").unlink()
+    report = check(JobSpec.model_validate(raw))
+    assert "holds no weights as safetensors" in only(report, "invalid_model").detail and report.exit_status() == 4

@@ -1,0 +1,132 @@
+"""Each phase's estimate against the bytes that the trainer's own code holds on real tensors."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import LlamaForSequenceClassification as LlamaScorer
+
+from tests.trainer.stage_tools import CPU, new_codec
+from trainer import dpo, reward_model, sft
+from trainer.encoded import Encoded
+from trainer.learner import Learner
+from trainer.models import Model
+from trainer.ppo.actors import Actors
+from trainer.ppo.experience import experience_of
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.rollout import respond, respond_with
+from trainer.ppo.sampling import uniforms
+from trainer.ppo.update import update
+from trainer.preflight.memory.blueprint import Blueprint, tensors_of
+from trainer.preflight.memory.counting import LiveBytes
+from trainer.preflight.memory.passes import Passes
+from trainer.preflight.memory.phases import Phases
+from trainer.preflight.report import PhaseMemory
+from trainer.preflight.sizes import Example, Pair, Sizes
+from trainer.prompts import EncodedPrompt
+from trainer.rewards.base import Named, Rewards
+from trainer.rewards.model import TokenScorer
+from trainer.spec import JobSpec
+
+PROMPT, ANSWER = 12, 14
+LLAMA = LlamaConfig(
+    vocab_size=900, hidden_size=48, intermediate_size=128, num_hidden_layers=3, num_attention_heads=4,
+    num_key_value_heads=2, tie_word_embeddings=False, pad_token_id=0, bos_token_id=None, eos_token_id=1, num_labels=1,
+)  # fmt: skip
+GPT2 = GPT2Config(
+    vocab_size=900, n_embd=48, n_layer=3, n_head=4, n_positions=64, bos_token_id=1, eos_token_id=1, pad_token_id=1,
+    num_labels=1,
+)  # fmt: skip
+POLICIES: dict[str, Any] = {"llama": (LLAMA, LlamaForCausalLM, LlamaScorer)}
+POLICIES["gpt2"] = (GPT2, GPT2LMHeadModel, GPT2ForSequenceClassification)
+PROMPTS = [EncodedPrompt("p", [5 + n, *range(2, PROMPT + 1)]) for n in range(16)]
+
+
+def spec_of(**changes: Any) -> JobSpec:
+    raw: dict[str, Any] = {
+        "model": "unused",
+        "data": {"preferences": "unused"},
+        "stages": ["sft", "reward_model", "dpo", "ppo", "evaluation"],
+        "sft": {"batch_size": 16},
+        "reward_model": {"batch_size": 8},
+        "dpo": {"batch_size": 8},
+        "ppo": {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER},
+    }
+    return JobSpec.model_validate({**raw, **changes})
+
+
+def estimated(spec: JobSpec, kind: str) -> dict[str, PhaseMemory]:
+    """Every demonstration and every side of a pair has the same length, so that nothing is left to chance."""
+    sizes = Sizes(
+        [Example(PROMPT, ANSWER, True)] * 16, [], [Pair(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
+        {"demonstrations": Counter()}, Encoded([], [], [], [], [], [], []),
+    )  # fmt: skip
+    passes = Passes(Blueprint(POLICIES[kind][0], spec.model, "cpu"))
+    return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
+
+
+def models_of(kind: str) -> tuple[Model, Model, Model, Model]:
+    config, policy, scorer = POLICIES[kind]
+    torch.manual_seed(0)
+    reference, judge = policy(config).eval().requires_grad_(False), scorer(config).eval().requires_grad_(False)
+    return policy(config).eval(), reference, judge, scorer(config).eval()
+
+
+def weights(*models: Model) -> int:
+    return sum(weight.nbytes for model in models for weight in model.parameters())
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_the_gradient_stages(kind: str) -> None:
+    spec, codec = spec_of(), new_codec()
+    expected = estimated(spec, kind)
+    policy, reference, _, scorer = models_of(kind)
+    examples = [sft.Example([2] * PROMPT, [3] * ANSWER) for _ in range(16)]
+    pairs = [reward_model.Pair([2] * PROMPT, [3] * ANSWER, [4] * ANSWER, 1.0) for _ in range(8)]
+    stages = {
+        "sft": (policy, spec.sft, lambda: sft.accumulate(policy, examples, codec, 16, CPU)),
+        "reward_model": (scorer, spec.reward_model, lambda: reward_model.accumulate(scorer, pairs, codec, 8, CPU)),
+        "dpo": (policy, spec.dpo, lambda: dpo.accumulate(policy, reference, pairs, codec, 8, CPU, spec.dpo)),
+    }
+    for stage, (model, options, accumulate) in stages.items():
+        learner, beside = Learner(model, options, 4), [reference] if stage == "dpo" else []
+        with LiveBytes([tensor for one in (model, *beside) for tensor in tensors_of(one)]) as bytes_:
+            for step in range(2):
+                accumulate()
+                learner.update(step)
+        peak = bytes_.peak + weights(model, *beside)
+        assert expected[stage].expected == pytest.approx(peak, rel=0.1), stage
+        assert expected[stage].low <= expected[stage].expected <= expected[stage].high
+
+
+@pytest.mark.parametrize(("kind", "micro_batch_size"), [("llama", None), ("llama", 4), ("gpt2", None)])
+def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
+    ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "log_samples": 0}
+    spec = spec_of(ppo=ppo | {"micro_batch_size": micro_batch_size})
+    expected = estimated(spec, kind)
+    policy, reference, judge, critic = models_of(kind)
+    rewards = Rewards([Named("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
+    actors = Actors(policy, reference, reference, critic, rewards, judge)
+    learners, codec = Learners.of(actors, spec.ppo), new_codec()
+    peaks: dict[str, int] = {}
+    with LiveBytes([tensor for one in (policy, reference, judge, critic) for tensor in tensors_of(one)]) as bytes_:
+        for iteration in range(2):
+            draws = uniforms(torch.Generator().manual_seed(iteration), 16, ANSWER)
+            bytes_.peak = bytes_.live
+            respond(policy, PROMPTS, codec, draws, 1.0, CPU)
+            peaks["ppo_rollout"] = bytes_.peak
+            bytes_.peak = bytes_.live
+            scored = respond_with(actors, PROMPTS, codec, spec.ppo, draws, CPU)
+            experience = experience_of(scored, critic, spec.ppo, kl_coef=0.05)
+            peaks["ppo_score"] = bytes_.peak  # of sampling, where that is more
+            bytes_.peak = bytes_.live
+            update(experience, learners, spec.ppo, iteration, 0, Coefficients(0.05, 1.0))
+            peaks["ppo_update"] = bytes_.peak
+    assert scored.batch.completion_lengths_B.float().mean() > ANSWER - 2
+    for phase, peak in peaks.items():
+        found = expected[phase].expected
+        found = max(found, expected["ppo_rollout"].expected) if phase == "ppo_score" else found
+        assert found == pytest.approx(peak + weights(policy, reference, judge, critic), rel=0.1), phase
