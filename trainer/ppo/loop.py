@@ -36,7 +36,7 @@ from trainer.randomness import batch_indices, generator
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import PPOSpec
-from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.stages import ResumePoint, StageRun, run_steps, save
 from trainer.text import Codec
 
 
@@ -139,6 +139,8 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         metrics = evaluation.metrics()
         session.report("ppo", 0, spec.steps, metrics)
         watch.look(run, 0, metrics, 0.0)
+        if dials.optimal_values:  # their sampling may have taken hours
+            save(session, run, 0, 0.0)
     seconds = run_steps(session, run, point)
     session.emit(Curve(stage="ppo", points=course.curve))
     result = StageResult(spec.steps, seconds, course.summary(held_out.spec.keep_best))

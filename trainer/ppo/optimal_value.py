@@ -32,7 +32,7 @@ def estimate(
     scale: that of all of them.
     """
     samples, at_once = spec.optimal_value.samples, max(1, spec.batch_size // spec.optimal_value.samples)
-    told = -1
+    told = 0
     found: list[tuple[float, bool, int]] = []  # raw score, finished, length
     for first in range(0, len(prompts), at_once):
         session.check_lease()

@@ -320,6 +320,8 @@ class PPOSpec(OptimizerSpec):
             self.refuse_idle(["optimal_value"], 'without `advantage.baseline` = "optimal_value"')
         if not self.uses_critic:
             self.refuse_idle(["critic"], f'with `advantage.estimator` = "{self.advantage.estimator}"')
+        if self.online is not None and self.online.rounds > self.steps:
+            raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
         if self.policy_loss.kind == "least_squares":
             self._least_squares_fits()
         return self

@@ -88,7 +88,7 @@ def test_episodes_count_responses_and_evaluations_come_when_due(tmp_path: Path) 
 @pytest.mark.parametrize("name", [*CASES, "guarded"])
 def test_every_figure_has_its_row_in_the_table(tmp_path: Path, name: str) -> None:
     options = CASES.get(name, {"guards": {"target_kl": 0.1}, "shaping": {"clip": 1.0}, "kl": {"placement": "loss"}})
-    run(tmp_path, spec_of(**options, steps=2, save_every=9, eval_every=2, max_new_tokens=6, self_test=False))
+    run(tmp_path, spec_of(**options, steps=4, save_every=9, eval_every=4, max_new_tokens=6, self_test=False))
     known = {metric.name for metric in METRICS if metric.stage == "ppo"}
     seen = {metric for values in metrics_of(tmp_path).values() for metric in values}
     assert {metric.replace("reward/model", "reward/<name>") for metric in seen} - known == set()

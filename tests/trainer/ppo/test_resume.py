@@ -12,10 +12,11 @@ import pytest
 from tests.trainer.models import llama
 from tests.trainer.ppo.test_online import FEEDBACK
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of
-from tests.trainer.running import metrics_of
+from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import new_codec, session_in
 from trainer.checkpoint import load_numbers
 from trainer.evaluation import HeldOut
+from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
 from trainer.ppo.actors import Actors
 from trainer.ppo.loop import train
@@ -107,3 +108,15 @@ def test_it_ends_in_the_same_bits(tmp_path: Path, name: str) -> None:
     assert found["weights"] == expected["weights"]
     assert found["metrics"] == expected["metrics"] and sorted(found["metrics"]) == [3, 4]
     assert spec.online is None or "reward_model/model.safetensors" in found["weights"]
+
+
+def test_optimal_values_are_saved_at_once_and_not_sampled_twice(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    spec = spec_of(**CASES["a*-po"], steps=3, save_every=9, eval_every=9, max_new_tokens=6, self_test=False)
+    expected = run(first, spec)
+    shutil.copytree(first / "checkpoints" / "ppo-000000", second / "checkpoints" / "ppo-000000")
+    assert run(second, spec) == expected
+    said = [[event.text for event in events_of(folder) if isinstance(event, Message)] for folder in (first, second)]
+    assert any("V*" in text for text in said[0]) and not any("V*" in text for text in said[1])
