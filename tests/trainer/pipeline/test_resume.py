@@ -4,10 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from tests.trainer.pipeline.tools import LENGTH, LORA, contents, crashing, run
+from tests.trainer.lora.tools import BATCH
+from tests.trainer.pipeline.tools import LENGTH, LORA, assembly, contents, crashing, run
 from tests.trainer.running import events_of, metrics_of
 from trainer.events import RunStarted
+from trainer.models import load_reward_model
+from trainer.sequences import sequence_scores
 
 ADAPTERS = ["adapter_config.json", "adapter_model.safetensors", "role.json"]
 
@@ -54,6 +58,28 @@ def test_dpo_and_a_reference_that_moves_with_adapters(
     resumed = interrupted(monkeypatch, broken, stages, [("dpo", 4), ("ppo", 3)], changes)
     assert resumed == [(None, None), ("dpo", 3), ("ppo", 2)]
     assert contents(broken) == contents(whole) and metrics_of(broken) == metrics_of(whole)
+
+
+@pytest.mark.parametrize("lora", [None, LORA])
+def test_a_reward_model_that_is_refitted_between_rounds(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: dict[str, Any] | None
+) -> None:
+    stages = ["reward_model", "ppo", "evaluation"]
+    ppo = {"online": {"rounds": 2, "prompts": 16, "label_by": LENGTH, "learning_rate": 1e-3}, "save_every": 3}
+    model = {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
+    changes = {"model": model, "ppo": ppo, "reward_model": {"batch_size": 32}}
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    run(whole, stages, **changes)
+    resumed = interrupted(monkeypatch, broken, stages, [("ppo", 4)], changes)
+    assert resumed == [(None, None), ("ppo", 3)]
+    assert contents(broken) == contents(whole) and metrics_of(broken) == metrics_of(whole)
+    first_fit, refit = (
+        load_reward_model(whole / "checkpoints" / name) for name in ("reward_model", "ppo/reward_model")
+    )
+    with assembly(whole, stages, **changes) as made, torch.no_grad():
+        scorers = (made.compared()[0].reward_model, refit, first_fit)
+        used, expected, other = (sequence_scores(model, BATCH) for model in scorers)
+    assert torch.allclose(used, expected, atol=1e-5) and not torch.allclose(used, other, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from tests.trainer.running import events_of, tiny_spec
-from trainer.events import Event, Metrics, RunStarted, StageFinished
+from trainer.assembly import Assembly
+from trainer.events import Event, EventLog, Metrics, RunStarted, StageFinished
+from trainer.models import load_tokenizer
 from trainer.process import run_in_process
+from trainer.session import Session
 from trainer.spec import JobSpec
+from trainer.text import Codec
 
 SFT = {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2, "save_every": 3}
 REWARD_MODEL = {"epochs": 1, "batch_size": 16, "learning_rate": 3e-3, "save_every": 3}
@@ -45,6 +49,17 @@ def plan_of(folder: Path) -> list[str]:
 
 def finished(folder: Path) -> list[str]:
     return [event.stage for event in events_of(folder) if isinstance(event, StageFinished)]
+
+
+@contextmanager
+def assembly(folder: Path, stages: list[str], **changes: Any) -> Iterator[Assembly]:
+    folder.mkdir(exist_ok=True)
+    spec, log = spec_of(stages, **changes), EventLog(folder / "events.jsonl")
+    tokenizer = load_tokenizer(spec.model.path or folder / "checkpoints" / "sft")
+    try:
+        yield Assembly(Session(spec, folder, log), Codec.of(tokenizer, spec.data))
+    finally:
+        log.close()
 
 
 class Crash(BaseException):
