@@ -1,0 +1,115 @@
+"""Who plays which part in PPO, and what each begins as."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.trainer.lora.tools import BATCH
+from tests.trainer.pipeline.tools import LENGTH, LORA, assembly, run
+from trainer.models import Model, load_policy, load_reward_model
+from trainer.sequences import completion_logprobs, completion_values
+
+
+@torch.no_grad()
+def values(model: Model) -> torch.Tensor:
+    return completion_values(model, BATCH)
+
+
+@torch.no_grad()
+def logprobs(model: Model) -> torch.Tensor:
+    return completion_logprobs(model, BATCH)[0]
+
+
+def test_the_runs_own_reward_model_is_the_critic_and_one_fixed_reference_serves_all(first: Path) -> None:
+    with assembly(first.parent, ["sft", "reward_model", "ppo"]) as made:
+        actors = made.actors()
+    assert actors.critic is not None and actors.reward_model is not None
+    assert actors.reference is actors.initial and actors.critic is not actors.reward_model
+    assert torch.equal(values(actors.critic), values(load_reward_model(first / "reward_model")))
+    assert torch.equal(logprobs(actors.policy), logprobs(load_policy(first / "sft")))
+    trains = [any(p.requires_grad for p in model.parameters()) for model in (actors.policy, actors.critic)]
+    frozen = [any(p.requires_grad for p in model.parameters()) for model in (actors.reference, actors.reward_model)]
+    assert (trains, frozen) == ([True, True], [False, False])
+
+
+@pytest.mark.parametrize("initial", ["auto", "reward_model", "policy"])
+def test_a_critic_begins_as_it_is_asked_to(first: Path, initial: str) -> None:
+    with assembly(first.parent, ["sft", "reward_model", "ppo"], ppo={"critic": {"initial": initial}}) as made:
+        critic = made.actors().critic
+    is_reward_model = torch.equal(values(critic), values(load_reward_model(first / "reward_model")))
+    assert is_reward_model == (initial != "policy")
+    same_trunk = all(
+        torch.equal(ours, theirs)
+        for ours, theirs in zip(critic.model.parameters(), load_policy(first / "sft").model.parameters(), strict=True)
+    )
+    assert same_trunk == (initial == "policy")
+
+
+def test_a_fresh_critics_head_is_drawn_from_the_seed_at_its_scale(first: Path, tmp_path: Path) -> None:
+    heads = []
+    for seed in (0, 0, 1):
+        with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], seed=seed) as made:
+            heads.append(made.actors().critic.score.weight)
+    assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
+    assert 0.5 / 33**0.5 < float(heads[0].detach().std()) < 1.5 / 33**0.5  # hidden size 32
+
+
+def test_another_runs_reward_model_is_the_critic_only_on_our_tokens(
+    first: Path, tmp_path: Path, shared_data: Path
+) -> None:
+    reward = {"type": "model", "path": str(first / "reward_model")}
+    with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH, reward]) as made:
+        assert torch.equal(values(made.actors().critic), values(load_reward_model(first / "reward_model")))
+    other = {"model": str(shared_data / "model_stories260k"), "rewards": [reward]}
+    with assembly(tmp_path, ["ppo"], **other) as made:
+        assert made.actors().critic.config.vocab_size == 512 == load_policy(made.spec.model.path).config.vocab_size
+
+
+def test_without_a_critic_there_is_none(first: Path, tmp_path: Path) -> None:
+    ppo = {"advantage": {"estimator": "sequence"}}
+    with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo=ppo) as made:
+        actors = made.actors()
+    assert actors.critic is None and actors.reward_model is None
+
+
+def test_a_named_reference_is_loaded_beside_the_policy_as_it_was(first: Path, tmp_path: Path) -> None:
+    other = next(first.glob("sft-*"))
+    ppo = {"reference": {"path": str(other)}}
+    with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo=ppo) as made:
+        actors = made.actors()
+    assert torch.equal(logprobs(actors.reference), logprobs(load_policy(other)))
+    assert torch.equal(logprobs(actors.initial), logprobs(load_policy(first / "sft")))
+
+
+def test_a_reference_that_moves_is_a_third_model_even_in_a_smaller_type(first: Path, tmp_path: Path) -> None:
+    model = {"path": str(first / "sft"), "dtype": "bfloat16"}
+    with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"reference": {"update": "ema"}}) as made:
+        actors = made.actors()
+    assert len({id(actors.policy), id(actors.reference), id(actors.initial)}) == 3
+    kinds = [next(model.parameters()).dtype for model in (actors.policy, actors.reference, actors.initial)]
+    assert kinds == [torch.float32, torch.float32, torch.bfloat16]
+    assert torch.equal(logprobs(actors.policy), logprobs(actors.reference))
+
+
+def test_with_adapters_all_parts_stand_on_one_backbone_and_the_critic_begins_as_the_reward_model(
+    first: Path, tmp_path: Path
+) -> None:
+    changes = {"model": {"path": str(first / "sft"), "lora": LORA}}
+    run(tmp_path, ["reward_model"], **changes)
+    with assembly(tmp_path, ["reward_model", "ppo"], ppo={"reference": {"update": "ema"}}, **changes) as made:
+        actors = made.actors()
+    parts = (actors.policy, actors.reference, actors.initial, actors.critic, actors.reward_model)
+    assert len({id(part.backbone) for part in parts}) == 1
+    assert torch.equal(values(actors.critic), values(actors.reward_model))
+    assert torch.equal(logprobs(actors.policy), logprobs(actors.reference))
+    assert all(
+        torch.equal(a, b) for a, b in zip(actors.policy.parameters(), actors.reference.parameters(), strict=True)
+    )
+
+
+def test_each_with_a_backbone_of_its_own_where_the_spec_says_so(first: Path, tmp_path: Path) -> None:
+    model = {"path": str(first / "sft"), "lora": LORA | {"share_backbone": False}}
+    with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH]) as made:
+        actors = made.actors()
+    assert len({id(part.backbone) for part in (actors.policy, actors.initial, actors.critic)}) == 3
