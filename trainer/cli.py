@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from trainer.errors import SpecError, TrainerError
+from trainer.preflight.amounts import parse_bytes
 from trainer.preflight.render import render
 from trainer.preflight.report import Report
 from trainer.spec import DATASETS, JobSpec
@@ -95,9 +96,8 @@ def _report(arguments: argparse.Namespace) -> Report:
     except InvalidSpec as error:
         return Report.of_invalid_spec([(problem.pointer, problem.detail) for problem in error.problems])
     from trainer.preflight.check import Wishes, check
-    from trainer.preflight.memory.device import parse_size
 
-    memory = None if arguments.device_memory is None else parse_size(arguments.device_memory)
+    memory = None if arguments.device_memory is None else parse_bytes(arguments.device_memory)
     return check(spec, Wishes(memory, arguments.ask_endpoints))
 
 

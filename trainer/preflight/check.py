@@ -9,6 +9,7 @@ import torch
 from trainer import data
 from trainer.errors import DataError, ModelError, TrainerError
 from trainer.preflight import datasets, models, rows, scorers
+from trainer.preflight.amounts import show_bytes
 from trainer.preflight.memory import advice
 from trainer.preflight.memory.blueprint import Blueprint
 from trainer.preflight.memory.device import RUNTIME, available
@@ -16,7 +17,7 @@ from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
 from trainer.preflight.models import Device, Found
 from trainer.preflight.plan import plan
-from trainer.preflight.report import DatasetReport, Finding, MemoryReport, PhaseMemory, Report, StageEstimate
+from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, PhaseMemory, Report, StageEstimate
 from trainer.preflight.sizes import Sizes, measure
 from trainer.rewards import RewardContext
 from trainer.spec import JobSpec, ModelSpec
@@ -124,7 +125,7 @@ def _look_at_sizes(spec: JobSpec, loaded: data.Data, codec: Codec, found: Found,
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
             draft.memory = _memory(spec, found.blueprint, sizes, wishes.device_memory)
-            draft.findings += _fits(draft.memory, found.blueprint.device)
+            draft.findings += _fits(draft.memory)
 
 
 def _memory(spec: JobSpec, blueprint: Blueprint, sizes: Sizes, wished: int | None) -> MemoryReport:
@@ -154,28 +155,21 @@ def _memory(spec: JobSpec, blueprint: Blueprint, sizes: Sizes, wished: int | Non
     )
 
 
-def _fits(memory: MemoryReport, device: Device) -> Iterator[Finding]:
+def _fits(memory: MemoryReport) -> Iterator[Finding]:
     """An error only where even the low estimate is too much: the others are estimates."""
     if memory.available is None:
         return
     room, peak = memory.available - memory.runtime, memory.peak()
-    size = f"{peak.expected / 2**30:.1f} GiB expected in {peak.phase}, {room / 2**30:.1f} GiB free for it"
+    size = f"{show_bytes(peak.expected)} expected in {peak.phase}, {show_bytes(max(0, room))} free for it"
     fix = "See the suggestions." if memory.suggestions else None
-    where = "#/model" if peak.phase == "sft" else "#/ppo"
+    where = "#/ppo" if peak.phase.startswith("ppo") else f"#/{peak.phase}"
+
+    def finding(level: Level, code: str, detail: str, fix: str | None) -> Finding:
+        return Finding(level=level, area="memory", code=code, where=where, detail=f"{detail}: {size}.", fix=fix)
+
     if max(phase.low for phase in memory.phases) > room:
-        yield Finding(
-            level="error", area="memory", code="no_room", where=where, detail=f"It will not fit: {size}.", fix=fix
-        )
+        yield finding("error", "no_room", "It will not fit", fix)
     elif peak.expected > room:
-        yield Finding(
-            level="warning",
-            area="memory",
-            code="little_room",
-            where=where,
-            detail=f"It will hardly fit: {size}.",
-            fix=fix,
-        )
+        yield finding("warning", "little_room", "It will hardly fit", fix)
     elif max(phase.high for phase in memory.phases) > room:
-        yield Finding(
-            level="info", area="memory", code="tight", where=where, detail=f"Long sequences may not fit: {size}."
-        )
+        yield finding("info", "tight", "Long sequences may not fit", None)

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from trainer.preflight.amounts import show_bytes, show_count
 from trainer.preflight.report import Finding, MemoryReport, Report
 
 _WIDTH = 96
@@ -22,7 +23,7 @@ def _model(report: Report) -> Iterator[str]:
         return
     context = "no limit" if model.context is None else f"{model.context:,}"
     yield (
-        f"Model        {model.architecture}, {_count(model.parameters)} parameters ({_count(model.trained_parameters)} learn); "
+        f"Model        {model.architecture}, {show_count(model.parameters)} parameters ({show_count(model.trained_parameters)} learn); "
         f"{model.layers} layers of {model.hidden_size}; vocabulary {model.vocabulary:,}; context {context}"
     )
 
@@ -44,7 +45,7 @@ def _stages(report: Report) -> Iterator[str]:
         counts = (stage.steps, stage.optimizer_steps, stage.responses)
         tokens = (stage.tokens, stage.generated, stage.generated_max)
         rows.append(
-            (stage.stage, *(f"{n:,}" if n else "-" for n in counts), *(_count(n) if n else "-" for n in tokens))
+            (stage.stage, *(f"{n:,}" if n else "-" for n in counts), *(show_count(n) if n else "-" for n in tokens))
         )
     yield from _table(rows) if report.stages else ()
 
@@ -56,13 +57,13 @@ def _memory(memory: MemoryReport | None) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("Memory", "low", "expected", "high", *(part.replace("_", " ") for part in parts))]
     for phase in memory.phases:
         sizes = [phase.low, phase.expected, phase.high, *(phase.parts.get(part, 0) for part in parts)]
-        rows.append((phase.phase, *(_bytes(size) if size else "-" for size in sizes)))
+        rows.append((phase.phase, *(show_bytes(size) if size else "-" for size in sizes)))
     yield from _table(rows)
-    have = "unknown" if memory.available is None else _bytes(memory.available)
-    yield f"  on {memory.device}: {have} in all, of which the process itself takes about {_bytes(memory.runtime)}"
+    have = "unknown" if memory.available is None else show_bytes(memory.available)
+    yield f"  on {memory.device}: {have} in all, of which the process itself takes about {show_bytes(memory.runtime)}"
     for suggestion in memory.suggestions:
         verdict = "fits" if suggestion.fits else "not enough yet"
-        yield f"  try {suggestion.change}: {_bytes(suggestion.expected)}, {verdict}"
+        yield f"  try {suggestion.change}: {show_bytes(suggestion.expected)}, {verdict}"
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
@@ -89,17 +90,3 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         if "median" in rows[0][-1]:
             cells[-1] = row[-1]
         yield "  ".join(cells).rstrip()
-
-
-def _count(number: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.0f}"
-
-
-def _bytes(size: float) -> str:
-    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size >= 2**power:
-            return f"{size / 2**power:.3g} {unit}" if size < 1000 * 2**power else f"{size / 2**power:,.0f} {unit}"
-    return f"{size} B"

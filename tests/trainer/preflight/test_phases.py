@@ -1,10 +1,12 @@
 """Each phase's estimate against the bytes that the trainer's own code holds on real tensors."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
@@ -12,7 +14,7 @@ from tests.trainer.stage_tools import CPU, new_codec
 from trainer import dpo, reward_model, sft
 from trainer.encoded import Encoded
 from trainer.learner import Learner
-from trainer.models import Model
+from trainer.models import Model, maker_for
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
@@ -24,6 +26,7 @@ from trainer.preflight.memory.blueprint import Blueprint, tensors_of
 from trainer.preflight.memory.counting import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
+from trainer.preflight.memory.residents import Resident, members
 from trainer.preflight.report import PhaseMemory
 from trainer.preflight.sizes import Example, Pair, Sizes
 from trainer.prompts import EncodedPrompt
@@ -130,3 +133,23 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
         found = expected[phase].expected
         found = max(found, expected["ppo_rollout"].expected) if phase == "ppo_score" else found
         assert found == pytest.approx(peak + weights(policy, reference, judge, critic), rel=0.1), phase
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_models_on_backbones_weigh_what_the_trainer_makes_of_them(tmp_path: Path, share: bool) -> None:
+    torch.manual_seed(0)
+    LlamaForCausalLM(LLAMA).save_pretrained(tmp_path)
+    lora = {"rank": 2, "share_backbone": share}
+    spec = spec_of(model={"path": str(tmp_path), "lora": lora, "dtype": "bfloat16"}, stages=["reward_model", "ppo"])
+    maker = maker_for(spec.model, CPU, lambda part: 0)
+    everyone = [
+        maker.policy("policy", tmp_path, "trained"),
+        maker.policy("initial", tmp_path, "frozen"),
+        maker.scorer("reward_model", tmp_path, "moving", fresh_head=0),  # as one that was trained before
+        maker.scorer("critic", tmp_path, "trained", fresh_head=1),
+    ]
+    weigh = {w.data_ptr(): w.nbytes for model in everyone for w in tensors_of(model) if isinstance(w, nn.Parameter)}
+    expected = Resident.of(members(spec, "ppo_update"), Blueprint(LLAMA, spec.model, "cpu"))
+    assert expected.weights == sum(weigh.values())
+    learning = sum(w.nbytes for model in everyone for w in model.parameters() if w.requires_grad)
+    assert expected.optimizer == 2 * learning
