@@ -5,7 +5,8 @@
     checkpoints/ppo-best/            the one with the best held-out win rate, with best.json (step, metrics)
     checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
 
-A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
+With adapters (`model.lora`) an intermediate checkpoint holds these alone, as peft saves them; a result holds the merged
+weights as well, unless the backbone is quantized. A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
 """
 
 import json

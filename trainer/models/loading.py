@@ -102,6 +102,7 @@ def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = Fa
     options |= {"dtype": dtype, "output_loading_info": True} | ({"num_labels": 1} if fresh_head else {})
     load = AutoModelForSequenceClassification.from_pretrained
     model, loading = _loading(path, lambda: load(str(path), **SAFELY, **options))
+    _refuse_loose_adapter(path, model)
     if loading["missing_keys"] and not fresh_head:
         raise ModelError(
             f"{path} lacks the weights {', '.join(sorted(loading['missing_keys'])[:3])}: "
@@ -128,6 +129,12 @@ def _scorer_on(policy: Model) -> Model:
     model = AutoModelForSequenceClassification.from_config(policy.config, dtype=policy.dtype)
     model.base_model.load_state_dict(policy.base_model.state_dict())
     return model.eval()
+
+
+def _refuse_loose_adapter(path: str | Path, model: Model) -> None:
+    """Of a hub id that is an adapter, transformers loads the base and lays the adapter over it, where only it would train."""
+    if getattr(model, "_hf_peft_config_loaded", False):
+        raise ModelError(f"{path} is an adapter on the hub. Download it, and give its folder as path.")
 
 
 def _with_scalar_head(path: str | Path, model: Model) -> Model:

@@ -14,8 +14,8 @@ class Actors:
     reference: Model
     """What the KL is taken to; moves where `ppo.reference.update` says so."""
     initial: Model
-    """The policy as the stage started (or `ppo.reference.path`), which never moves: what evaluation compares with. The same
-    object as `reference` where that is fixed."""
+    """The policy as the stage started, which never moves: what evaluation compares with. The same object as `reference`
+    where that is fixed and no other is named."""
     critic: Model | None
     """None where the advantage needs none; else a model of its own, or a head on the policy's trunk."""
     rewards: Rewards
