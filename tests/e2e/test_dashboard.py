@@ -75,7 +75,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
 
     page.get_by_role("tab", name="Checkpoints").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download the PPO checkpoint of step 6").click()
+        page.get_by_role("link", name="Download the final PPO checkpoint of step 6").click()
     download.value.save_as(tmp_path / "checkpoint.zip")
     with zipfile.ZipFile(tmp_path / "checkpoint.zip") as archive:
         assert archive.testzip() is None
@@ -156,3 +156,21 @@ def test_two_lines_of_a_chart_have_two_colours(new_page: NewPage, finished_job: 
         }"""
     )
     assert len(legend) == 2 and set(legend) <= set(drawn)
+
+
+def test_a_job_of_one_stage_that_starts_from_a_checkpoint_of_another(
+    new_page: NewPage, finished_job: str, client: Client
+) -> None:
+    final = {one["stage"]: one["id"] for one in client.list_job_checkpoints(finished_job, final=True)}
+    spec = client.get_job(finished_job)["spec"]
+    ppo = {**spec["ppo"], "steps": 1, "reference": {"path": final["sft"]}}
+    rewards = [{"type": "model", "path": final["reward_model"]}, {"type": "length", "target": 8}]
+    chained = {"model": final["ppo"], "data": spec["data"], "stages": ["ppo"], "ppo": ppo, "rewards": rewards}
+    job_id = client.create_job(chained)["id"]
+    page = new_page()
+    page.goto(f"/jobs/{job_id}")
+    wait_until_succeeded(page)
+    expect(page.get_by_role("button", name="PPO")).to_be_visible()
+    expect(page.get_by_role("button", name="SFT")).to_have_count(0)
+    for title in ("Reward: model", "Reward: length"):
+        expect(page.get_by_role("article", name=title)).to_be_visible()

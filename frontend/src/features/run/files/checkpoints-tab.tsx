@@ -86,10 +86,16 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
         className={buttonClass()}
         href={checkpointDownload(checkpoint.id)}
         download
-        aria-label={`Download the ${stageLabel(checkpoint.stage)} checkpoint of step ${checkpoint.step}`}
+        aria-label={`Download ${named(checkpoint)}`}
       >
         <DownloadIcon /> Download
       </a>
     </li>
   );
+}
+
+/** So that no two of a job are called the same. */
+function named({ stage, step, final, best, seed }: Checkpoint): string {
+  const kind = final ? "final " : best ? "best " : "";
+  return `the ${kind}${stageLabel(stage)} checkpoint of step ${step}${seed === null ? "" : `, seed ${seed}`}`;
 }
