@@ -1,5 +1,6 @@
 """The preflight of a spec: everything that can be known of a run without training, every problem and not only the first."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -124,12 +125,17 @@ def _look_at_sizes(spec: JobSpec, loaded: data.Data, codec: Codec, found: Found,
     if not any(finding.code == "nothing_left" for finding in draft.findings):
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
-            draft.memory = _memory(spec, found.blueprint, sizes, wishes.device_memory)
+            draft.memory = _memory(spec, found, sizes, wishes.device_memory)
             draft.findings += _fits(draft.memory)
 
 
-def _memory(spec: JobSpec, blueprint: Blueprint, sizes: Sizes, wished: int | None) -> MemoryReport:
+def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> MemoryReport:
     """Of all phases, and what to change where they do not fit."""
+    blueprint = found.blueprint
+    assert blueprint is not None  # the caller has looked
+    logging.getLogger("torch._subclasses.fake_tensor").setLevel(
+        logging.CRITICAL
+    )  # what it cannot follow is reported here
     try:
         other_weights = scorers.weights(spec)
     except TrainerError:
@@ -143,6 +149,9 @@ def _memory(spec: JobSpec, blueprint: Blueprint, sizes: Sizes, wished: int | Non
         return Phases(changed, passes(changed.model.model_dump_json()), sizes, other_weights).all()
 
     phases = estimate(spec)
+    if why := passes(spec.model.model_dump_json()).uncounted:
+        detail = f"Memory is by formula, not counted, and rough: {why}"
+        found.findings.append(models.finding("warning", "memory_by_formula", "#/model", detail))
     here = blueprint.device == "cpu" or torch.cuda.is_available()
     memory = wished if wished is not None else available(blueprint.device) if here else None
     suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, GPT2Config, LlamaConfig
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    GPT2Config,
+    LlamaConfig,
+    MixtralConfig,
+)
 
 from tests.trainer.stage_tools import CPU, new_codec
 from trainer import sft
@@ -146,3 +152,28 @@ def test_sampling_holds_little_more_than_its_cache_and_the_draw() -> None:
         )  # fmt: skip
     cache = Passes(blueprint("gpt2")).sampling(6, 60).cache
     assert bytes_.peak == pytest.approx(cache * (1 + 1 / 3) + 6 * 300 * 28, rel=0.15)
+
+
+def test_the_formula_is_near_what_is_counted() -> None:
+    large = LlamaConfig(**LLAMA.to_dict() | {"num_hidden_layers": 8, "layer_types": None})
+    counted = Passes(Blueprint(large, ModelSpec(path="unused"), "cpu"))
+    formula = Passes(counted.blueprint)
+    formula.uncounted = "for the sake of it"
+    for changes in (SHAPE, Shape(6, 60, 6)):
+        expected, found = counted.training("policy", changes), formula.training("policy", changes)
+        assert found.first == pytest.approx(expected.first, rel=0.25)
+        assert found.later == pytest.approx(expected.later, rel=0.25)
+    assert formula.sampling(5, 17).cache == counted.sampling(5, 17).cache
+
+
+def test_a_mixture_of_experts_is_worked_out_by_formula_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("CRITICAL", "torch._subclasses.fake_tensor")
+    experts = MixtralConfig(
+        vocab_size=300, hidden_size=32, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, num_local_experts=4, num_experts_per_tok=2,
+    )  # fmt: skip
+    passes = Passes(Blueprint(experts, ModelSpec(path="unused"), "cpu"))
+    found = passes.training("policy", SHAPE)
+    assert passes.uncounted
+    kept = 3 * (6 * 32 + 2 * 16 + 3 * 32 + 4 * 160) * 360 * 4 + 2 * 240 * 300 * 4
+    assert found.later == kept + passes.blueprint.trained_bytes("policy")

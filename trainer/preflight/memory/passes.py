@@ -3,8 +3,10 @@
 Shapes: B sequences, T positions, N tokens that the output layer sees, V vocabulary.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -13,7 +15,10 @@ from transformers import DynamicCache
 from trainer.logprobs import entropies, selected_logprobs
 from trainer.models.heads import Model, autocast, head_logits, scalar_head, trunk
 from trainer.preflight.memory.blueprint import Blueprint, Head, tensors_of
+from trainer.preflight.memory.closed_form import Widths
 from trainer.preflight.memory.counting import LiveBytes
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,46 @@ class Passes:
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.blueprint = blueprint
+        self.uncounted: str | None = None
+        """Why passes had to be worked out by formula, where they had to."""
         self.training = lru_cache(maxsize=None)(self._training)
         self.forward = lru_cache(maxsize=None)(self._forward)
         self.sampling = lru_cache(maxsize=None)(self._sampling)
 
     def _training(self, head: Head, shape: Shape, entropy: bool = False) -> Training:
+        def by_formula(widths: Widths) -> Training:
+            kept = widths.kept(shape.rows * shape.width, self.blueprint.spec.gradient_checkpointing)
+            kept += 2 * widths.logits(shape.counted) if head == "policy" else 0
+            gradients = self.blueprint.trained_bytes(head)
+            return Training(max(kept, gradients), kept + gradients)
+
+        return self._counted(lambda: self._count_training(head, shape, entropy), by_formula)
+
+    def _forward(self, head: Head, trained: bool, shape: Shape) -> int:
+        """Peak of a forward pass without gradients."""
+
+        def by_formula(widths: Widths) -> int:
+            return widths.working(shape.rows * shape.width) + (widths.logits(shape.counted) if head == "policy" else 0)
+
+        return self._counted(lambda: self._count_forward(head, trained, shape), by_formula)
+
+    def _sampling(self, rows: int, width: int) -> Sampling:
+        def by_formula(widths: Widths) -> Sampling:
+            cache = widths.cache(rows * width)
+            return Sampling(cache + widths.working(rows * width), cache)
+
+        return self._counted(lambda: self._count_sampling(rows, width), by_formula)
+
+    def _counted(self, count: Callable[[], T], by_formula: Callable[[Widths], T]) -> T:
+        """By formula where the architecture looks at values, which fake tensors do not have, or misses a kernel for them."""
+        if self.uncounted is None:
+            try:
+                return count()
+            except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+                self.uncounted = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return by_formula(Widths.of(self.blueprint.config.get_text_config(), self.blueprint.dtype.itemsize))
+
+    def _count_training(self, head: Head, shape: Shape, entropy: bool) -> Training:
         model = self.blueprint.trained(head)
         model.zero_grad(set_to_none=True)
         bytes_ = LiveBytes(tensors_of(model))
@@ -71,14 +111,13 @@ class Passes:
             hook.remove()
         return Training(bytes_.peak, bytes_.peak_beside + bytes_.aside)
 
-    def _forward(self, head: Head, trained: bool, shape: Shape) -> int:
-        """Peak of a forward pass without gradients."""
+    def _count_forward(self, head: Head, trained: bool, shape: Shape) -> int:
         model = self.blueprint.trained(head) if trained else self.blueprint.frozen(head)
         with self.blueprint.fake, LiveBytes(tensors_of(model)) as bytes_, torch.no_grad():
             _output(model, head, shape, entropy=False)
         return int(bytes_.peak)
 
-    def _sampling(self, rows: int, width: int) -> Sampling:
+    def _count_sampling(self, rows: int, width: int) -> Sampling:
         model = self.blueprint.trained("policy")
         with self.blueprint.fake, LiveBytes(tensors_of(model)) as bytes_, torch.no_grad(), autocast(model):
             cache = DynamicCache(config=model.config)
