@@ -14,6 +14,7 @@ from core.models.job import JobStatus
 from core.settings import Settings
 from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_job, make_key, running, step
+from trainer.events import CheckpointSaved
 
 Body = dict[str, Any]
 
@@ -109,6 +110,31 @@ def test_a_local_model_where_none_are_allowed(client: TestClient, body: Body, se
     client.app.state.settings = settings.model_copy(update={"local_models": "none"})  # type: ignore[attr-defined]
     document = problem(client.post("/v1/jobs", json=body | {"model": "/etc"}), 422, "invalid_spec")
     assert document["param"] == "model.path"
+
+
+def test_an_address_where_none_is_allowed(client: TestClient, body: Body, settings: Settings) -> None:
+    asked = body | {"rewards": [{"type": "http", "url": "http://169.254.169.254/latest"}]}
+    document = problem(client.post("/v1/jobs", json=asked), 422, "invalid_spec")
+    assert document["param"] == "rewards.0.url" and document["errors"][0]["pointer"] == "#/rewards/0/url"
+    prefixes = settings.model_copy(update={"reward_urls": ["http://169.254.169.254"]})
+    client.app.state.settings = prefixes  # type: ignore[attr-defined]
+    assert client.post("/v1/jobs", json=asked).status_code == 201
+
+
+def test_a_checkpoint_that_is_not_there_or_of_another_stage(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str], body: Body
+) -> None:
+    source = make_job(session, owner[0].id)
+    running(session, source)
+    saved = CheckpointSaved(stage="sft", step=1, path="checkpoints/sft", final=True)
+    checkpoint = jobs.record_checkpoint(session, source.id, 1, saved, [], "at")
+    session.commit()
+    absent = client.post("/v1/jobs", json=body | {"model": "ckpt_nope"})
+    assert problem(absent, 404, "not_found")["param"] == "model.path"
+    unfit = client.post("/v1/jobs", json=body | {"reward_model": {"path": checkpoint.id}})
+    assert problem(unfit, 422, "wrong_checkpoint")["param"] == "reward_model.path"
+    fit = client.post("/v1/jobs", json=body | {"model": checkpoint.id})
+    assert fit.status_code == 201 and fit.json()["spec"]["model"]["path"] == checkpoint.id
 
 
 def test_jobs_are_listed_newest_first_by_cursor_and_state(
