@@ -18,7 +18,6 @@ from trainer.models.loading import (
 from trainer.models.makers import Care, Maker, dtype_of, maker_for
 from trainer.models.quantized import check_quantization
 from trainer.models.saving import save_result
-from trainer.models.weights import copy_weights, load_weights
 
 __all__ = [
     "SAFELY",
@@ -37,7 +36,7 @@ __all__ = [
     "load_policy",
     "load_reward_model",
     "load_tokenizer",
-    "load_weights",
+
     "maker_for",
     "new_policy",
     "new_reward_model",

@@ -10,9 +10,11 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.trainer.lora.tools import BATCH, maker, policy_in, stir
 from trainer.errors import ModelError
-from trainer.models import Model, copy_weights, load_policy, load_reward_model, load_weights, save_result
+from trainer.models import Model, load_policy, load_reward_model, save_result
+from trainer.ppo.reference import move
 from trainer.ppo.sampling import sample
 from trainer.sequences import completion_logprobs, completion_values, sequence_scores
+from trainer.spec import ReferenceSpec
 
 
 def four(folder: Path) -> tuple[Model, Model, Model, Model]:
@@ -114,7 +116,7 @@ def test_a_checkpoint_holds_adapter_and_head_alone_and_comes_back_bit_for_bit(tm
     with torch.no_grad():
         assert torch.equal(completion_values(back, BATCH), completion_values(critic, BATCH))
     other = stir(maker(folder).scorer("critic", folder, "trained", fresh_head=99), 5)
-    load_weights(other, tmp_path / "critic")
+    other.load(tmp_path / "critic")
     assert all(torch.equal(a, b) for a, b in zip(other.parameters(), critic.parameters(), strict=True))
     assert (other.config.score_bias, other.config.score_scale) == (0.5, 2.0)
 
@@ -175,7 +177,7 @@ def test_a_reference_that_moves_has_an_adapter_of_its_own(tmp_path: Path) -> Non
     make = maker(folder)
     policy = stir(make.policy("policy", folder, "trained"), 1)
     reference = make.policy("reference", folder, "moving")
-    copy_weights(reference, policy)
+    move(reference, policy, ReferenceSpec(update="reanchored"), iteration=0)
     with torch.no_grad():
         assert torch.equal(completion_logprobs(reference, BATCH)[0], completion_logprobs(policy, BATCH)[0])
     assert not any(p.requires_grad for p in reference.parameters())
