@@ -40,10 +40,10 @@ def start(spec: Path, run_dir: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
-def run(spec: Path, run_dir: Path, *options: str) -> tuple[int, str]:
+def run(spec: Path, run_dir: Path, *options: str, timeout: float = 240) -> tuple[int, str]:
     """Exit status and what it said on stderr."""
     process = start(spec, run_dir, *options)
-    _, complaint = process.communicate(timeout=240)
+    _, complaint = process.communicate(timeout=timeout)
     return process.returncode, complaint
 
 
