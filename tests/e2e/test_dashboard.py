@@ -146,7 +146,9 @@ def test_two_lines_of_a_chart_have_two_colours(new_page: NewPage, finished_job: 
     page.goto(f"/jobs/{finished_job}?stage=sft")
     page.wait_for_selector(".uplot canvas")
     scope = page.get_by_role("article", name="Loss")
-    legend = scope.locator("i[data-line]").evaluate_all("marks => marks.map(mark => getComputedStyle(mark).backgroundColor)")
+    legend = scope.locator("i[data-line]").evaluate_all(
+        "marks => marks.map(mark => getComputedStyle(mark).backgroundColor)"
+    )
     drawn = scope.locator("canvas").evaluate(
         """canvas => {
             const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
