@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from trainer.errors import ModelError
 from trainer.judges import Judge, load_judge
 from trainer.lineage import Lineage
 from trainer.models import Care, Maker, Model, dtype_of, load_tokenizer, maker_for
@@ -130,6 +131,11 @@ class Assembly:
                 return self._reward_model(maker, "critic", "trained", trained)
             if scorer := self._scorer_on_our_tokens(self.spec.rewards):
                 return maker.scorer("critic", scorer, "trained", resumed)
+            if self.spec.ppo.critic.initial == "reward_model":
+                raise ModelError(
+                    '`ppo.critic.initial` = "reward_model": no reward model among `rewards` is on the policy\'s tokenizer. '
+                    'Set it to "policy".'
+                )
         start = self.lineage.policy_before("ppo")
         assert start is not None  # a new model is trained by SFT first
         return maker.scorer("critic", start, "trained", resumed, fresh_head=self.session.seed("value head"))

@@ -38,12 +38,12 @@ class _SelectedLogprobs(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         logits, targets, normaliser = ctx.saved_tensors
         result = torch.empty_like(logits)
-        # d log p(target) / d logit_v = (1[v = target] − p_v) / temperature
+        # d log p(target) / d logit_v = (1[v = target] − p_v) / temperature, rounded to the logits' type only at the end:
+        # for a token that the model is sure of, 1 − p is lost if 1 and p are rounded first.
         for part in _parts(logits):
-            softmax = (_wide(logits[part]) / ctx.temperature - normaliser[part, None]).exp_()
-            softmax.mul_(-grad[part, None] / ctx.temperature)
-            result[part] = softmax
-        result.scatter_add_(1, targets[:, None], (grad / ctx.temperature).to(logits.dtype)[:, None])
+            slope = (_wide(logits[part]) / ctx.temperature - normaliser[part, None]).exp_().neg_()
+            slope.scatter_add_(1, targets[part, None], slope.new_ones(len(slope), 1))
+            result[part] = slope.mul_(grad[part, None] / ctx.temperature)
         return result, None, None
 
 

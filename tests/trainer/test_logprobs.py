@@ -68,3 +68,12 @@ def test_an_impossible_token_adds_no_entropy_and_gets_no_gradient() -> None:
 def test_double_precision_stays() -> None:
     logits = torch.randn(2, 3, dtype=torch.float64)
     assert entropies(logits).dtype == selected_logprobs(logits, torch.tensor([0, 1])).dtype == torch.float64
+
+
+def test_the_gradient_of_a_sure_token_survives_bfloat16() -> None:
+    """Logits (7, 0, 0, 0): p = 0.99727, so the target's gradient is 0.00273; 1 and p rounded apart give 0.0039 or 0."""
+    logits = torch.tensor([[7.0, 0.0, 0.0, 0.0]], dtype=torch.bfloat16, requires_grad=True)
+    selected_logprobs(logits, torch.tensor([0])).sum().backward()
+    assert logits.grad is not None
+    other = 1 / (math.exp(7) + 3)
+    assert logits.grad[0].tolist() == pytest.approx([3 * other, -other, -other, -other], rel=0.01)

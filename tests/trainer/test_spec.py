@@ -62,3 +62,31 @@ def test_every_field_has_a_description() -> None:
     sections = [m for m in vars(spec).values() if isinstance(m, type) and issubclass(m, BaseModel)]
     bare = [f"{m.__name__}.{n}" for m in sections for n, f in m.model_fields.items() if not f.description]
     assert len(sections) > 8 and bare == []
+
+
+MOVING = {"path": "another/model", "update": "ema"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"ppo": {"steps": 5, "critic": {"warmup_steps": 5}}}, "`ppo.critic.warmup_steps` (5) leaves the policy none"),
+        ({"ppo": {"reference": {"update": "reanchored"}}}, "a KL in the reward is always 0"),
+        (
+            {"model": {"path": "m", "lora": {}}, "ppo": {"reference": MOVING}},
+            "means nothing on the backbone of another",
+        ),
+        (
+            {"rewards": [{"type": "length", "target": 3}], "ppo": {"critic": {"initial": "reward_model"}}},
+            "this run has no reward model",
+        ),
+    ],
+)
+def test_parts_that_would_cancel_each_other_are_refused(changes: dict[str, Any], said: str) -> None:
+    assert said in " ".join(problems_of(**changes))
+
+
+def test_a_critic_may_begin_as_a_reward_model_from_elsewhere() -> None:
+    rewards = [{"type": "model", "path": "a/scorer"}]
+    job = JobSpec.model_validate(SMALLEST | {"rewards": rewards, "ppo": {"critic": {"initial": "reward_model"}}})
+    assert job.ppo.critic.initial == "reward_model"

@@ -45,11 +45,14 @@ class Dials:
         """β of the KL to the reference in this iteration."""
         return self.kl_coef if spec.kl.controller == "adaptive" else scheduled_coef(spec.kl, iteration, spec.steps)
 
-    def turn(self, spec: PPOSpec, kl: float, old_kl: float | None) -> None:
+    def turn(self, spec: PPOSpec, iteration: int, kl: float, old_kl: float | None) -> None:
         """After an iteration: by its KL to the reference (nats per response), and to the old policy (nats per token).
 
-        A KL that is not finite turns nothing: the coefficient would never be a number again.
+        A KL that is not finite turns nothing: the coefficient would never be a number again. Nor does one of the critic's
+        warm-up: a policy that has to stand still says nothing of β.
         """
+        if spec.only_critic_learns(iteration):
+            return
         if spec.kl.controller == "adaptive" and math.isfinite(kl):
             self.kl_coef = adapted_coef(self.kl_coef, kl, spec.batch_size, spec.kl)
         if old_kl is not None:

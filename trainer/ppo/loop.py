@@ -97,7 +97,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
 
         # what moves between iterations
         dials.cut_steps_left = updated.cut_steps_left
-        dials.turn(spec, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec))
+        dials.turn(spec, index, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec))
         reference.move(actors.reference, actors.policy, spec.reference, index)
 
         # log

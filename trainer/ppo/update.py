@@ -52,7 +52,7 @@ def update(
     """
     history: list[dict[str, float]] = []
     clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
-    only_critic, factor = spec.uses_critic and iteration < spec.critic.warmup_steps, 1.0
+    only_critic, factor = spec.only_critic_learns(iteration), 1.0
     for step, rows_B in enumerate(_minibatches(len(experience.scored.batch), spec, iteration, seed)):
         minibatch = Minibatch.of(experience, rows_B, spec, coefficients)
         entry: dict[str, float] = {}

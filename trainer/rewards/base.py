@@ -1,6 +1,5 @@
 """The weighted sum of named rewards, and what every reward promises."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -68,6 +67,9 @@ class Named:
     reward: Reward
 
 
+_LARGEST = torch.finfo(torch.float32).max
+
+
 class Rewards:
     """Several rewards as one: each is asked about every answer, checked, weighed and summed."""
 
@@ -85,6 +87,10 @@ class Rewards:
             values = _checked(member, answers, self._role)
             parts[member.name] = values
             totals = [total + member.weight * value for total, value in zip(totals, values, strict=True)]
+            if not all(map(_is_finite_number, totals)):
+                raise RewardError(
+                    f"{self._role} `{member.name}`, weighed {member.weight:g}, is too large to be summed."
+                )
             if isinstance(member.reward, Measured):
                 figures |= _figures(member.name, member.reward)
         return Scores(totals, parts, figures)
@@ -107,7 +113,7 @@ def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[float]
         if not _is_finite_number(value):
             raise RewardError(
                 f"{role} `{member.name}` gave {value!r} for response {index + 1} of {len(answers)}; "
-                "it must be a finite number."
+                "it must be a finite number, in float32 too."
             )
     return [float(value) for value in values]
 
@@ -115,7 +121,4 @@ def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[float]
 def _is_finite_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond the floats
-        return False
+    return abs(value) <= _LARGEST  # False for NaN, and for a whole number beyond the floats

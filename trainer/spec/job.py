@@ -98,12 +98,24 @@ class JobSpec(Section):
             return self
         if not self.rewards and "reward_model" not in self.stages:
             raise ValueError("`stages` names 'ppo': it needs `rewards`, or \"reward_model\" in `stages`")
-        if self.ppo.critic.initial == "reward_model" and not self.own_reward_model:
+        if self.ppo.critic.initial == "reward_model" and not any(isinstance(r, ModelReward) for r in self.scoring):
             raise ValueError('`ppo.critic.initial` = "reward_model": this run has no reward model')
+        if self.model.lora is not None and self.ppo.reference.path is not None and self.ppo.reference.update != "fixed":
+            raise ValueError(
+                f'`ppo.reference.update` = "{self.ppo.reference.update}" moves an adapter, which means nothing on the '
+                "backbone of another `path`: leave `path` out, or train without `model.lora`"
+            )
         if self.ppo.online is not None and not self.own_reward_model:
             raise ValueError("`ppo.online` refits the reward model: this run has none among its rewards")
         if self.ppo.online is not None and self.ppo.online.label_by is None and self.evaluation.judge is None:
             raise ValueError("`ppo.online` needs a preference source: `label_by`, or `evaluation.judge`")
+        return self
+
+    @model_validator(mode="after")
+    def _the_policy_gets_its_turn(self) -> "JobSpec":
+        warmup, steps = self.ppo.critic.warmup_steps, self.ppo.steps
+        if "ppo" in self.stages and warmup >= steps:
+            raise ValueError(f"`ppo.critic.warmup_steps` ({warmup}) leaves the policy none of the {steps} `ppo.steps`")
         return self
 
     @model_validator(mode="after")

@@ -155,7 +155,7 @@ class ReferenceSpec(Section):
     every: PositiveInt = 1
     """Iterations between copies, for `reanchored`."""
     decay: Annotated[float, Field(gt=0, lt=1)] = 0.995
-    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`."""
+    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "ReferenceSpec":
@@ -320,6 +320,11 @@ class PPOSpec(OptimizerSpec):
             self.refuse_idle(["optimal_value"], 'without `advantage.baseline` = "optimal_value"')
         if not self.uses_critic:
             self.refuse_idle(["critic"], f'with `advantage.estimator` = "{self.advantage.estimator}"')
+        if self.reference.update == "reanchored" and self.reference.every == 1 and self.kl.placement == "reward":
+            raise ValueError(
+                'a reference "reanchored" at every iteration is the policy that samples, so a KL in the reward is always 0: '
+                'set `kl.placement` = "loss", or a larger `reference.every`'
+            )
         if self.online is not None and self.online.rounds > self.steps:
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
         if self.policy_loss.kind == "least_squares":
@@ -339,3 +344,7 @@ class PPOSpec(OptimizerSpec):
     @property
     def uses_critic(self) -> bool:
         return self.advantage.estimator == "gae"
+
+    def only_critic_learns(self, iteration: int) -> bool:
+        """Whether iteration `iteration` (0-based) belongs to the critic's warm-up."""
+        return self.uses_critic and iteration < self.critic.warmup_steps

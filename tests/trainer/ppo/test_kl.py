@@ -108,3 +108,19 @@ def test_beta_to_the_old_policy_halves_and_doubles(kl: float, expected: float) -
     # target .03: halved below .02, doubled above .045
     assert adapted_old_kl_beta(3.0, kl, PolicyLossSpec(kind="kl_penalty", old_kl_target=0.03)) == expected
     assert adapted_old_kl_beta(3.0, kl, PolicyLossSpec(kind="kl_penalty")) == 3.0
+
+
+def test_no_beta_turns_while_only_the_critic_learns() -> None:
+    spec = PPOSpec.model_validate(
+        {
+            "kl": {"controller": "adaptive"},
+            "policy_loss": {"kind": "kl_penalty", "old_kl_target": 0.02},
+            "critic": {"warmup_steps": 2},
+        }
+    )
+    dials = Dials.of(spec)
+    for iteration in range(2):
+        dials.turn(spec, iteration, 0.0, 0.0)
+    assert (dials.kl_coef, dials.old_kl_beta) == (0.05, 1.0)
+    dials.turn(spec, 2, 0.0, 0.0)
+    assert dials.old_kl_beta == 0.5 and dials.kl_coef < 0.05

@@ -103,7 +103,8 @@ def test_it_ends_in_the_same_bits(tmp_path: Path, name: str) -> None:
     )
     expected = run(whole, spec)
     shutil.copytree(whole / "checkpoints" / "ppo-000002", broken / "checkpoints" / "ppo-000002")
-    assert MOVED.get(name, bool)(load_numbers(broken / "checkpoints" / "ppo-000002")["dials"])
+    if name in MOVED:
+        assert MOVED[name](load_numbers(broken / "checkpoints" / "ppo-000002")["dials"])
     found = run(broken, spec)
     assert found["weights"] == expected["weights"]
     assert found["metrics"] == expected["metrics"] and sorted(found["metrics"]) == [3, 4]

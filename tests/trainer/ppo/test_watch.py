@@ -255,7 +255,7 @@ def test_the_curve_and_the_best_survive_a_stop(tmp_path: Path, plain: Path) -> N
 def test_a_kl_that_is_not_finite_turns_no_dial() -> None:
     spec = PPOSpec.model_validate({"kl": {"controller": "adaptive"}})
     dials = Dials.of(spec)
-    dials.turn(spec, float("nan"), None)
+    dials.turn(spec, 0, float("nan"), None)
     assert dials.kl_coef == spec.kl.coef
 
 

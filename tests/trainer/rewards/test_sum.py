@@ -1,5 +1,6 @@
 """Several rewards as one: weights, names, and what is refused."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -67,3 +68,11 @@ def test_a_reward_that_cannot_be_built_is_named() -> None:
     specs = SPECS.validate_python([{"type": "length", "target": 2}, {"type": "plugin", "plugin": "nowhere"}])
     with pytest.raises(Exception, match=r"Reward `plugin`: no plug-in named 'nowhere' is installed"):
         build(specs, context())
+
+
+@pytest.mark.parametrize(
+    ("value", "weight", "said"), [(1e300, 1.0, "gave 1e+300"), (3e38, -2.0, "too large to be summed")]
+)
+def test_a_number_that_float32_does_not_hold_is_refused(value: float, weight: float, said: str) -> None:
+    with pytest.raises(RewardError, match=re.escape(said)):
+        Rewards([Named("huge", weight, Gives(value))]).score([answer("x")])
