@@ -117,11 +117,21 @@ def _require(data: Data, stages: Collection[StageName], spec: DataSpec) -> None:
     needed = {name for stage in stages for name in NEEDS[stage]}
     if "held_out_prompts" in needed and not left["held_out_prompts"]:
         raise DataError("The data needs at least two different prompts: one to train on and one to hold out.")
+    _require_preferred(data, needed, spec)
     for name, items in left.items():
         if name in needed and not items:
             raise DataError(
                 f"No {name} are left to train on after holding out {spec.eval_fraction:.0%} of the prompts."
             )
+
+
+def _require_preferred(data: Data, needed: Collection[str], spec: DataSpec) -> None:
+    shown, pairs = data.demonstrations, data.comparisons
+    if "demonstrations" in needed and not shown.train + shown.held_out and pairs.train + pairs.held_out:
+        raise DataError(
+            f"{spec.preferences}: nothing but ties: no answer is preferred to another, and SFT would learn the preferred "
+            "ones. Name demonstrations in `data.sft`, or leave 'sft' out of `stages`."
+        )
 
 
 def _held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], spec: DataSpec) -> set[str]:
@@ -154,25 +164,31 @@ def _read(path: str | None, parse: Callable[[dict[str, Any], int], T]) -> Iterat
     """What `parse` makes of each row and its line number; nothing where no file is named."""
     if path is None:
         return
+    empty = True
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
+                    empty = False
                     yield read_row(path, number, line, parse)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 text (byte {error.start}).") from error
+    if empty:
+        raise DataError(f"{path}: the file is empty: it has no row.")
 
 
 def read_row(path: str, number: int, line: str, parse: Callable[[dict[str, Any], int], T]) -> T:
     """What `parse` makes of one line. Raises DataError, naming file and line."""
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
         if not isinstance(row, dict):
             raise DataError("each line must be a JSON object")
         if "\\ud" in line.lower():
             json.dumps(row, ensure_ascii=False).encode()
+        if "\\u0000" in json.dumps(row):
+            raise DataError("holds a NUL character")
         return parse(row, number)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {number}, column {error.colno}: not JSON: {error.msg}.") from error
@@ -180,3 +196,18 @@ def read_row(path: str, number: int, line: str, parse: Callable[[dict[str, Any],
         raise DataError(f"{path}, line {number}: {error}.") from error
     except UnicodeEncodeError as error:
         raise DataError(f"{path}, line {number}: holds half of a surrogate pair (\\ud800 to \\udfff).") from error
+    except RecursionError as error:
+        raise DataError(f"{path}, line {number}: is nested too deeply.") from error
+    except ValueError as error:  # Python refuses to read integers of thousands of digits
+        raise DataError(f"{path}, line {number}: holds a number that is too long.") from error
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DataError(f"holds the key {twice!r} twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise DataError(f"holds {name}, which is not JSON")

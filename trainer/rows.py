@@ -7,11 +7,13 @@ sft          {"prompt", "completion"} or {"messages"}: a conversation with an as
 prompts      {"prompt"}, with "answer" (text or a number) where a reward checks one
 pretraining  {"text"}
 
-A prompt is plain text (a string) or a conversation (a list of messages); a completion is text or one assistant message.
+A prompt is plain text (a string) or a conversation (a list of messages, the last one the user's); a completion is text or
+one assistant message. Fields that are not known are refused, as on upload (core/datasets/row_shapes.py): a note that is
+misspelt would be lost without a word.
 """
 
+import difflib
 import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +23,13 @@ from trainer.errors import DataError
 Message = dict[str, str]
 Prompt = str | list[Message]
 Row = dict[str, Any]
+ROLES = ("system", "user", "assistant")
+_NOTES = ("annotator", "margin", "source")
+_OPTIONAL = (*_NOTES, "answer")
+_MOST_RANKED = 100
+"""Completions of one ranking: their pairs are compared, which grow with the square."""
+_LARGEST = 2**53
+"""Beyond it, not every reader of JSON sees the same number."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,11 @@ class PromptRow:
 
 def comparisons(row: Row, number: int) -> list[Comparison]:
     """The pair of a row, or all pairs of a ranking, with the row's number for a group. Raises DataError."""
+    ranked = "completions" in row or "ranks" in row
+    sides = ("a", "b", "label") if "label" in row else ("chosen", "rejected")
+    _only(row, "prompt", *(("completions", "ranks") if ranked else sides), *_NOTES)
     prompt, notes = prompt_of(row), _notes(row)
-    if "completions" in row or "ranks" in row:
+    if ranked:
         return _ranking(row, prompt, notes, number)
     if "label" in row:
         if row["label"] not in ("a", "b", "tie"):
@@ -83,7 +95,9 @@ def comparisons(row: Row, number: int) -> list[Comparison]:
 def demonstration(row: Row) -> Demonstration:
     """Of `messages`, the last assistant turn; what follows it has no answer and teaches nothing."""
     if "messages" not in row:
+        _only(row, "prompt", "completion", "source")
         return Demonstration(prompt_of(row), _completion(row, "completion"))
+    _only(row, "messages", "source")
     messages = _conversation(row["messages"], "messages")
     last = max((at for at, message in enumerate(messages) if message["role"] == "assistant"), default=0)
     if last == 0 or not messages[last]["content"]:
@@ -92,27 +106,46 @@ def demonstration(row: Row) -> Demonstration:
 
 
 def prompt_row(row: Row) -> PromptRow:
+    _only(row, "prompt", "answer", "source")
     return PromptRow(prompt_of(row), _answer(row.get("answer")))
 
 
 def text(row: Row) -> str:
+    _only(row, "text", "source")
     value = row.get("text")
-    if not isinstance(value, str) or not value:
+    if not _is_text(value):
         raise DataError("`text` must be a text, and not empty")
-    return value
+    return str(value)
 
 
 def prompt_of(row: Row) -> Prompt:
     value = row.get("prompt")
-    if isinstance(value, str) and value:
-        return value
-    return _conversation(value, "prompt")
+    if _is_text(value):
+        return str(value)
+    messages = _conversation(value, "prompt")
+    if messages[-1]["role"] != "user":
+        raise DataError(f"the last message of a prompt must be the user's, not the {messages[-1]['role']}'s")
+    return messages
+
+
+def _only(row: Row, *known: str) -> None:
+    """Refuse a field that is not known here. Where one that is needed is missing, that is said elsewhere, unless it is
+    there misspelt."""
+    unknown = next((name for name in row if name not in known), None)
+    if unknown is None:
+        return
+    if near := difflib.get_close_matches(unknown, known, n=1):
+        raise DataError(f"unknown field {unknown!r}; did you mean {near[0]!r}?")
+    if all(name in row for name in known if name not in _OPTIONAL):
+        raise DataError(f"unknown field {unknown!r}; known here: {', '.join(known)}")
 
 
 def _ranking(row: Row, prompt: Prompt, notes: Row, number: int) -> list[Comparison]:
     values, ranks = row.get("completions"), row.get("ranks")
     if not isinstance(values, list) or not isinstance(ranks, list) or not len(values) == len(ranks) >= 2:
         raise DataError("`completions` and `ranks` must be lists of the same length, two at least")
+    if len(values) > _MOST_RANKED:
+        raise DataError(f"`completions` may be {_MOST_RANKED} at most: all their pairs are compared")
     if not all(type(rank) is int for rank in ranks):
         raise DataError("`ranks` must be integers: 1 for the best, the same number for a tie")
     if "margin" in notes:
@@ -130,40 +163,53 @@ def _label(rank_a: int, rank_b: int) -> str:
 
 def _notes(row: Row) -> Row:
     """Who labelled the pair, how much better the preferred side is, and where the pair is from; null says nothing."""
-    notes = {name: row[name] for name in ("annotator", "margin", "source") if row.get(name) is not None}
+    notes = {name: row[name] for name in _NOTES if row.get(name) is not None}
     for name, value in notes.items():
         if name == "margin" and not _is_number(value):
-            raise DataError("`margin` must be a finite number")
+            raise DataError("`margin` must be a finite number, and not beyond 2^53")
         if name != "margin" and not isinstance(value, str):
             raise DataError(f"`{name}` must be a text")
     return notes
 
 
 def _answer(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if value is None or _is_text(value):
+        return None if value is None else str(value)
     if not _is_number(value):
-        raise DataError("`answer` must be a text or a finite number")
+        raise DataError("`answer` must be a text or a finite number, not empty and not beyond 2^53")
     return str(value)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST  # and so is no NaN
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _completion(row: Row, field: str) -> str:
     value = row.get(field)
     if isinstance(value, list) and len(value) == 1 and _is_message(value[0]) and value[0]["role"] == "assistant":
         value = value[0]["content"]
-    if isinstance(value, str) and value:
-        return value
+    if _is_text(value):
+        return str(value)
     raise DataError(f"`{field}` must be a text, or one assistant message, and not empty")
 
 
 def _conversation(value: Any, field: str) -> list[Message]:
-    if isinstance(value, list) and value and all(_is_message(message) for message in value):
-        return [{"role": m["role"], "content": m["content"]} for m in value]
-    raise DataError(f"`{field}` must be a text, or a list of messages with `role` and `content`, and not empty")
+    if not isinstance(value, list) or not value or not all(_is_message(message) for message in value):
+        raise DataError(f"`{field}` must be a text, or a list of messages with `role` and `content`, and not empty")
+    for at, message in enumerate(value):
+        if others := sorted(message.keys() - {"role", "content"}):
+            raise DataError(f"`{field}`: a message has the fields role and content, and no others; found {others[0]!r}")
+        if message["role"] not in ROLES:
+            raise DataError(f"`{field}`: a role must be one of {', '.join(ROLES)}; found {message['role']!r}")
+        if message["role"] == "system" and at > 0:
+            raise DataError(f"`{field}`: a system message can only be the first")
+        if not _is_text(message["content"]):
+            raise DataError(f"`{field}`: the content of message {at + 1} is empty")
+    return [{"role": m["role"], "content": m["content"]} for m in value]
 
 
 def _is_message(value: Any) -> bool:

@@ -67,6 +67,9 @@ def test_conversations_are_prompts_too(tmp_path: Path) -> None:
         ("[1]", "line 3: each line must be a JSON object"),
         ({"prompt": "q", "chosen": "x"}, "line 3: `rejected` must be a text"),
         ({"prompt": "q\ud800", "chosen": "x", "rejected": "y"}, "line 3: holds half of a surrogate pair"),
+        ('{"prompt": "q", "prompt": "p", "chosen": "x", "rejected": "y"}', "line 3: holds the key 'prompt' twice"),
+        ('{"prompt": "q", "chosen": "x", "rejected": "y", "margin": NaN}', "line 3: holds NaN, which is not JSON"),
+        ({"prompt": "q\0", "chosen": "x", "rejected": "y"}, "line 3: holds a NUL character"),
         ({"prompt": "", "chosen": "x", "rejected": "y"}, "line 3: `prompt` must be a text"),
         ({"prompt": "q", "a": "x", "b": "y", "label": "A"}, 'line 3: `label` must be "a", "b" or "tie"'),
     ],
@@ -114,3 +117,16 @@ def test_pretraining_texts_come_as_they_stand(tmp_path: Path) -> None:
     assert data.load(spec).texts == ["a tale", "another"]
     with pytest.raises(DataError, match="line 1: `text` must be a text"):
         data.load(spec.model_copy(update={"pretraining": spec.preferences}))
+
+
+def test_an_empty_file_is_called_empty_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none.jsonl: the file is empty"):
+        data.load(DataSpec(preferences=file_of(tmp_path, pairs(9)), sft=file_of(tmp_path, [" "], "none.jsonl")))
+
+
+def test_preferences_that_prefer_nothing_give_sft_nothing_and_say_so(tmp_path: Path) -> None:
+    tied = [{"prompt": f"{n}", "completions": ["x", "y"], "ranks": [1, 1]} for n in range(9)]
+    spec = DataSpec(preferences=file_of(tmp_path, tied))
+    with pytest.raises(DataError, match=r"data.jsonl: nothing but ties: no answer is preferred"):
+        data.load(spec, ["sft"])
+    assert data.load(spec, ["dpo"]).comparisons.train

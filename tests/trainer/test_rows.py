@@ -85,3 +85,45 @@ def test_an_answer_that_is_neither_text_nor_number_is_refused() -> None:
     for value in (True, ["a"], float("inf")):
         with pytest.raises(DataError, match="`answer` must be a text or a finite number"):
             rows.prompt_row({"prompt": "q", "answer": value})
+
+
+PAIR = {"prompt": "q", "chosen": "x", "rejected": "y"}
+USER, ASSISTANT, SYSTEM = ({"role": role, "content": "c"} for role in ("user", "assistant", "system"))
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (PAIR | {"anotator": "kim"}, "unknown field 'anotator'; did you mean 'annotator'?"),
+        ({"prompt": "q", "choosen": "x", "rejected": "y"}, "unknown field 'choosen'; did you mean 'chosen'?"),
+        (PAIR | {"zzz": 1}, "unknown field 'zzz'; known here: prompt, chosen, rejected, annotator, margin, source"),
+        (RANKED | {"rank": 1}, "unknown field 'rank'; did you mean 'ranks'?"),
+        (PAIR | {"prompt": [USER, ASSISTANT]}, "the last message of a prompt must be the user's, not the assistant's"),
+        (PAIR | {"prompt": [USER | {"role": "tool"}]}, "a role must be one of system, user, assistant; found 'tool'"),
+        (PAIR | {"prompt": [USER, SYSTEM, USER]}, "a system message can only be the first"),
+        (PAIR | {"prompt": [USER | {"name": "kim"}]}, "the fields role and content, and no others; found 'name'"),
+        (PAIR | {"prompt": [USER | {"content": " "}]}, "the content of message 1 is empty"),
+        (PAIR | {"chosen": " "}, "`chosen` must be a text"),
+        (PAIR | {"margin": 10**400}, "`margin` must be a finite number"),
+        ({"prompt": "q", "completions": ["x"] * 101, "ranks": [1] * 101}, "100 at most"),
+    ],
+)
+def test_what_an_upload_refuses_the_trainer_refuses(row: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(DataError) as caught:
+        rows.comparisons(row, 1)
+    assert complaint in str(caught.value)
+
+
+def test_unknown_fields_of_the_other_kinds_are_refused_and_the_source_is_known() -> None:
+    assert rows.demonstration({"prompt": "q", "completion": "x", "source": "s"}) == Demonstration("q", "x")
+    assert rows.prompt_row({"prompt": [SYSTEM, USER], "source": "s"}).prompt == [SYSTEM, USER]
+    assert rows.text({"text": "t", "source": "s"}) == "t"
+    readers: list[tuple[Any, dict[str, Any]]] = [
+        (rows.demonstration, {"prompt": "q", "completion": "x", "anser": 1}),
+        (rows.demonstration, {"messages": [USER, ASSISTANT], "prompt": "q"}),
+        (rows.prompt_row, {"prompt": "q", "anser": 1}),
+        (rows.text, {"text": "t", "label": 1}),
+    ]
+    for reader, row in readers:
+        with pytest.raises(DataError, match="unknown field"):
+            reader(row)

@@ -41,6 +41,8 @@ def _broken(path: str, parse: Callable[[dict[str, Any], int], object]) -> Iterat
     except OSError as error:
         yield path, f"{error.strerror}."
         return
+    if not any(line.strip() for line in lines):
+        yield path, "the file is empty: it has no row."
     for number, line in enumerate(lines, start=1):
         try:
             if line.strip():
