@@ -1,15 +1,22 @@
 """The run's data as token ids, encoded once, and said aloud what was left out."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trainer import data, prompts, reward_model, sft
 from trainer.errors import DataError
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
+from trainer.rows import Comparison
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import JobSpec
 from trainer.text import Codec
+
+LONG_PROMPT = "prompt too long"
+LONG_COMPLETION = "completion too long"
+SAME_SIDES = "same tokens on both sides"
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
         (
             stages & {"reward_model", "dpo"},
             left_out_pairs + left_out_held_out,
-            "pairs left out: too long, or the same tokens on both sides",
+            f"pairs left out: {_counted(loaded, codec) if left_out_pairs + left_out_held_out else ''}",
         ),
         (
             stages & {"ppo", "evaluation"},
@@ -71,11 +78,13 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
         if used and count:
             session.say(f"{count} {what}.", warning=True)
     _warn_of_the_template(session, codec)
+    for warning in (*without_roles(session.spec, loaded, codec), *without_margins(session.spec, loaded)):
+        session.say(warning, warning=True)
     references = [example for example in examples if example.completion[-1] == codec.eos_id]
     encoded = Encoded(
         examples, held_out_examples, references, pairs, held_out_pairs, train_prompts, held_out_prompts, texts
     )
-    _require(encoded, session.spec)
+    _require(encoded, session.spec, loaded, codec)
     return encoded
 
 
@@ -90,6 +99,57 @@ def _warn_of_the_template(session: Session, codec: Codec) -> None:
         )
 
 
+def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
+    """Why comparisons are not used, counted; of each the first reason that holds."""
+    found: Counter[str] = Counter()
+    for item in comparisons:
+        (a, a_whole), (b, b_whole) = codec.completion(item.a), codec.completion(item.b)
+        if codec.prompt(item.prompt) is None:
+            found[LONG_PROMPT] += 1
+        elif not (a_whole and b_whole):
+            found[LONG_COMPLETION] += 1
+        elif a == b:
+            found[SAME_SIDES] += 1
+    return found
+
+
+def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
+    """A warning where the run's stages read conversations, and no chat template says who speaks."""
+    stages = set(spec.stages)
+    used = [
+        split
+        for needed, split in (
+            ({"sft"}, loaded.demonstrations),
+            ({"reward_model", "dpo"}, loaded.comparisons),
+            ({"ppo", "evaluation"}, loaded.prompts),
+        )
+        if needed & stages
+    ]
+    if codec.use_chat_template:
+        return
+    talks = (row.prompt for split in used for row in (*split.train, *split.held_out) if not isinstance(row.prompt, str))
+    count = sum(len(prompt) > 1 for prompt in talks)
+    if count:
+        yield (
+            f"Prompts are conversations ({count} of several messages), but no chat template is applied: their messages "
+            "are joined by line breaks, and who says them is lost."
+        )
+
+
+def without_margins(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+    """A warning where margins are asked for, and no row has one."""
+    if "reward_model" not in spec.stages or not spec.reward_model.margin:
+        return
+    pairs = (*loaded.comparisons.train, *loaded.comparisons.held_out)
+    if all(pair.margin is None for pair in pairs):
+        yield "`reward_model.margin` is set, but no row of `data.preferences` has a `margin`: it changes nothing."
+
+
+def _counted(loaded: data.Data, codec: Codec) -> str:
+    comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
+    return ", ".join(f"{count} with {reason}" for reason, count in why_left_out(comparisons, codec).items())
+
+
 def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list[int]], int]:
     """The texts for PPO-ptx, and how many were too short for anything."""
     ptx = session.spec.ppo.ptx
@@ -102,7 +162,7 @@ def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list
     return usable, len(texts) - len(usable)
 
 
-def _require(encoded: Encoded, spec: JobSpec) -> None:
+def _require(encoded: Encoded, spec: JobSpec, loaded: data.Data, codec: Codec) -> None:
     stages, prompt_knob = set(spec.stages), "`data.max_prompt_tokens`"
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"
     for needed, items, what, knob in (
@@ -122,5 +182,18 @@ def _require(encoded: Encoded, spec: JobSpec) -> None:
         ("ppo" in stages, encoded.prompts, "prompts", prompt_knob),
         (stages & {"ppo", "evaluation"}, encoded.held_out_prompts, "held-out prompts", prompt_knob),
     ):
+        if needed and not items and what == "pairs":
+            _refuse_pairs(loaded, codec)
         if needed and not items:
             raise DataError(f"No {what} are left after tokenising: all are too long. Raise {knob}.")
+
+
+def _refuse_pairs(loaded: data.Data, codec: Codec) -> None:
+    reasons = why_left_out(loaded.comparisons.train, codec)
+    counted = ", ".join(f"{count} with {reason}" for reason, count in reasons.items())
+    advice = {
+        LONG_PROMPT: "Raise `data.max_prompt_tokens`.",
+        LONG_COMPLETION: "Raise `data.max_completion_tokens`.",
+        SAME_SIDES: "Bring pairs whose sides differ.",
+    }
+    raise DataError(f"No pairs are left after tokenising: {counted}. {' '.join(advice[reason] for reason in reasons)}")

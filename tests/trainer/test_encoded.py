@@ -61,3 +61,34 @@ def test_what_no_stage_uses_may_be_too_long_and_is_not_worth_a_word(tmp_path: Pa
     assert not [event for event in events_of(tmp_path) if isinstance(event, Message)]
     with pytest.raises(DataError, match="No pairs are left after tokenising"):
         encoded(tmp_path, files, stages=["dpo"])
+
+
+def warnings_in(folder: Path) -> list[str]:
+    return [event.text for event in events_of(folder) if isinstance(event, Message)]
+
+
+def test_why_pairs_are_left_out_is_counted(tmp_path: Path) -> None:
+    same = [{"prompt": f"{n}", "chosen": "no", "rejected": "no"} for n in range(9)]
+    long = [{"prompt": f"l{n}", "chosen": "much too long", "rejected": "no"} for n in range(9)]
+    good = [{"prompt": f"g{n}", "chosen": "ab", "rejected": "no"} for n in range(9)]
+    encoded(tmp_path, {"preferences": same + long + good}, stages=["dpo"])
+    assert warnings_in(tmp_path) == ["18 pairs left out: 9 with same tokens on both sides, 9 with completion too long."]
+    with pytest.raises(DataError, match=r"\d with same tokens on both sides. Bring pairs whose sides differ.$"):
+        encoded(tmp_path, {"preferences": same}, stages=["dpo"])
+
+
+def test_conversations_without_a_template_and_margins_that_are_not_there_are_warned_of_once(tmp_path: Path) -> None:
+    talk = [{"role": "system", "content": "be"}, {"role": "user", "content": "q"}]
+    rows: list[dict[str, Any]] = [{"prompt": f"{n}", "chosen": "ab", "rejected": "no"} for n in range(9)]
+    files = {"preferences": [*rows, {"prompt": talk, "chosen": "ab", "rejected": "no"}]}
+    encoded(tmp_path, files, stages=["reward_model"], reward_model={"margin": True})
+    talks, margins = warnings_in(tmp_path)
+    assert "conversations (1 of several messages)" in talks and "who says them is lost" in talks
+    assert "no row of `data.preferences` has a `margin`" in margins
+
+
+def test_single_messages_and_rows_with_margins_are_not_worth_a_word(tmp_path: Path) -> None:
+    prompts: list[Any] = [[{"role": "user", "content": f"{n}"}] for n in range(9)]
+    rows = [{"prompt": prompt, "chosen": "ab", "rejected": "no", "margin": 1} for prompt in prompts]
+    encoded(tmp_path, {"preferences": rows}, stages=["reward_model"], reward_model={"margin": True})
+    assert warnings_in(tmp_path) == []

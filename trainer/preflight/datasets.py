@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from trainer.data import Data, prompt_key
+from trainer.encoded import LONG_COMPLETION, LONG_PROMPT, SAME_SIDES, without_margins, without_roles
 from trainer.errors import DataError
 from trainer.preflight.plan import mean
 from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
-from trainer.preflight.sizes import LONG_COMPLETION, LONG_PROMPT, SAME_SIDES, TOO_SHORT, Sizes
+from trainer.preflight.sizes import TOO_SHORT, Sizes
 from trainer.rewards import check_answers
 from trainer.spec import JobSpec
 from trainer.text import Codec
@@ -77,7 +78,8 @@ def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Findin
         *_left_out(spec, sizes),
         *_cut(sizes),
         *_response_limit(spec, sizes),
-        *_template(loaded, codec),
+        *_template(spec, loaded, codec),
+        *_margins(spec, loaded),
         *_held_out(spec, sizes),
         *_batches(spec, sizes),
         *_repeats(loaded),
@@ -106,21 +108,22 @@ def _quantiles(lengths: Sequence[int]) -> Lengths:
 def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
     """What the run would refuse after tokenising (trainer/encoded.py)."""
     stages = set(spec.stages)
-    prompt_knob, both = (
-        "Raise `data.max_prompt_tokens`.",
-        "Raise `data.max_prompt_tokens` or `data.max_completion_tokens`.",
-    )
+    prompt_knob = "Raise `data.max_prompt_tokens`."
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"
     for needed, items, what, pointer, fix in (
         ("sft" in stages, sizes.examples, "demonstration", "sft", prompt_knob),
         ("sft" in stages or centred, sizes.answers, "demonstration with its EOS", "sft", "Raise `data.max_completion_tokens`."),
-        (stages & {"reward_model", "dpo"}, sizes.pairs, "pair", "preferences", both),
+        (stages & {"reward_model", "dpo"}, sizes.pairs, "pair", "preferences", _pair_fix(sizes)),
         ("ppo" in stages, sizes.prompts, "prompt", "prompts", prompt_knob),
         (stages & {"ppo", "evaluation"}, sizes.held_out_prompts, "held-out prompt", "prompts", prompt_knob),
         ("ppo" in stages and spec.ppo.ptx is not None, sizes.texts, "pretraining text of two tokens", "pretraining", None),
     ):  # fmt: skip
         if needed and not items:
             yield _finding("error", "nothing_left", f"#/data/{pointer}", f"No {what} is left after tokenising.", fix)
+
+
+def _pair_fix(sizes: Sizes) -> str:
+    return " ".join(_FIXES[reason] for reason, count in sizes.left_out["pairs"].items() if count)
 
 
 def _answers(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
@@ -163,15 +166,13 @@ def _response_limit(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
     if share > _LONG_SHARE:
         fix = f"Raise it to {quantiles.p95} or more, or shorten the demonstrations."
         yield _finding("warning", "responses_cut", "#/ppo/max_new_tokens", detail, fix)
-    else:
+    elif share:
         yield _finding("info", "response_length", "#/ppo/max_new_tokens", detail)
 
 
-def _template(loaded: Data, codec: Codec) -> Iterator[Finding]:
+def _template(spec: JobSpec, loaded: Data, codec: Codec) -> Iterator[Finding]:
     tokenizer = codec.tokenizer
-    prompts = [row.prompt for row in (*loaded.prompts.train, *loaded.prompts.held_out)]
-    if any(not isinstance(prompt, str) for prompt in prompts) and not codec.use_chat_template:
-        detail = "Prompts are conversations, but no chat template is applied: their messages are joined by line breaks."
+    for detail in without_roles(spec, loaded, codec):
         fix = 'Use a tokenizer with a `chat_template`, or leave `data.chat_template` at "auto".'
         yield _finding("warning", "no_chat_template", "#/data/chat_template", detail, fix)
     if tokenizer.pad_token_id is None:
@@ -180,6 +181,11 @@ def _template(loaded: Data, codec: Codec) -> Iterator[Finding]:
         yield _finding(
             "info", "pad_is_eos", "#/model", "PAD is EOS: masks come from lengths, so the EOS is learnt all the same."
         )
+
+
+def _margins(spec: JobSpec, loaded: Data) -> Iterator[Finding]:
+    for detail in without_margins(spec, loaded):
+        yield _finding("warning", "no_margins", "#/reward_model/margin", detail, "Set it to false, or bring margins.")
 
 
 def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from trainer.errors import RewardError, TrainerError
 from trainer.judges import GROUP as JUDGES
 from trainer.preflight.models import finding
 from trainer.preflight.places import config_of, local, weights_of
-from trainer.preflight.report import Finding
+from trainer.preflight.report import EXIT_STATUS, Area, Finding
 from trainer.rewards import Answer, RewardContext, build
 from trainer.rewards.plugin import GROUP, installed
 from trainer.spec import ClassifierReward, HttpJudge, HttpReward, JobSpec, ModelReward, PluginReward
@@ -23,7 +23,7 @@ def look(spec: JobSpec, context: RewardContext | None, ask: bool) -> Iterator[Fi
         try:
             yield from _member(where, member, context, ask)
         except TrainerError as error:
-            yield finding("error", "scorer", where, str(error))
+            yield Finding(level="error", area=_area(error), code="scorer", where=where, detail=str(error))
 
 
 def look_at_models(spec: JobSpec) -> Iterator[Finding]:
@@ -53,6 +53,12 @@ def weights(spec: JobSpec) -> int:
             if folder is not None:
                 total += size * sum(math.prod(shape) for shape in weights_of(folder).values())
     return total
+
+
+def _area(error: TrainerError) -> Area:
+    """That with the exit status of the run; a model's is also that of what only a run finds out, such as no answer."""
+    areas: tuple[Area, ...] = ("spec", "data")
+    return next((area for area in areas if EXIT_STATUS[area] == error.exit_status), "model")
 
 
 def _used(spec: JobSpec, pointer: str) -> bool:

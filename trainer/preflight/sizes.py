@@ -1,20 +1,16 @@
 """The run's data as token counts, by the stages' own encoders: what each would use, what it leaves out, and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trainer import prompts, reward_model, sft
 from trainer.data import Data
-from trainer.encoded import Encoded
+from trainer.encoded import LONG_PROMPT, Encoded, why_left_out
 from trainer.prompts import EncodedPrompt
-from trainer.rows import Comparison
 from trainer.spec import JobSpec
 from trainer.text import Codec
 
-LONG_PROMPT = "prompt too long"
-LONG_COMPLETION = "completion too long"
-SAME_SIDES = "same tokens on both sides"
 TOO_SHORT = "fewer than two tokens"
 
 
@@ -74,7 +70,7 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
     held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
     texts = [codec.text(text, spec.ppo.ptx.max_tokens) for text in loaded.texts] if spec.ppo.ptx else []
     usable = [ids for ids in texts if len(ids) > 1]
-    reasons = _reasons(comparisons, codec) if len(pairs) + len(held_out_pairs) < len(comparisons) else Counter()
+    reasons = why_left_out(comparisons, codec) if len(pairs) + len(held_out_pairs) < len(comparisons) else Counter()
     demonstrations_left = len(train) + len(kept) - len(examples) - len(held_out_examples)
     return Sizes(
         _examples(examples, codec),
@@ -101,17 +97,3 @@ def _examples(examples: Iterable[sft.Example], codec: Codec) -> list[Example]:
 
 def _pairs(pairs: Iterable[reward_model.Pair]) -> list[Pair]:
     return [Pair(len(pair.prompt), len(pair.a), len(pair.b)) for pair in pairs]
-
-
-def _reasons(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
-    """Why comparisons are not used; the first reason that holds."""
-    found: Counter[str] = Counter()
-    for item in comparisons:
-        (a, a_whole), (b, b_whole) = codec.completion(item.a), codec.completion(item.b)
-        if codec.prompt(item.prompt) is None:
-            found[LONG_PROMPT] += 1
-        elif not (a_whole and b_whole):
-            found[LONG_COMPLETION] += 1
-        elif a == b:
-            found[SAME_SIDES] += 1
-    return found

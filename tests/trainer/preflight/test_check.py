@@ -119,6 +119,25 @@ def test_what_would_go_wrong_is_found(
     assert any(finding.where == where and said in finding.detail for finding in found), found
 
 
+def test_scorers_that_fail_end_a_check_as_they_end_a_run(tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_text("not a word list\n")
+    listed = checked(tmp_path, rewards=[{"type": "lexicon", "path": str(tmp_path / "words.tsv")}])
+    assert (only(listed, "scorer").area, listed.exit_status()) == ("data", 3)
+    unknown = checked(tmp_path, rewards=[{"type": "plugin", "plugin": "nope"}])
+    assert (only(unknown, "scorer").area, unknown.exit_status()) == ("spec", 2)
+
+
+def test_lost_roles_and_missing_margins_are_found_and_an_empty_file_is_named(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "the"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
+    talks = lines(tmp_path / "talks.jsonl", [{"prompt": talk}, *({"prompt": prompt} for prompt in PROMPTS)])
+    found = checked(tmp_path, data={"prompts": talks}, reward_model={"margin": True})
+    assert "who says them is lost" in only(found, "no_chat_template").detail
+    assert "no row" in only(found, "no_margins").detail
+    assert not [finding for finding in found.findings if finding.code == "response_length"]
+    empty = checked(tmp_path, data={"prompts": lines(tmp_path / "none.jsonl", [])})
+    assert empty.exit_status() == 3 and "the file is empty" in only(empty, "invalid_row").detail
+
+
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     long = " ".join(WORDS * 20)
     pairs = [{"prompt": prompt, "chosen": "good film", "rejected": "bad film"} for prompt in PROMPTS]
