@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from trainer.errors import StorageError
 from trainer.models import Model, save_result
 from trainer.spec import StageName
 from trainer.text import Tokenizer
@@ -60,8 +62,11 @@ class Checkpoints:
         return StageResult(**json.loads(path.read_text())) if path.exists() else None
 
     def newest(self, stage: StageName) -> tuple[Path, int] | None:
-        """The newest intermediate checkpoint of a stage and its step."""
-        return max(self._intermediate(stage), key=lambda found: found[1], default=None)
+        """The newest intermediate checkpoint of a stage and its step. Raises StorageError for one whose files are damaged."""
+        found = max(self._intermediate(stage), key=lambda found: found[1], default=None)
+        if found is not None:
+            _refuse_damaged(found[0])
+        return found
 
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: "TrainerState") -> Path:
         """Save an intermediate checkpoint and drop the stage's oldest beyond `keep_last`."""
@@ -164,6 +169,20 @@ def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
 def load_numbers(checkpoint: Path) -> dict[str, Any]:
     numbers: dict[str, Any] = json.loads((checkpoint / STATE / _NUMBERS).read_text())
     return numbers
+
+
+def _refuse_damaged(checkpoint: Path) -> None:
+    """Raise StorageError for tensors that end too soon, by the files' heads alone, and numbers that are no JSON."""
+    try:
+        for file in sorted(checkpoint.rglob("*.safetensors")):
+            with safe_open(file, "pt"):
+                pass
+        load_numbers(checkpoint)
+    except (SafetensorError, ValueError) as error:
+        raise StorageError(
+            f"The checkpoint {checkpoint} is damaged: {error}. Delete that folder and run the same command again: the run "
+            "goes on from the checkpoint before it, or from the beginning of the stage."
+        ) from error
 
 
 def copied(source: Path, target: Path) -> Path:

@@ -50,6 +50,8 @@ def load_spec(path: Path) -> JobSpec:
 
     Raises SpecError, naming every field that is wrong.
     """
+    if path.suffix not in (".toml", ".json") and path.is_file():
+        raise SpecError(f"{path}: a spec is TOML or JSON, and its name ends with .toml or .json.")
     try:
         text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

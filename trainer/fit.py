@@ -55,26 +55,34 @@ def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None
     stages, answer = set(spec.stages), spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
     held_out = max((len(prompt.ids) for prompt in encoded.held_out_prompts), default=0)
     text = max(map(len, encoded.texts), default=0)
-    needs = {
-        what: tokens
-        for needed, what, tokens in (
-            ({"sft"}, "The longest demonstration", encoded.longest_demonstration()),
-            ({"reward_model", "dpo"}, "The longest preference pair", encoded.longest_side()),
+    prompt, completion, response = "`data.max_prompt_tokens`", "`data.max_completion_tokens`", "`ppo.max_new_tokens`"
+    own = spec.evaluation.max_new_tokens is not None or "ppo" not in stages
+    held_out_response = "`evaluation.max_new_tokens`" if own else response
+    needs = [
+        (what, tokens, knobs)
+        for needed, what, tokens, knobs in (
+            ({"sft"}, "The longest demonstration", encoded.longest_demonstration(), (prompt, completion)),
+            ({"reward_model", "dpo"}, "The longest preference pair", encoded.longest_side(), (prompt, completion)),
             (
                 {"ppo"},
                 "The longest prompt and `ppo.max_new_tokens` together",
                 encoded.longest_prompt() + spec.ppo.max_new_tokens,
+                (prompt, response),
             ),
-            ({"ppo"}, "The longest text of `data.pretraining`", text),
-            ({"ppo", "evaluation"}, "The longest held-out prompt and its response together", held_out + answer),
+            ({"ppo"}, "The longest text of `data.pretraining`", text, ("`ppo.ptx.max_tokens`",)),
+            (
+                {"ppo", "evaluation"},
+                "The longest held-out prompt and its response together",
+                held_out + answer,
+                (prompt, held_out_response),
+            ),
         )
         if needed & stages
-    }
-    for what, tokens in needs.items():
+    ]
+    for what, tokens, knobs in needs:
         if context is not None and tokens > context:
             raise ModelError(
-                f"{what}: {tokens} tokens, but the model's context is {context}. "
-                "Lower `data.max_prompt_tokens`, `data.max_completion_tokens`, `ppo.max_new_tokens` or `ppo.ptx.max_tokens`."
+                f"{what}: {tokens} tokens, but the model's context is {context}. Lower {' or '.join(knobs)}."
             )
 
 

@@ -16,6 +16,11 @@ _PLAIN = {
     "dict_type": "must be an object",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
+    "string_too_short": "must not be empty",
+}
+_PATTERNS = {
+    "^https?://": "must begin with http:// or https://",
+    "^[a-z0-9_]{1,40}$": "must be 1 to 40 small letters, digits and underscores",
 }
 _SURE, _MAYBE = 0.8, 0.5
 """How alike two names must be (difflib's ratio) to be offered before, and after, a field of that very name elsewhere."""
@@ -72,6 +77,11 @@ def _problem(item: Any, place: Place, model: Section) -> Problem:
     if item["input"] is None and kind in _PLAIN and place.path[-1:] and place.path[-1] in STAGES:
         stage = place.path[-1]
         return Problem(pointer, f"cannot be null; to leave the stage out, leave {stage!r} out of `stages`")
+    if kind == "too_short":
+        least = context["min_length"]
+        return Problem(pointer, f"must not be empty: {least} at least {'is' if least == 1 else 'are'} needed")
+    if kind == "string_pattern_mismatch":
+        return Problem(pointer, _PATTERNS.get(context["pattern"]) or f"must match the pattern {context['pattern']}")
     return Problem(pointer, _PLAIN.get(kind) or str(item["msg"]).removeprefix("Value error, "))
 
 

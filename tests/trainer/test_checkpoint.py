@@ -5,6 +5,7 @@ import torch
 
 from tests.trainer.models import llama
 from trainer.checkpoint import Checkpoints, StageResult, TrainerState, load_numbers, load_optimizer
+from trainer.errors import StorageError
 from trainer.text import train_tokenizer
 
 TOKENIZER = train_tokenizer(["x"], 260)
@@ -75,3 +76,14 @@ def test_put_back_it_is_the_newest_and_the_original_stays_as_it_was(tmp_path: Pa
     assert load_optimizer(path, "optimizer")["0.exp_avg"].tolist() == [1.5, 10.0]
     assert (path / "model.safetensors").read_bytes() == (best / "model.safetensors").read_bytes()
     assert load_numbers(best) == {"step": 10} and checkpoints.best("ppo") == (best, 10)
+
+
+def test_a_newest_checkpoint_that_was_cut_says_what_to_do_and_the_one_before_it_serves(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep_last=2)
+    before, cut = (checkpoints.save("ppo", step, llama(), TOKENIZER, state(step)) for step in (1, 2))
+    weights = cut / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-10])
+    with pytest.raises(StorageError, match=r"ppo-000002 is damaged: .*Delete that folder and run the same command"):
+        checkpoints.newest("ppo")
+    cut.rename(tmp_path / "away")
+    assert checkpoints.newest("ppo") == (before, 1)

@@ -37,6 +37,12 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert status == 2 and "line 1" in said
 
 
+def test_a_spec_of_another_kind_of_file_is_told_the_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.yaml").write_text("model: x")
+    status, said = complaint_of(capsys, tmp_path / "spec.yaml", tmp_path / "run")
+    assert status == 2 and "a spec is TOML or JSON" in said
+
+
 def test_a_missing_dataset_fails_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, said = complaint_of(capsys, write_spec(tmp_path, data={"sft": "gone.jsonl"}), tmp_path / "run")
     assert status == 3 and "gone.jsonl: No such file" in said

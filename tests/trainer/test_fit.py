@@ -8,11 +8,12 @@ import pytest
 from tests.trainer.models import gpt2, llama
 from trainer.encoded import Encoded
 from trainer.errors import ModelError
-from trainer.fit import _check_sampling
+from trainer.fit import _check_context, _check_sampling
 from trainer.models import load_policy
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
 from trainer.sft import Example
+from trainer.spec import JobSpec
 
 
 def test_held_out_texts_count_for_the_context_too() -> None:
@@ -50,3 +51,16 @@ def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be loaded"):
         load_policy(tmp_path)
     assert not marker.exists()
+
+
+def test_a_context_that_is_too_short_names_the_knobs_that_this_run_has() -> None:
+    encoded = Encoded([Example([1] * 5, [1] * 9)], [], [], [], [], [], [EncodedPrompt("p", [1] * 5)])
+    job = {"model": "unused", "data": {"sft": "x"}, "evaluation": {"judge": "x"}}
+    for stages, knobs in (
+        (["sft"], "`data.max_prompt_tokens` or `data.max_completion_tokens`"),
+        (["evaluation"], "`data.max_prompt_tokens` or `evaluation.max_new_tokens`"),
+    ):
+        spec = JobSpec.model_validate(job | {"stages": stages})
+        with pytest.raises(ModelError) as caught:
+            _check_context(10, encoded, spec)
+        assert str(caught.value).endswith(f"the model's context is 10. Lower {knobs}.")

@@ -44,6 +44,8 @@ def judged(judge: Any) -> dict[str, Any]:
             "#/model/lora/target_modules/1: Input should be a valid string",
         ),
         ({"ppo": {"ptx": 3}}, "#/ppo/ptx: must be an object"),
+        ({"stages": []}, "#/stages: must not be empty: 1 at least is needed"),
+        ({"rewards": [{"type": "http", "url": "x"}]}, "#/rewards/0/url: must begin with http:// or https://"),
         ({"sft": None}, "#/sft: cannot be null; to leave the stage out, leave 'sft' out of `stages`"),
         (
             {"stages": ["sftt"]},

@@ -9,6 +9,7 @@ from trainer.preflight.models import finding
 from trainer.preflight.places import config_of, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
 from trainer.rewards import Answer, RewardContext, build
+from trainer.rewards.endpoint import GOES_ON
 from trainer.rewards.plugin import GROUP, installed
 from trainer.spec import ClassifierReward, HttpJudge, HttpReward, JobSpec, ModelReward, PluginReward
 from trainer.spec.paths import named_paths
@@ -97,4 +98,5 @@ def _ask(member: HttpReward, context: RewardContext) -> None:
     try:
         build([once], context).score(answers)
     except RewardError as error:
-        raise type(error)(f"{member.url}: {error}") from error
+        said = str(error).replace(GOES_ON, "")  # there is no run to go on with
+        raise type(error)(said if member.url in said else f"{member.url}: {said}") from error

@@ -17,6 +17,9 @@ from trainer.errors import RewardError, SpecError
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds before the second try, doubled before each further one, up to the longest."""
 
+GOES_ON = "; the same command goes on from the last checkpoint"
+"""What a run adds to its advice, and a check cannot."""
+
 
 class _MayPass(Exception):
     """Trouble that another try may not meet."""
@@ -60,8 +63,8 @@ class Endpoint:
                 self.failed += 1
                 if attempt == self.retries:
                     raise RewardError(
-                        f"{self.url} failed {attempt + 1} times, at last: {trouble}. See that it runs and answers, or "
-                        "raise `timeout` or `retries`; the same command goes on from the last checkpoint."
+                        f"{self.url} failed {_times(attempt + 1)}: {trouble}. See that it runs and answers, or "
+                        f"raise `timeout` or `retries`{GOES_ON}."
                     ) from trouble
                 seconds = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
                 self.notify(
@@ -135,3 +138,7 @@ def _excerpt(status: int, body: bytes) -> str:
     text = " ".join(body[:400].decode(errors="replace").split())
     phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else "unknown status"
     return f"{status} {phrase}" + (f": {text[:200]}" if text else "")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times, at last"

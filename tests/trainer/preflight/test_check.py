@@ -127,6 +127,13 @@ def test_scorers_that_fail_end_a_check_as_they_end_a_run(tmp_path: Path) -> None
     assert (only(unknown, "scorer").area, unknown.exit_status()) == ("spec", 2)
 
 
+def test_an_endpoint_that_is_asked_in_vain_is_no_run_that_goes_on(tmp_path: Path) -> None:
+    rewards = [{"type": "http", "url": "http://127.0.0.1:9/", "timeout": 1}]
+    found = only(checked(tmp_path, Wishes(ask_endpoints=True), rewards=rewards), "scorer")
+    assert "failed once: " in found.detail and found.detail.endswith("raise `timeout` or `retries`.")
+    assert found.detail.count("http://127.0.0.1:9/") == 1
+
+
 def test_lost_roles_and_missing_margins_are_found_and_an_empty_file_is_named(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "the"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
     talks = lines(tmp_path / "talks.jsonl", [{"prompt": talk}, *({"prompt": prompt} for prompt in PROMPTS)])

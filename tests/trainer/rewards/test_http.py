@@ -128,7 +128,7 @@ def test_a_silent_endpoint_is_given_up_after_its_time() -> None:
 def test_nobody_there() -> None:
     with listening() as url:
         pass
-    with pytest.raises(RewardError, match=r"failed 1 times, at last: the connection failed \(.*refused"):
+    with pytest.raises(RewardError, match=r"failed once: the connection failed \(.*refused"):
         Remote(url, retries=0).reward.score([answer("a")])
 
 
