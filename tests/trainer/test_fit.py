@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,12 @@ def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:
 
 def test_a_context_that_is_too_short_names_the_knobs_that_this_run_has() -> None:
     encoded = Encoded([Example([1] * 5, [1] * 9)], [], [], [], [], [], [EncodedPrompt("p", [1] * 5)])
-    job = {"model": "unused", "data": {"sft": "x"}, "evaluation": {"judge": "x"}}
+    job: dict[str, Any] = {
+        "model": "unused",
+        "data": {"sft": "x"},
+        "rewards": [{"type": "length", "target": 3}],
+        "evaluation": {"against": "x"},
+    }
     for stages, knobs in (
         (["sft"], "`data.max_prompt_tokens` or `data.max_completion_tokens`"),
         (["evaluation"], "`data.max_prompt_tokens` or `evaluation.max_new_tokens`"),
