@@ -2756,7 +2756,7 @@ export interface components {
             every: number;
             /**
              * Decay
-             * @description π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`.
+             * @description π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself.
              * @default 0.995
              */
             decay: number;
