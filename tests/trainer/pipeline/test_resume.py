@@ -89,7 +89,11 @@ def test_a_reward_model_that_is_refitted_between_rounds(
         (["reward_model"], ("reward_model", 4), {}),
         (["dpo", "evaluation"], ("dpo", 4), {"rewards": [LENGTH]}),
         (["ppo"], ("ppo", 3), {"rewards": [LENGTH], "ppo": {"advantage": {"estimator": "reward_to_go"}}}),
-        (["ppo", "evaluation"], ("ppo", 3), {"rewards": [LENGTH], "ppo": {"reference": {"update": "reanchored", "every": 2}}}),
+        (
+            ["ppo", "evaluation"],
+            ("ppo", 3),
+            {"rewards": [LENGTH], "ppo": {"reference": {"update": "reanchored", "every": 2}}},
+        ),
     ],
 )
 def test_few_stages_on_another_runs_checkpoint(
