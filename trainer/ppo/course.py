@@ -23,11 +23,15 @@ class Course:
     """Of the last iteration that had one."""
     best_step: int | None = None
     best: dict[str, float] = field(default_factory=dict)
-    """The evaluation with the best win rate, by figure; empty before the first."""
+    """The evaluation with the best win rate, by figure; empty before the first. Never of a step that was rolled back, or
+    of which a part was left out."""
     curve: list[CurvePoint] = field(default_factory=list)
 
-    def note(self, step: int, values: dict[str, float]) -> bool:
-        """Add a step's metrics; answer whether it is the best evaluation so far. The first of equals stays the best."""
+    def note(self, step: int, values: dict[str, float], may_be_best: bool = True) -> bool:
+        """Add a step's metrics; answer whether it is the best evaluation so far. The first of equals stays the best.
+
+        Where something went wrong at the step it may not be: it is drawn, but nothing is to go back to it.
+        """
         self.entropy = values.get("policy/entropy_avg", self.entropy)
         seen = finite(values).items()
         figures = {name.removeprefix("eval/"): value for name, value in seen if name.startswith("eval/")}
@@ -35,7 +39,7 @@ class Course:
             return False
         shown = ("sqrt_kl", "score", "judge", "win_rate")
         self.curve.append(CurvePoint(step=step, **{name: figures[name] for name in shown if name in figures}))
-        if self.best and figures["win_rate"] <= self.best["win_rate"]:
+        if not may_be_best or (self.best and figures["win_rate"] <= self.best["win_rate"]):
             return False
         self.best_step, self.best = step, {name: figures[name] for name in _BEST_FIGURES if name in figures}
         return True

@@ -28,6 +28,7 @@ class Watch:
         self._may_roll_back = _may_roll_back(session.spec.health)
         # what a rule may go back to is kept, wanted or not
         self._keeps_best = keeps_best or self._may_roll_back
+        self._left_out_at: int | None = None
 
     def look(self, run: StageRun, done: int, values: dict[str, float], seconds: float) -> None:
         """Say what is wrong, keep what is best, and do what the gravest finding asks for.
@@ -37,7 +38,9 @@ class Watch:
         findings = self._course.monitor.look(done, values)
         for finding in findings:
             self._say(finding)
-        if self._course.note(done, values) and self._keeps_best:
+        # a state from which the run goes back, or that a step left out has shaped, is none to go back to
+        sound = done != self._left_out_at and all(finding.action != "roll_back" for finding in findings)
+        if self._course.note(done, values, may_be_best=sound) and self._keeps_best:
             state = state_after(run, done, seconds) if self._may_roll_back else None
             self._session.save_best(run.stage, done, run.model, run.tokenizer, self._course.best, state)
         worst = gravest(findings)
@@ -56,6 +59,7 @@ class Watch:
         Raises the trouble itself where the rule says that the run ends.
         """
         self._course.skipped += 1
+        self._left_out_at = step
         if self._course.monitor.tolerates(self._course.skipped):
             return
         for finding in self._course.monitor.look(step, self.figures()):
@@ -99,7 +103,7 @@ class Watch:
         raise GoneBack
 
     def _source(self, run: StageRun) -> tuple[Path, int]:
-        """The best checkpoint, if it is the one that this run saved; else the newest."""
+        """The best checkpoint, if it is the one that this run saved; else the newest. Both are of a step before this one."""
         best = self._session.checkpoints.best(run.stage)
         if best is not None and best[1] == self._course.best_step and (best[0] / "trainer_state").exists():
             return best

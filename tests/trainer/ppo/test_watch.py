@@ -47,6 +47,20 @@ class OnceHuge:
         return [1e38 if self.call == self.when else float(len(answer.response_ids)) for answer in answers]
 
 
+class OneMoreEachTime:
+    """A judge by whom the policy as it began ties, and wins one prompt more at each later evaluation."""
+
+    def __init__(self) -> None:
+        self.call = 0
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        raise AssertionError("scores decide where there are some")
+
+    def scores(self, answers: Sequence[Answer]) -> list[float]:
+        self.call += 1
+        return [float(self.call > 2 + row) for row in range(len(answers))]
+
+
 def actors_for(session: Session, huge_at: int | None) -> Actors:
     """As at the start, or as the newest checkpoint has them."""
     actors = replace(four_models(), rewards=Rewards([Named("r", 1.0, OnceHuge(huge_at))]))
@@ -56,7 +70,9 @@ def actors_for(session: Session, huge_at: int | None) -> Actors:
     return actors
 
 
-def run(folder: Path, stop_at: int | None = None, huge_at: int | None = None, **changes: Any) -> Path:
+def run(
+    folder: Path, stop_at: int | None = None, huge_at: int | None = None, rising: bool = False, **changes: Any
+) -> Path:
     """Train to the end, or until something is raised."""
     folder.mkdir(exist_ok=True)
     spec = {"model": "unused", "data": {"preferences": "unused"}, "health": {}, **changes}
@@ -67,7 +83,7 @@ def run(folder: Path, stop_at: int | None = None, huge_at: int | None = None, **
         stop_after(session, stop_at)
         while session.checkpoints.result("ppo") is None:
             actors = actors_for(session, huge_at)
-            held_out = HeldOut(PROMPTS[:4], None, session.spec.evaluation)
+            held_out = HeldOut(PROMPTS[:4], OneMoreEachTime() if rising else None, session.spec.evaluation)
             try:
                 train(session, session.spec.ppo, actors, new_codec(), PROMPTS, held_out)
             except GoneBack:
@@ -79,6 +95,10 @@ def run(folder: Path, stop_at: int | None = None, huge_at: int | None = None, **
 
 def told(folder: Path) -> list[tuple[str, int, str]]:
     return [(event.rule, event.step, event.action) for event in events_of(folder) if isinstance(event, Health)]
+
+
+def bests(folder: Path) -> list[int]:
+    return [event.step for event in events_of(folder) if isinstance(event, CheckpointSaved) and event.best]
 
 
 def weights(folder: Path) -> bytes:
@@ -151,6 +171,33 @@ def test_what_it_goes_back_to_is_the_best_checkpoints_everything(tmp_path: Path)
     assert (load_numbers(saved)["step"], load_numbers(best)["step"]) == (2, back.to_step)
     assert load_numbers(saved)["dials"] == load_numbers(best)["dials"]
     assert load_numbers(saved)["course"]["rate_factor"] == 0.5
+
+
+def test_the_step_that_sets_off_a_roll_back_is_never_what_it_goes_back_to(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        run(
+            tmp_path,
+            stop_at=3,
+            rising=True,
+            health=ROLL_BACK,
+            ppo={"eval_every": 1, "save_every": 1, "log_samples": 0},
+            checkpoints={"keep_last": 9},
+        )
+    rates = [metrics_of(tmp_path)["ppo", step]["eval/win_rate"] for step in range(3)]
+    assert rates == [0.5, 0.625, 0.75]  # step 2, at which the rule fires, is the best to look at
+    (back,) = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
+    assert (back.step, back.to_step) == (2, 1) and bests(tmp_path) == [0, 1]
+    before, after = (tmp_path / "checkpoints" / f"ppo-00000{step}" / "model.safetensors" for step in (1, 2))
+    assert before.read_bytes() == after.read_bytes()
+
+
+def test_nor_one_that_was_left_out_in_part(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"rising": True, "huge_at": 4, "ppo": {"log_samples": 0}}
+    run(tmp_path / "back", health={"not_finite": {"action": "roll_back"}}, **options)
+    (back,) = [event for event in events_of(tmp_path / "back") if isinstance(event, RolledBack)]
+    assert (back.step, back.to_step) == (2, 0)
+    run(tmp_path / "on", health={"not_finite": {"action": "warn"}}, **options)
+    assert metrics_of(tmp_path / "on")["ppo", 2]["eval/win_rate"] == 0.625 and bests(tmp_path / "on") == [0, 4, 6]
 
 
 def test_stopped_anywhere_between_roll_backs_it_ends_in_the_same_bits(tmp_path: Path) -> None:
