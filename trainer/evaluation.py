@@ -109,12 +109,18 @@ class Evaluation:
         return self._initial
 
     def _scored_now(self, played: Played) -> Played:
-        answers, judge = played.answers, self._held_out.judge
-        totals = torch.tensor(self._actors.rewards.score(answers).totals)
-        finished = torch.tensor([answer.finished for answer in answers])
-        scores = missing_eos(totals, finished, self._spec.shaping).tolist()
-        rows = zip(played.completions, scores, opinions(judge, answers), strict=True)
-        return Played([replace(c, score=score, judge=by_judge) for c, score, by_judge in rows], answers)
+        """In the same parts as when they were played: a resume plays them anew, and is to find the same bits."""
+        found, size = Played([], played.answers), self._held_out.spec.batch_size
+        for first in range(0, len(played.answers), size):
+            answers = played.answers[first : first + size]
+            totals = torch.tensor(self._actors.rewards.score(answers).totals)
+            finished = torch.tensor([answer.finished for answer in answers])
+            scores = missing_eos(totals, finished, self._spec.shaping).tolist()
+            rows = zip(
+                played.completions[first : first + size], scores, opinions(self._held_out.judge, answers), strict=True
+            )
+            found.completions.extend(replace(c, score=score, judge=by_judge) for c, score, by_judge in rows)
+        return found
 
 
 def run(

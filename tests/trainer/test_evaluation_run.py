@@ -141,12 +141,13 @@ def test_a_judge_alone_will_do(tmp_path: Path) -> None:
 
 
 class Counting(Rewards):
-    """How many answers it was asked about."""
+    """How many answers it was asked about, in all and at once."""
 
     asked = 0
 
     def score(self, answers: Sequence[Answer]) -> Scores:
         self.asked += len(answers)
+        vars(self).setdefault("parts", []).append(len(answers))
         return super().score(answers)
 
 
@@ -172,6 +173,8 @@ def test_in_the_loop_the_initial_policy_answers_once(tmp_path: Path) -> None:
 def test_a_reward_model_that_learns_scores_the_initial_answers_anew(tmp_path: Path) -> None:
     rewards, (first, second) = in_the_loop(tmp_path, PPO.model_copy(update={"online": object()}))
     assert rewards.asked == 20 and first == second
+    # before and after, then the same again: sums over other parts would end in other bits than those of a resume
+    assert vars(rewards)["parts"] == [2, 2, 1] * 4
 
 
 def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: Path) -> None:
