@@ -10,7 +10,8 @@ _SLICES = 400
 def summarise(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Mean of each figure over the runs that have it, and `_low`, `_high` where they are at least two.
 
-    The runs' own intervals (Wilson's, over prompts) are left out: over seeds, their place is the t interval's.
+    The runs' own intervals (Wilson's, over prompts) are left out: over seeds, their place is the t interval's. Those of
+    rates are cut to [0, 1], where all that a rate can be lies; the step of a best checkpoint has none, for it is no estimate.
     """
     summary: dict[str, float] = {}
     for name in dict.fromkeys(name for run in runs for name in run):
@@ -18,9 +19,17 @@ def summarise(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
             continue
         values = [run[name] for run in runs if name in run]
         summary[name] = fmean(values)
-        if len(values) > 1:
-            summary[f"{name}_low"], summary[f"{name}_high"] = t_interval(values)
+        if len(values) > 1 and name != "best_step":
+            low, high = t_interval(values)
+            summary[f"{name}_low"], summary[f"{name}_high"] = (
+                (max(0.0, low), min(1.0, high)) if _is_rate(name) else (low, high)
+            )
     return summary
+
+
+def _is_rate(name: str) -> bool:
+    """A share of prompts or pairs: win rates, EOS rates (before and after), accuracies."""
+    return any(part in name for part in ("win_rate", "eos_rate", "accuracy"))
 
 
 def t_interval(values: Sequence[float]) -> tuple[float, float]:

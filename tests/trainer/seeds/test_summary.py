@@ -27,8 +27,21 @@ def test_each_figure_has_its_mean_and_the_seeds_interval_replaces_the_prompts() 
     summary = summarise(runs)
     assert set(summary) == {"win_rate", "win_rate_low", "win_rate_high", "kl"}
     assert (summary["win_rate"], summary["kl"]) == (pytest.approx(0.7), 4.0)
+
+
+def test_an_interval_of_rates_stays_among_the_rates() -> None:
+    names = ("win_rate", "best_win_rate", "rm_win_rate", "eos_rate_after", "reward_model_accuracy", "eval/accuracy")
+    summary = summarise([dict.fromkeys((*names, "score_after"), value) for value in (0.6, 0.8)])
+    assert all((summary[f"{name}_low"], summary[f"{name}_high"]) == (0.0, 1.0) for name in names)
     # s = .1·√2, n = 2: half = 12.706205 · .1
-    assert (summary["win_rate_low"], summary["win_rate_high"]) == pytest.approx((-0.5706205, 1.9706205), abs=1e-6)
+    found = summary["score_after_low"], summary["score_after_high"]
+    assert found == pytest.approx((-0.5706205, 1.9706205), abs=1e-6)
+    narrow = summarise([{"win_rate": value} for value in (0.5, 0.6, 0.6, 0.7)])
+    assert (narrow["win_rate_low"], narrow["win_rate_high"]) == t_interval([0.5, 0.6, 0.6, 0.7])
+
+
+def test_the_step_of_the_best_has_a_mean_and_no_interval() -> None:
+    assert summarise([{"best_step": 10.0}, {"best_step": 30.0}]) == {"best_step": 20.0}
 
 
 def test_the_best_seed_wins_most_and_did_not_fail() -> None:
