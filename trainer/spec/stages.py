@@ -94,6 +94,6 @@ class EvaluationSpec(Section):
     judge: str | JudgeSpec | None = None
     """Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
     against: Path | None = None
-    """Checkpoint or model to compare with. Left out: the policy as it was before PPO (or DPO)."""
+    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
     keep_best: bool = True
-    """Keep the PPO checkpoint with the best held-out win rate beside the last one."""
+    """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one."""
