@@ -56,7 +56,8 @@ class Watch:
     def leave_out(self, step: int, trouble: Diverged) -> None:
         """A loss or gradient of iteration `step` (1-based) is not finite. Returns if its optimizer step is to be left out.
 
-        Raises the trouble itself where the rule says that the run ends.
+        Raises the trouble itself where the rule says that the run ends: in the midst of an iteration, of which nothing can
+        be saved that a resume could go on from.
         """
         self._course.skipped += 1
         self._left_out_at = step

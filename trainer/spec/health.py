@@ -13,7 +13,7 @@ class HealthRule(Section):
     """One rule: how far is too far, for how long, and what then."""
 
     action: HealthAction = "warn"
-    """`warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail; `roll_back`: back to the best checkpoint with half the learning rates."""
+    """`warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail (`not_finite`: fail at once, with the checkpoints as they are); `roll_back`: back to the best checkpoint with half the learning rates."""
     limit: float = 0.0
     """The threshold; what it measures stands at the rule. Left out: the rule's own."""
     patience: PositiveInt = 1
@@ -50,7 +50,7 @@ class HealthSpec(Section):
     value_loss_spike: HealthRule = _rule(20.0)
     """`loss/value_avg` above this multiple of the median of its last 20 steps."""
     not_finite: HealthRule = HealthRule(action="stop", limit=0.0)
-    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint."""
+    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `stop` fails in the midst of the iteration and saves nothing more; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint."""
 
     @model_validator(mode="before")
     @classmethod
