@@ -18,11 +18,6 @@ from trainer.vocabulary import ids_of, same_vocabulary
 def check_places(assembly: Assembly, encoded: Encoded) -> None:
     """Raise what would end the run later: SpecError, ModelError or DataError, by the field that names the place."""
     spec, codec = assembly.spec, assembly.codec
-    if spec.evaluation.against is not None and "evaluation" not in spec.stages:
-        raise SpecError(
-            '#/evaluation/against: only the evaluation stage compares with it. Add "evaluation" to `stages`, or leave it '
-            "out: the evaluations during PPO compare with the policy as PPO began."
-        )
     for field, path in _on_our_tokens(spec):
         _check_tokens(field, path, codec)
     rewards = [*spec.scoring] if {"ppo", "evaluation"} & set(spec.stages) else []

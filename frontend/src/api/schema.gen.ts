@@ -1022,12 +1022,12 @@ export interface components {
             judge?: string | (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"] | components["schemas"]["HttpJudge"]) | null;
             /**
              * Against
-             * @description Checkpoint or model to compare with. Left out: the policy as it was before PPO (or DPO).
+             * @description Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says.
              */
             against?: string | null;
             /**
              * Keep Best
-             * @description Keep the PPO checkpoint with the best held-out win rate beside the last one.
+             * @description Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one.
              * @default true
              */
             keep_best: boolean;
@@ -1114,7 +1114,7 @@ export interface components {
         HealthRule: {
             /**
              * Action
-             * @description `warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail; `roll_back`: back to the best checkpoint with half the learning rates.
+             * @description `warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail (`not_finite`: fail at once, with the checkpoints as they are); `roll_back`: back to the best checkpoint with half the learning rates.
              * @default warn
              * @enum {string}
              */
@@ -1234,7 +1234,7 @@ export interface components {
              */
             value_loss_spike: components["schemas"]["HealthRule"];
             /**
-             * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint.
+             * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `stop` fails in the midst of the iteration and saves nothing more; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint.
              * @default {
              *       "action": "stop",
              *       "limit": 0,

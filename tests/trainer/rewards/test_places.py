@@ -47,11 +47,6 @@ def online(label_by: Any) -> dict[str, Any]:
         ({"evaluation": {"judge": "nobody"}}, SpecError, "no judge named 'nobody'"),
         ({"evaluation": {"judge": {"type": "exact_match"}}}, DataError, "Judge `exact_match` .* 1 of 1 prompts"),
         ({"evaluation": {"judge": {"type": "http_judge", "url": "http://"}}}, SpecError, "`url` is not an address"),
-        (
-            {"stages": ["sft", "reward_model", "ppo"], "evaluation": {"against": "/gone"}},
-            SpecError,
-            "#/evaluation/against: only the evaluation stage",
-        ),
         (online({"type": "lexicon", "path": "/gone.txt"}), DataError, r"/gone\.txt: No such file"),
         (
             {"stages": ["sft", "evaluation"], "evaluation": {"judge": {"type": "model"}}},
