@@ -47,7 +47,7 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
 
     Less the health rules too: whoever was paused or stopped by one may change it and go on.
     """
-    identity = spec.model_dump(mode="json", exclude={"name", "runtime", "checkpoints", "health"})
+    identity = spec.model_dump(mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health"})
     for name in DATASETS:
         if identity["data"][name] is not None:
             identity["data"][name] = _sha256(Path(identity["data"][name]))

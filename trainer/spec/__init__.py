@@ -23,6 +23,7 @@ from trainer.spec.ppo import (
     ReferenceSpec,
     ShapingSpec,
 )
+from trainer.spec.resources import ResourcesSpec
 from trainer.spec.rewards import (
     ClassifierReward,
     ExactMatchReward,
@@ -46,6 +47,6 @@ __all__ = [
     "EvaluationSpec", "ExactMatchReward", "GuardsSpec", "HealthAction", "HealthRule", "HealthSpec", "HttpJudge",
     "HttpReward", "JobSpec", "JsonSchemaReward", "JudgeSpec", "KLSpec", "LengthReward", "LexiconReward", "LoraSpec",
     "ModelReward", "ModelSpec", "NumericMatchReward", "OnlineSpec", "OptimalValueSpec", "OptimizerSpec", "PPOSpec",
-    "PluginReward", "PolicyLossSpec", "PtxSpec", "ReferenceSpec", "RegexReward", "RewardModelSpec", "RewardSpec",
+    "PluginReward", "PolicyLossSpec", "PtxSpec", "ReferenceSpec", "RegexReward", "ResourcesSpec", "RewardModelSpec", "RewardSpec",
     "RuntimeSpec", "SFTSpec", "Schedule", "Section", "ShapingSpec", "StageName", "TokenizerSpec", "reward_names",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from trainer.spec.data import DataSpec
 from trainer.spec.health import HealthSpec
 from trainer.spec.model import ModelSpec
 from trainer.spec.ppo import PPOSpec
+from trainer.spec.resources import ResourcesSpec
 from trainer.spec.rewards import ModelReward, RewardSpec
 from trainer.spec.stages import DPOSpec, EvaluationSpec, RewardModelSpec, SFTSpec
 
@@ -58,6 +59,8 @@ class JobSpec(Section):
     """What is kept on the way."""
     runtime: RuntimeSpec = RuntimeSpec()
     """Where and how the run computes."""
+    resources: ResourcesSpec = ResourcesSpec()
+    """How many processes, on how many machines."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: Annotated[int, Field(ge=1, le=64)] = 1
