@@ -1,12 +1,12 @@
 """A model with its optimizer: one gradient step at a time, refused when a number is not finite."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from trainer.errors import Diverged
+from trainer.optimizers import optimizer_for
 from trainer.spec import OptimizerSpec, Schedule
 
 
@@ -37,7 +37,7 @@ class Learner:
         self.spec = spec
         self.total_steps = total_steps
         self.peak = spec.learning_rate if peak is None else peak
-        self.optimizer = torch.optim.AdamW(_groups(self.parameters, spec.weight_decay), lr=self.peak, eps=eps)
+        self.optimizer = optimizer_for(self.parameters, spec, self.peak, eps)
 
     def lr(self, step: int) -> float:
         return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
@@ -71,20 +71,12 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """Adam's moments and step counts as flat tensors, for safetensors."""
-        return {
-            f"{index}.{name}": value
-            for index, entry in self.optimizer.state_dict()["state"].items()
-            for name, value in entry.items()
-        }
+        """What the optimizer keeps (moments, step counts, masters) as flat tensors, for safetensors."""
+        return self.optimizer.tensors()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Put back what `state` returned."""
-        state: dict[int, dict[str, Any]] = {}
-        for key, value in tensors.items():
-            index, name = key.split(".", 1)
-            state.setdefault(int(index), {})[name] = value
-        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        self.optimizer.put_back(tensors)
 
 
 def require_finite(loss: Tensor, name: str) -> None:
@@ -93,9 +85,3 @@ def require_finite(loss: Tensor, name: str) -> None:
         raise Diverged(
             f"The {name} is not finite ({float(loss.detach().sum())}). Lower the learning rate, or look at the data of this step."
         )
-
-
-def _groups(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
-    matrices = [p for p in parameters if p.requires_grad and p.ndim >= 2]
-    vectors = [p for p in parameters if p.requires_grad and p.ndim < 2]
-    return [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]

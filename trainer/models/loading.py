@@ -46,7 +46,7 @@ def load_policy(path: str | Path, dtype: torch.dtype = torch.float32, **options:
     return model.eval()
 
 
-def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int) -> Model:
+def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int, dtype: torch.dtype = torch.float32) -> Model:
     """A model with random weights from `spec.config`, its vocabulary and special ids taken from the tokenizer."""
     sizes = {key: value for key, value in (spec.config or {}).items() if key != "model_type"}
     sizes |= {
@@ -58,7 +58,7 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int) -> Model:
     torch.manual_seed(seed)
     try:
         config = AutoConfig.for_model(str((spec.config or {})["model_type"]), **sizes)
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_config(config, dtype=dtype)
     except (ValueError, TypeError, KeyError, RuntimeError, ZeroDivisionError, StrictDataclassError) as error:
         raise ModelError(f"`model.config` does not make a causal language model: {error}") from error
     _check_head(model)

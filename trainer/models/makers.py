@@ -25,8 +25,9 @@ from trainer.text import Tokenizer
 
 Start = str | Path
 Care = Literal["trained", "moving", "exact", "frozen"]
-"""`trained`: weights in float32 that take gradients; `moving`: in float32, and changed in other ways (a reference that
-follows the policy); `exact`: what was trained before, in float32 and left alone; `frozen`: left alone, in `model.dtype`."""
+"""`trained`: weights that take gradients, in `model.trained_weights`; `moving`: in float32, and changed in other ways (a
+reference that follows the policy); `exact`: what was trained before, in the type it was trained in, and left alone;
+`frozen`: left alone, in `model.dtype`."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -63,7 +64,7 @@ class WholeModels:
         self.device = device
 
     def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
-        return self._ready(new_policy(self.spec, tokenizer, seed), care)
+        return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(care)), care)
 
     def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
         return self._ready(load_policy(saved or start, self._dtype(care)), care)
@@ -82,6 +83,8 @@ class WholeModels:
         return _settled(model, care, self.spec)
 
     def _dtype(self, care: Care) -> torch.dtype:
+        if care in ("trained", "exact"):
+            return _DTYPES[self.spec.trained_weights]
         return dtype_of(self.spec) if care == "frozen" else torch.float32
 
 

@@ -37,7 +37,9 @@ class ModelSpec(Section):
     tokenizer: TokenizerSpec | None = None
     """How to train the tokenizer of a model made from `config`."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Type of the frozen models' weights, and of the backbone under adapters. Weights that are trained stay in float32; with a smaller type here their forward passes compute in it (autocast)."""
+    """Type of the frozen models' weights, and of the backbone under adapters. With a smaller one the forward passes of weights that are trained compute in it too (autocast)."""
+    trained_weights: Literal["float32", "bfloat16"] = "float32"
+    """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up."""
     gradient_checkpointing: bool = False
     """Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower."""
     lora: LoraSpec | None = None
@@ -72,4 +74,12 @@ class ModelSpec(Section):
             raise ValueError("`quantization` freezes the weights: it needs `lora`")
         if self.lora is not None and self.config is not None:
             raise ValueError("`lora` adapts a pretrained model: it needs `path`, not `config`")
+        return self
+
+    @model_validator(mode="after")
+    def _trained_weights_fit(self) -> "ModelSpec":
+        if self.lora is not None:
+            self.refuse_idle(["trained_weights"], "with `lora`: adapters are in float32")
+        if self.trained_weights == "bfloat16" and self.dtype != "bfloat16":
+            raise ValueError('`trained_weights` = "bfloat16" needs `dtype` = "bfloat16", which they compute in')
         return self

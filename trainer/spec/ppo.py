@@ -342,6 +342,10 @@ class PPOSpec(OptimizerSpec):
             )
 
     @property
+    def accumulates(self) -> bool:
+        return super().accumulates or self.ptx is not None
+
+    @property
     def uses_critic(self) -> bool:
         return self.advantage.estimator == "gae"
 

@@ -23,8 +23,17 @@ class OptimizerSpec(Section):
     """Gradients are scaled down to this global L2 norm."""
     micro_batch_size: PositiveInt | None = None
     """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    optimizer: Literal["adamw", "adamw_8bit"] = "adamw"
+    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    offload_optimizer: bool = False
+    """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: PositiveInt = 100
     """Steps between checkpoints to resume from."""
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the gradient of a step may come in several backward passes."""
+        return self.micro_batch_size is not None
 
 
 class SFTSpec(OptimizerSpec):
