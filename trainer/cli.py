@@ -12,7 +12,7 @@ from trainer.errors import SpecError, TrainerError
 from trainer.preflight.amounts import parse_bytes
 from trainer.preflight.render import render
 from trainer.preflight.report import Report
-from trainer.spec import DATASETS, JobSpec
+from trainer.spec import DATASETS, JobSpec, ResourcesSpec
 from trainer.spec.paths import named_paths, with_paths
 from trainer.spec_errors import Problem, explain
 
@@ -28,6 +28,8 @@ def main(argv: list[str] | None = None) -> int:
         spec = load_spec(arguments.spec)
     except SpecError as error:
         return _complain(error)
+    if arguments.command == "launch" and spec.resources.total > 1:
+        return _launch(arguments, spec.resources)
     from trainer.process import run_in_process
 
     try:
@@ -35,6 +37,20 @@ def main(argv: list[str] | None = None) -> int:
     except TrainerError as error:
         return _complain(error)
     return 0
+
+
+def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
+    if (resources.machines > 1) != (arguments.rendezvous is not None):
+        return _complain(
+            SpecError("--rendezvous is for a run on several machines (`resources.machines`), and needed there.")
+        )
+    if arguments.machine_rank >= resources.machines:
+        return _complain(SpecError(f"--machine-rank counts from 0: the run has {resources.machines} machines."))
+    from trainer.launch import Machine, launch
+
+    command = ["trainer", "run", str(arguments.spec), "--run-dir", str(arguments.run_dir)]
+    lease = [] if arguments.lease is None else ["--lease", str(arguments.lease)]
+    return launch(resources, Machine(arguments.machine_rank, arguments.rendezvous), [*command, *lease])
 
 
 class InvalidSpec(SpecError):
@@ -114,11 +130,20 @@ def _parser() -> argparse.ArgumentParser:
         description="Run a spec. The same command on the same run folder goes on where the run stopped. Exit status: "
         "0 done; 2 bad spec; 3 bad data; 4 bad model; 5 diverged; 6 out of memory; 7 run folder; 8 reward failed; 9 unhealthy; 10 self-test failed; 75 stopped, saved and resumable; 76 paused.",
     )
-    run.add_argument("spec", type=Path, help="TOML or JSON file; see `python -m trainer schema`")
-    run.add_argument("--run-dir", type=Path, required=True, help="folder for events.jsonl and checkpoints/")
-    run.add_argument(
-        "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
+    launch = commands.add_parser(
+        "launch",
+        help="run a spec in as many processes as its `resources` say",
+        description="Start this machine's processes of a run, under accelerate's launcher. Exit status: as of `run`; that of "
+        "the process that failed first.",
     )
+    for command in (run, launch):
+        command.add_argument("spec", type=Path, help="TOML or JSON file; see `python -m trainer schema`")
+        command.add_argument("--run-dir", type=Path, required=True, help="folder for events.jsonl and checkpoints/")
+        command.add_argument(
+            "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
+        )
+    launch.add_argument("--machine-rank", type=int, default=0, help="which of the run's machines this is, from 0")
+    launch.add_argument("--rendezvous", metavar="HOST:PORT", help="where the machines meet: a free port of machine 0")
     check = commands.add_parser(
         "check",
         help="say what a spec would do and need, without doing it",

@@ -11,6 +11,7 @@ TrainerError
 ├── RewardError    8   a reward or a judge failed, or gave no finite number for each response
 ├── Unhealthy      9   a health rule ended the run; saved
 ├── SelfTestFailed 10  before PPO's first iteration: two ways to one number disagree
+├── ProcessLost   11   another process of the run has ended
 └── Stopped       75   asked to stop; saved; run again to resume
     └── Paused    76   a health rule asked for a person; saved; run again to go on
 """
@@ -70,6 +71,11 @@ class Unhealthy(TrainerError):
 class SelfTestFailed(TrainerError):
     code = "self_test_failed"
     exit_status = 10
+
+
+class ProcessLost(TrainerError):
+    code = "process_lost"
+    exit_status = 11
 
 
 class Stopped(TrainerError):
