@@ -24,6 +24,7 @@ from torch import Tensor
 
 from trainer.errors import StorageError
 from trainer.models import Model, save_result
+from trainer.parallel import SINGLE, World
 from trainer.spec import StageName
 from trainer.text import Tokenizer
 
@@ -45,11 +46,16 @@ class StageResult:
 class Checkpoints:
     """The checkpoints of one run folder."""
 
-    def __init__(self, folder: Path, keep_last: int) -> None:
+    def __init__(self, folder: Path, keep_last: int, world: World = SINGLE) -> None:
+        """Of several processes the main one writes, and says what is there."""
         self.folder = folder
         self.keep_last = keep_last
-        folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(".tmp-*"):
+        self.world = world
+        world.from_main(self._sweep)
+
+    def _sweep(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for leftover in self.folder.glob(".tmp-*"):
             shutil.rmtree(leftover)
 
     def final(self, stage: StageName) -> Path:
@@ -58,11 +64,17 @@ class Checkpoints:
 
     def result(self, stage: StageName) -> StageResult | None:
         """The finished stage's result; None while it is not finished."""
+        return self.world.from_main(lambda: self._result(stage))
+
+    def _result(self, stage: StageName) -> StageResult | None:
         path = self.final(stage) / "stage.json"
         return StageResult(**json.loads(path.read_text())) if path.exists() else None
 
     def newest(self, stage: StageName) -> tuple[Path, int] | None:
         """The newest intermediate checkpoint of a stage and its step. Raises StorageError for one whose files are damaged."""
+        return self.world.from_main(lambda: self._newest(stage))
+
+    def _newest(self, stage: StageName) -> tuple[Path, int] | None:
         found = max(self._intermediate(stage), key=lambda found: found[1], default=None)
         if found is not None:
             _refuse_damaged(found[0])
@@ -71,14 +83,18 @@ class Checkpoints:
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: "TrainerState") -> Path:
         """Save an intermediate checkpoint and drop the stage's oldest beyond `keep_last`."""
         path = self.folder / f"{stage}-{step:06d}"
-        with _appearing(path) as folder:
-            _save_model(folder, model, tokenizer)
-            state.save(folder / STATE)
+        with _appearing(path, self.world) as folder:
+            if self.world.is_main:
+                _save_model(folder, model, tokenizer)
+                state.save(folder / STATE)
         self._prune(stage)
         return path
 
     def best(self, stage: StageName) -> tuple[Path, int] | None:
         """The checkpoint kept as the stage's best and its step."""
+        return self.world.from_main(lambda: self._found_best(stage))
+
+    def _found_best(self, stage: StageName) -> tuple[Path, int] | None:
         path = self._best(stage)
         return (path, int(json.loads((path / _BEST).read_text())["step"])) if (path / _BEST).exists() else None
 
@@ -93,22 +109,24 @@ class Checkpoints:
     ) -> Path:
         """Put this one in the place of the best so far; with `state`, a run can go back to it."""
         path = self._best(stage)
-        with _appearing(path) as folder:
-            _save_result(folder, model, tokenizer)
-            (folder / _BEST).write_text(json.dumps({"step": step, "metrics": dict(metrics)}, indent=2))
-            if state is not None:
-                state.save(folder / STATE)
+        with _appearing(path, self.world) as folder:
+            if self.world.is_main:
+                _save_result(folder, model, tokenizer)
+                (folder / _BEST).write_text(json.dumps({"step": step, "metrics": dict(metrics)}, indent=2))
+                if state is not None:
+                    state.save(folder / STATE)
         return path
 
     def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
         """Make an earlier checkpoint the newest one, as of `step`, with some of its `numbers` changed."""
         path = self.folder / f"{stage}-{step:06d}"
-        changed = load_numbers(source) | dict(numbers)
-        with _appearing(path) as folder:
-            shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
-            (folder / _BEST).unlink(missing_ok=True)
-            (folder / STATE / _NUMBERS).unlink()  # the original's own, as a link
-            (folder / STATE / _NUMBERS).write_text(json.dumps(changed))
+        with _appearing(path, self.world) as folder:
+            if self.world.is_main:
+                changed = load_numbers(source) | dict(numbers)
+                shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
+                (folder / _BEST).unlink(missing_ok=True)
+                (folder / STATE / _NUMBERS).unlink()  # the original's own, as a link
+                (folder / STATE / _NUMBERS).write_text(json.dumps(changed))
         self._prune(stage)
         return path
 
@@ -123,20 +141,23 @@ class Checkpoints:
     ) -> Path:
         """Save a stage's result, and further texts and models under the names given."""
         path = self.final(stage)
-        with _appearing(path) as folder:
-            if model is not None:
-                _save_result(folder, model, tokenizer)
-            for name, text in (files or {}).items():
-                (folder / name).write_text(text, encoding="utf-8")
-            for name, further in (models or {}).items():
-                _save_result(folder / name, further, tokenizer)
-            (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
+        with _appearing(path, self.world) as folder:
+            if self.world.is_main:
+                if model is not None:
+                    _save_result(folder, model, tokenizer)
+                for name, text in (files or {}).items():
+                    (folder / name).write_text(text, encoding="utf-8")
+                for name, further in (models or {}).items():
+                    _save_result(folder / name, further, tokenizer)
+                (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
         return path
 
     def _best(self, stage: StageName) -> Path:
         return self.folder / f"{stage}-best"
 
     def _prune(self, stage: StageName) -> None:
+        if not self.world.is_main:
+            return
         for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
             _vanish(old)
 
@@ -210,21 +231,30 @@ def _save_result(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
 
 
 class _appearing:
-    """Write into a temporary folder that takes its real name only when complete and on disk."""
+    """Write into a temporary folder that takes its real name only when complete and on disk, and once all have written."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, world: World = SINGLE) -> None:
         self.path = path
         self.temporary = path.with_name(f".tmp-{path.name}")
+        self.world = world
 
     def __enter__(self) -> Path:
-        shutil.rmtree(self.temporary, ignore_errors=True)
-        self.temporary.mkdir(parents=True)
+        if self.world.is_main:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            self.temporary.mkdir(parents=True)
+        self.world.barrier()
         return self.temporary
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is not None:
+        if kind is not None:  # of several processes the others come to their end by themselves
             shutil.rmtree(self.temporary, ignore_errors=True)
             return
+        self.world.barrier()
+        if self.world.is_main:
+            self._take_its_name()
+        self.world.barrier()
+
+    def _take_its_name(self) -> None:
         for file in self.temporary.rglob("*"):
             _flush(file)
         if self.path.exists():

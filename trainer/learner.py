@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from trainer.errors import Diverged
 from trainer.optimizers import optimizer_for
+from trainer.parallel import SINGLE, World
 from trainer.spec import OptimizerSpec, Schedule
 
 
@@ -30,9 +31,12 @@ class Learner:
         peak: float | None = None,
         eps: float = 1e-8,
         head: nn.Module | None = None,
+        world: World = SINGLE,
     ):
-        """`head`: a further module that learns with the model, under the same rate and the same clipped norm."""
+        """`head`: a further module that learns with the model, under the same rate and the same clipped norm. `world`: the
+        processes of which each adds the gradient of its own rows."""
         self.model = model
+        self.world = world
         self.parameters = [*model.parameters(), *(head.parameters() if head is not None else ())]
         self.spec = spec
         self.total_steps = total_steps
@@ -53,7 +57,8 @@ class Learner:
         return norm
 
     def clip(self, step: int) -> float:
-        """Clip the accumulated gradient and return its norm before. Raises Diverged when it is not finite."""
+        """Clip the gradient accumulated by all processes and return its norm before. Raises Diverged when it is not finite."""
+        self.world.sum_gradients(self.parameters)
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.spec.max_grad_norm))
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")

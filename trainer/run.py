@@ -150,8 +150,10 @@ def _check_model(assembly: Assembly, encoded: Encoded) -> int:
         return 0
     policy = assembly.starting_policy(stage)
     check_fit(session, policy, codec, encoded)
-    setting, parameters, memory = session.spec.runtime.threads, policy.num_parameters(), session.run_dir / "threads"
-    torch.set_num_threads(threads.choose(setting, parameters, memory, lambda: _practise(policy, codec, encoded)))
+    setting, parameters, world = session.spec.runtime.threads, policy.num_parameters(), session.world
+    memory = session.run_dir / ("threads" if world.size == 1 else f"threads-{world.size}")
+    practise = lambda: _practise(policy, codec, encoded)  # noqa: E731
+    torch.set_num_threads(world.from_main(lambda: threads.choose(setting, parameters, memory, practise)))
     return int(parameters)
 
 

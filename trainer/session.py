@@ -28,19 +28,28 @@ from trainer.events import (
 )
 from trainer.learner import require_finite
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.randomness import derive_seed
 from trainer.spec import JobSpec, StageName
 from trainer.text import Tokenizer
 
 
 class Session:
-    """One process's turn at a run."""
+    """One process's turn at a run.
 
-    def __init__(self, spec: JobSpec, run_dir: Path, log: EventLog, lease: Path | None = None) -> None:
+    Of several processes all call the same methods in the same order; the main one alone writes, and what they ask (is the
+    run to stop, is the lease still ours) is answered for all of them alike.
+    """
+
+    def __init__(
+        self, spec: JobSpec, run_dir: Path, log: EventLog | None, lease: Path | None = None, world: World = SINGLE
+    ) -> None:
+        """`log`: None in every process but the main one."""
         self.spec = spec
         self.run_dir = run_dir
+        self.world = world
         self.device = torch.device("cpu")
-        self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last)
+        self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last, world)
         self.stage: StageName | None = None
         self.step = 0
         self._log = log
@@ -48,8 +57,9 @@ class Session:
         self._stop_asked = False
 
     def emit(self, event: Event) -> None:
-        self._log.emit(event)
-        console.show(event)
+        if self._log is not None:
+            self._log.emit(event)
+            console.show(event)
 
     def say(self, text: str, warning: bool = False) -> None:
         self.emit(Message(text=text, level="warning" if warning else "info"))
@@ -131,13 +141,13 @@ class Session:
             )
         self.emit(StageFinished(stage=stage, seconds=result.seconds, summary=result.summary))
 
-    @property
     def stop_asked(self) -> bool:
-        return self._stop_asked
+        """Whether a signal came, to any of the processes."""
+        return self.world.any(self._stop_asked)
 
     def stop_if_asked(self) -> None:
         """Raise Stopped when a signal came; whatever had to be saved has been."""
-        if self._stop_asked:
+        if self.stop_asked():
             self._stopped("signal")
 
     def pause(self, why: str) -> NoReturn:
@@ -152,7 +162,9 @@ class Session:
         Checked at every step and before every save, so that a worker that was suspended and woken cannot have two
         trainers writing.
         """
-        if self._lease is not None and time.time() > self._lease_end(self._lease):
+        if self._lease is None:
+            return
+        if self.world.any(self.world.is_main and time.time() > self._lease_end(self._lease)):
             self._stopped("lease_lost")
 
     def _lease_end(self, lease: Path) -> float:

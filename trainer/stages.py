@@ -55,12 +55,12 @@ def run_steps(session: Session, run: StageRun, point: ResumePoint) -> float:
     for step in range(point.step, run.total_steps):
         session.check_lease()
         step_began = time.perf_counter()
-        values = run.step(step)
+        values = session.world.broadcast_object(run.step(step))  # what is decided from them is decided alike everywhere
         done = step + 1
         session.report(run.stage, done, run.total_steps, values | {"time/step": time.perf_counter() - step_began})
         run.look(done, values, time.perf_counter() - began)
         last = done == run.total_steps
-        if not last and (done % run.save_every == 0 or session.stop_asked):
+        if not last and (done % run.save_every == 0 or session.stop_asked()):
             save(session, run, done, time.perf_counter() - began)
             session.stop_if_asked()
     return time.perf_counter() - began

@@ -13,11 +13,13 @@ from typing import Literal
 
 import torch
 
+from trainer.parallel.joining import processes_here
+
 
 def available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Those of this machine, shared among the processes of the run that are on it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // processes_here())
 
 
 SMALL = 1_000_000

@@ -2,6 +2,7 @@
 
 import json
 import math
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,11 +24,14 @@ class EventLog:
     def __init__(self, path: Path) -> None:
         _drop_torn_tail(path)
         self._file = path.open("a", encoding="utf-8")
+        self._writing = threading.Lock()
 
     def emit(self, event: Event) -> None:
         """Write one event. Whole lines only: a reader never sees half of one unless the machine dies."""
-        self._file.write(json.dumps(event.model_dump(exclude_none=True), ensure_ascii=False, allow_nan=False) + "\n")
-        self._file.flush()
+        line = json.dumps(event.model_dump(exclude_none=True), ensure_ascii=False, allow_nan=False) + "\n"
+        with self._writing:
+            self._file.write(line)
+            self._file.flush()
 
     def close(self) -> None:
         self._file.close()
@@ -44,6 +48,12 @@ def read(path: Path, offset: int = 0) -> Iterator[tuple[Event, int]]:
                 return
             offset += len(line)
             yield _adapter.validate_json(line), offset
+
+
+def last_event(path: Path) -> Event | None:
+    """The last event written whole; None where there is none."""
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    return _adapter.validate_json(lines[-1]) if lines else None
 
 
 def _drop_torn_tail(path: Path) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.rewards.base import Rewards
 
 
@@ -21,3 +22,5 @@ class Actors:
     rewards: Rewards
     reward_model: Model | None
     """The one trained in this run, where there is one: online iterations refit it in place."""
+    world: World = SINGLE
+    """The processes that share the work."""

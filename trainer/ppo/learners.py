@@ -32,12 +32,12 @@ class Learners:
     @classmethod
     def of(cls, actors: Actors, spec: PPOSpec) -> "Learners":
         head = actors.critic if isinstance(actors.critic, ValueHead) else None
-        policy = Learner(actors.policy, spec, spec.steps, eps=spec.adam_eps, head=head)
+        policy = Learner(actors.policy, spec, spec.steps, eps=spec.adam_eps, head=head, world=actors.world)
         if actors.critic is None or head is not None:
             return cls(policy, None, head)
-        return cls(
-            policy, Learner(actors.critic, spec, spec.steps, peak=spec.critic.learning_rate, eps=spec.adam_eps), None
-        )
+        rate = spec.critic.learning_rate
+        critic = Learner(actors.critic, spec, spec.steps, peak=rate, eps=spec.adam_eps, world=actors.world)
+        return cls(policy, critic, None)
 
     def state(self) -> dict[str, dict[str, Tensor]]:
         """Optimizer moments by name."""

@@ -6,7 +6,8 @@ run_dir/checkpoints/      the result of the best seed
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from trainer.checkpoint import copied
@@ -28,19 +29,21 @@ RunOne = Callable[[Session], dict[str, float]]
 class _OneSeed(Session):
     """A run whose events are also passed on."""
 
-    def __init__(self, whole: Session, seed: int, log: EventLog, relay: Relay) -> None:
+    def __init__(self, whole: Session, seed: int, log: EventLog | None, relay: Relay) -> None:
         super().__init__(
             whole.spec.model_copy(update={"seed": seed, "seeds": 1}),
             whole.run_dir / "seeds" / str(seed),
             log,
             whole._lease,
+            whole.world,
         )
         self._whole = whole
         self._relay = relay
         self.stopped: RunStopped | None = None
 
     def emit(self, event: Event) -> None:
-        self._log.emit(event)
+        if self._log is not None:
+            self._log.emit(event)
         if isinstance(event, RunStopped):
             self.stopped = event
         if passed := self._relay.pass_on(event):
@@ -58,13 +61,14 @@ def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
     started = False
     for number, seed in enumerate(range(spec.seed, spec.seed + spec.seeds), 1):
         folder = whole.run_dir / "seeds" / str(seed)
-        done = outcome.read(folder)
+        done = whole.world.from_main(lambda folder=folder: outcome.read(folder))  # type: ignore[misc]
         if done is None:
             whole.stop_if_asked()
             done = _run_seed(whole, run_one, folder, Relay(seed, number, spec.seeds, started))
             started = True
             _announce(whole, done, number)
-            outcome.write(folder, done)
+            if whole.world.is_main:
+                outcome.write(folder, done)
         outcomes.append(done)
     summary = _together(outcomes)
     _keep_best(whole, outcomes)
@@ -73,18 +77,26 @@ def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
 
 
 def _run_seed(whole: Session, run_one: RunOne, folder: Path, relay: Relay) -> Outcome:
-    folder.mkdir(parents=True, exist_ok=True)
     seed, began = int(folder.name), time.perf_counter()
+    with ExitStack() as held:
+        log = held.enter_context(_log_in(folder)) if whole.world.is_main else None
+        session = _OneSeed(whole, seed, log, relay)
+        whole.world.from_main(lambda: claim(session.spec, folder))
+        summary, failure = _outlived(whole, session, run_one)
+    why = collapse(summary, whole.spec.health.entropy_collapse.limit, failure)
+    return whole.world.broadcast_object(Outcome(seed, time.perf_counter() - began, summary, failure is not None, why))
+
+
+@contextmanager
+def _log_in(folder: Path) -> Iterator[EventLog]:
+    """The log of a seed's folder, which is held while inside."""
+    folder.mkdir(parents=True, exist_ok=True)
     with alone_in(folder):
         log = EventLog(folder / "events.jsonl")
         try:
-            session = _OneSeed(whole, seed, log, relay)
-            claim(session.spec, folder)
-            summary, failure = _outlived(whole, session, run_one)
+            yield log
         finally:
             log.close()
-    why = collapse(summary, whole.spec.health.entropy_collapse.limit, failure)
-    return Outcome(seed, time.perf_counter() - began, summary, failure is not None, why)
 
 
 def _outlived(whole: Session, session: _OneSeed, run_one: RunOne) -> tuple[dict[str, float], str | None]:
@@ -102,7 +114,7 @@ def _outlived(whole: Session, session: _OneSeed, run_one: RunOne) -> tuple[dict[
         whole.stage, whole.step = session.stage, session.step
         raise
     finally:  # a signal that came too late for this seed still holds for the next
-        whole._stop_asked = whole._stop_asked or session.stop_asked
+        whole._stop_asked = whole._stop_asked or session._stop_asked
 
 
 def _announce(whole: Session, done: Outcome, number: int) -> None:
@@ -135,7 +147,7 @@ def _keep_best(whole: Session, outcomes: list[Outcome]) -> None:
     if chosen is None or stage is None or whole.checkpoints.result(stage):
         return
     whole.check_lease()
-    path = copied(_final(whole, chosen, stage), whole.checkpoints.final(stage))
+    path = whole.world.from_main(lambda: copied(_final(whole, chosen, stage), whole.checkpoints.final(stage)))
     result = whole.checkpoints.result(stage)
     whole.say(f"The result is that of seed {chosen.seed}.")
     whole.emit(
