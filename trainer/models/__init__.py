@@ -16,6 +16,7 @@ from trainer.models.loading import (
     new_reward_model,
 )
 from trainer.models.makers import Care, Maker, dtype_of, maker_for
+from trainer.models.offload import present, settle
 from trainer.models.quantized import check_quantization
 from trainer.models.saving import save_result
 
@@ -40,7 +41,9 @@ __all__ = [
     "maker_for",
     "new_policy",
     "new_reward_model",
+    "present",
     "save_result",
     "scalar_head",
+    "settle",
     "trunk",
 ]  # fmt: skip

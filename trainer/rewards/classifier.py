@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from trainer.data import Prompt
 from trainer.errors import ModelError, RewardError
-from trainer.models import Model, load_classifier, load_tokenizer
+from trainer.models import Model, load_classifier, load_tokenizer, present, settle
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import RewardContext
 from trainer.rewards.model import check_context, check_vocabulary
@@ -22,7 +22,7 @@ from trainer.text import Tokenizer
 def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classifier":
     """Raises ModelError for a model that cannot be loaded, lacks weights, or has no such label."""
     tokenizer = load_tokenizer(spec.path)
-    model = load_classifier(spec.path, context.dtype).to(context.device).requires_grad_(False)
+    model = settle(load_classifier(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
     check_vocabulary(spec.path, model, tokenizer)
     # Decoders look for the last token that is no PAD, and take an EOS that is also the PAD for one. Nothing is padded here.
     model.config.pad_token_id = model.config.get_text_config().pad_token_id = -1
@@ -45,10 +45,11 @@ class Classifier:
         encoded = [self._encoded(answer) for answer in answers]
         check_context(max((len(ids) for ids in encoded), default=0), self.model, self.tokenizer)
         scores = [0.0] * len(encoded)
-        for rows in _of_one_length(encoded, self.batch_size or len(encoded)):
-            values = self._values(torch.tensor([encoded[row] for row in rows], device=self.model.device))
-            for row, value in zip(rows, values.tolist(), strict=True):
-                scores[row] = value
+        with present(self.model):
+            for rows in _of_one_length(encoded, self.batch_size or len(encoded)):
+                values = self._values(torch.tensor([encoded[row] for row in rows], device=self.model.device))
+                for row, value in zip(rows, values.tolist(), strict=True):
+                    scores[row] = value
         return scores
 
     def _values(self, ids_BT: Tensor) -> Tensor:

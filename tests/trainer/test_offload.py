@@ -1,0 +1,83 @@
+"""Frozen models that come to the device for their work alone. Here the device is a second copy in RAM."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.trainer.models import llama, scorer
+from tests.trainer.stage_tools import CPU, new_codec
+from trainer.models import Model, present, settle
+from trainer.models.offload import Away
+from trainer.ppo.actors import Actors
+from trainer.ppo.rollout import Scored, respond_with
+from trainer.prompts import EncodedPrompt
+from trainer.rewards.base import Named, Rewards
+from trainer.rewards.model import TokenScorer
+from trainer.sampling import uniforms
+from trainer.spec import PPOSpec, RuntimeSpec
+
+
+def away(model: Model) -> Model:
+    model.away = Away(model.requires_grad_(False), CPU)
+    return model
+
+
+def addresses(model: Model) -> list[int]:
+    return [weight.data_ptr() for weight in model.parameters()]
+
+
+def test_weights_are_there_while_somebody_is_inside_and_home_again_after_trouble() -> None:
+    model = away(llama())
+    at_home = addresses(model)
+    with pytest.raises(RuntimeError, match="in the middle"), present(model):
+        with present(model):
+            assert not set(addresses(model)) & set(at_home)
+        assert model.away.is_here and not set(addresses(model)) & set(at_home)
+        raise RuntimeError("in the middle")
+    assert addresses(model) == at_home and not model.away.is_here
+
+
+def test_it_computes_what_it_computed_and_brings_everything_once() -> None:
+    model, ids = llama(), torch.tensor([[3, 4, 5]])
+    expected, at_home = model(input_ids=ids).logits, addresses(model)
+    away(model)
+    with present(model):
+        copies = addresses(model)
+        with present(model):
+            assert addresses(model) == copies
+        assert torch.equal(model(input_ids=ids).logits, expected)
+    assert not set(copies) & set(at_home) and addresses(model) == at_home
+
+
+def test_a_model_that_learns_is_not_sent_away() -> None:
+    with pytest.raises(ValueError, match="its steps would be lost"):
+        Away(llama(), CPU)
+    assert present(None).__enter__() is None
+    assert not hasattr(settle(llama(), CPU, offload=True), "away")  # a CPU has no other place
+
+
+def test_a_rollout_brings_reference_and_reward_model_for_their_passes_and_scores_the_same() -> None:
+    policy, reference, judge = llama(0), llama(0).requires_grad_(False), scorer().requires_grad_(False)
+    rewards = Rewards([Named("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=None))])
+    actors = Actors(policy, reference, reference, None, rewards, judge)
+    prompts = [EncodedPrompt("p", [5, 6, 7 + n]) for n in range(4)]
+
+    def scored() -> Scored:
+        draws = uniforms(torch.Generator().manual_seed(0), 4, 6)
+        return respond_with(actors, prompts, new_codec(), PPOSpec(batch_size=4, micro_batch_size=2), draws, CPU)
+
+    before = scored()
+    seen: list[bool] = []
+    for model in (reference, judge):
+        away(model).base_model.register_forward_hook(lambda *_, model=model: seen.append(model.away.is_here))
+    after = scored()
+    assert seen and all(seen) and not reference.away.is_here and not judge.away.is_here
+    assert torch.equal(after.reference_logprobs_BR, before.reference_logprobs_BR)
+    assert after.rewards.totals == before.rewards.totals
+    assert replace(after, seconds={}).responses == before.responses
+
+
+def test_on_a_cpu_it_is_refused_as_idle() -> None:
+    with pytest.raises(ValueError, match="`offload_frozen` has no effect"):
+        RuntimeSpec(device="cpu", offload_frozen=True)
