@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from trainer.errors import Diverged
-from trainer.optimizers import optimizer_for
+from trainer.optimizers import clip_gradients, optimizer_for
 from trainer.parallel import SINGLE, World
 from trainer.spec import OptimizerSpec, Schedule
 
@@ -59,7 +59,7 @@ class Learner:
     def clip(self, step: int) -> float:
         """Clip the gradient accumulated by all processes and return its norm before. Raises Diverged when it is not finite."""
         self.world.sum_gradients(self.parameters)
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.spec.max_grad_norm))
+        norm = float(clip_gradients(self.parameters, self.spec.max_grad_norm))
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
         return norm

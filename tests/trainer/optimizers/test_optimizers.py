@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tests.trainer.models import llama
 from trainer.learner import Learner
-from trainer.optimizers import optimizer_for
+from trainer.optimizers import clip_gradients, optimizer_for
 from trainer.optimizers.choose import BETAS
 from trainer.optimizers.plain import PlainAdamW
 from trainer.optimizers.tensorwise import TensorwiseAdamW
@@ -137,6 +137,15 @@ def test_a_model_learns(changes: dict[str, str], dtype: torch.dtype) -> None:
         learner.update(step)
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_the_norm_of_bfloat16_gradients_is_not_rounded_to_bfloat16() -> None:
+    """√(3 · 1000²) = 1732.05; the nearest bfloat16 is 1728."""
+    parameters = [nn.Parameter(torch.zeros(1, dtype=torch.bfloat16)) for _ in range(3)]
+    for parameter in parameters:
+        parameter.grad = torch.full((1,), 1000.0, dtype=torch.bfloat16)
+    assert float(clip_gradients(parameters, 1.0)) == pytest.approx(1732.05, rel=1e-5)
+    assert [float(p.grad) for p in parameters if p.grad is not None] == pytest.approx([1 / 3**0.5] * 3, rel=4e-3)
 
 
 def test_gradients_of_bfloat16_weights_add_up_in_float32_where_there_are_several() -> None:
