@@ -1,17 +1,20 @@
 """Every setting of the platform, and the only place that reads the environment."""
 
+import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.allowed import Address, LocalModels, RewardUrls
 from core.errors import SettingsError
 
 Seconds = Annotated[float, Field(gt=0)]
+Kind = TypeVar("Kind", bound=BaseSettings)
+_HOST_AND_PORT = re.compile(r"\S+:\d+")
 
 
 class Settings(BaseSettings):
@@ -40,6 +43,17 @@ class Settings(BaseSettings):
     """How many workers in a row a job may lose, without a checkpoint in between, before it fails."""
     stop_seconds: Seconds = 60
     """How long a trainer that was asked to stop may take to finish its step and save, before it is killed."""
+
+    processes: Annotated[int, Field(ge=1)] | None = None
+    """How many processes a job may ask this worker's machine for. Left out: one for each GPU or, where there is none or the job computes on the CPU, one for each core."""
+    cuda_visible_devices: Annotated[
+        str | None, Field(validation_alias=AliasChoices("CUDA_VISIBLE_DEVICES", "cuda_visible_devices"))
+    ] = None
+    """The GPUs that this worker's trainers use, as `0,1`. Left out: all."""
+    machines: Annotated[int, Field(ge=1)] = 1
+    """How many machines work on one job together: this worker's, and those that run `python -m worker join`."""
+    rendezvous: str = ""
+    """Where those machines meet, as `host:port`: this worker's machine as the others reach it, and a port that is free there."""
 
     max_upload_bytes: Annotated[int, Field(ge=1)] = 2 * 1024**3
     """Largest dataset upload."""
@@ -99,6 +113,12 @@ class Settings(BaseSettings):
                 raise ValueError(f"{prefix}: a prefix ends with the path")
         return value.split()
 
+    @model_validator(mode="after")
+    def _machines_have_a_place_to_meet(self) -> "Settings":
+        if self.machines > 1 and not _HOST_AND_PORT.fullmatch(self.rendezvous):
+            raise ValueError("PROXIMAL_MACHINES needs PROXIMAL_RENDEZVOUS, as host:port")
+        return self
+
     @property
     def blob_dir(self) -> Path:
         """The folder of the blobs."""
@@ -118,11 +138,33 @@ class LocalSettings(BaseSettings):
     """Folder for what this machine keeps."""
 
 
+class MachineSettings(BaseSettings):
+    """What `python -m worker join` looks at: it needs neither database nor Redis."""
+
+    model_config = Settings.model_config
+
+    data_dir: Path
+    """The data folder of the worker that it joins, on storage that both see."""
+    machine_rank: Annotated[int, Field(ge=1)]
+    """Which of the machines this is; that of the worker is 0."""
+    stop_seconds: Seconds = 60
+    """As the worker's."""
+
+
 @lru_cache(maxsize=1)
 def get_settings() -> Settings:
     """The process's settings. Never called while a module is being imported."""
+    return _read(Settings)
+
+
+def get_machine_settings() -> MachineSettings:
+    """Those of a machine that joins a worker's."""
+    return _read(MachineSettings)
+
+
+def _read(kind: type[Kind]) -> Kind:
     try:
-        return Settings()
+        return kind()
     except ValidationError as error:
         lines = [f"  {'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
         raise SettingsError("The settings are not complete:\n" + "\n".join(lines)) from error

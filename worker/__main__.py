@@ -1,5 +1,7 @@
 """`python -m worker` runs jobs; `python -m worker sweep` looks after lost ones. Settings: see core/settings.py.
 
+`join` gives another machine to the jobs of a worker.
+
 `check` and `check-sweep` say by their exit status whether the worker or the sweeper of this machine is alive.
 """
 
@@ -9,9 +11,10 @@ import sys
 from collections.abc import Callable
 
 from core.errors import SettingsError
-from core.settings import Settings, get_settings
+from core.settings import Settings, get_machine_settings, get_settings
 from worker.app import serve
 from worker.health import sweeper_is_alive, worker_is_alive
+from worker.join import join_for_ever
 from worker.launcher import Launcher
 from worker.sweeper import sweep_for_ever
 
@@ -25,14 +28,15 @@ COMMANDS: dict[str, Callable[[Settings], int]] = {
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=list(COMMANDS), default="run", help="default: run")
+    parser.add_argument("what", nargs="?", choices=[*COMMANDS, "join"], default="run", help="default: run")
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        settings = get_settings()
+        if arguments.what == "join":
+            return join_for_ever(get_machine_settings(), Launcher())
+        return COMMANDS[arguments.what](get_settings())
     except SettingsError as error:
         parser.exit(2, f"{error}\n")
-    return COMMANDS[arguments.what](settings)
 
 
 if __name__ == "__main__":

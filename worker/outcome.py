@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core import jobs
 from core.jobs import Claim
 from core.models.job import JobStatus
-from trainer.errors import Paused, Stopped, TrainerError
+from trainer.errors import Paused, ProcessLost, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped
 
 # The second: while it was still importing, before it could listen.
@@ -27,7 +27,7 @@ def _kinds(of: type[TrainerError]) -> Iterator[type[TrainerError]]:
 _CODES = {
     kind.exit_status: kind.code
     for kind in _kinds(TrainerError)
-    if not issubclass(kind, Stopped) and kind.exit_status != TrainerError.exit_status
+    if not issubclass(kind, Stopped | ProcessLost) and kind.exit_status != TrainerError.exit_status
 }
 
 
@@ -55,7 +55,7 @@ def settle(session: Session, claim: Claim, end: End) -> JobStatus:
     if end.cancel_requested:
         jobs.finish(session, *job, JobStatus.CANCELLED, "Cancelled; the trainer has stopped.")
         return JobStatus.CANCELLED
-    if end.failed:
+    if end.failed and end.failed.code != ProcessLost.code:  # that is only what the others saw of it
         return _fail(session, claim, end.failed.code, end.failed.message)
     if end.status == Paused.exit_status:  # run again by itself, it would only go on with what a person should look at
         return _fail(session, claim, "paused_by_health", _why_paused(end))
@@ -64,6 +64,8 @@ def settle(session: Session, claim: Claim, end: End) -> JobStatus:
     if end.status == -signal.SIGKILL:
         reason = "The trainer was killed from outside (SIGKILL): the machine has probably run out of memory."
         return jobs.lose(session, *job, reason)
+    if end.status == ProcessLost.exit_status:
+        return jobs.lose(session, *job, "A process of the run ended, on another machine or unseen.")
     if end.status in _CODES:
         return _fail(session, claim, _CODES[end.status], end.last_words or _crash(end))
     return _fail(session, claim, "trainer_crashed", _crash(end))

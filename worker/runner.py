@@ -16,8 +16,10 @@ from core.jobs import Claim
 from core.models.job import TERMINAL, JobStatus
 from core.settings import Settings
 from worker import workspace as workspaces
+from worker.capacity import refusal, resources_of
 from worker.database import AWAY, patiently
 from worker.follower import Follower
+from worker.group import Place, call_for
 from worker.launcher import Launcher, last_words
 from worker.lease import Lease
 from worker.outcome import End, settle
@@ -92,6 +94,8 @@ class _Attempt:
         self._killed = False
 
     def go(self) -> JobStatus:
+        if refused := refusal(self._claim.spec, self._station.settings):
+            return self._fail(refused.code, refused.message)
         try:
             self._prepare()
         except (NotFound, NoResultFound) as error:
@@ -99,7 +103,7 @@ class _Attempt:
         except _NoLongerWanted:
             reason = "The run was stopped before its trainer started."
             return patiently(lambda session: jobs.release(session, *self._job, reason), self._give_up)
-        trainer = self._station.launcher.start(self._workspace)
+        trainer = self._launch()
         log.info("%s attempt %d: trainer is process %d", self._claim.job_id, self._claim.attempt, trainer.pid)
         try:
             return self._see_through(trainer)
@@ -111,6 +115,12 @@ class _Attempt:
     def _prepare(self) -> None:
         inputs = patiently(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
         workspaces.fill(self._workspace, self._claim, inputs, self._station.blobs, self._go_on)
+
+    def _launch(self) -> Child:
+        resources, rendezvous = resources_of(self._claim.spec), self._station.settings.rendezvous
+        if resources.machines > 1:
+            call_for(self._workspace, resources, rendezvous)
+        return self._station.launcher.start(self._workspace, resources, Place(0, rendezvous))
 
     def _go_on(self) -> None:
         """Asked between two downloads, which may be long."""

@@ -55,17 +55,17 @@ def presence(settings: Settings) -> Iterator[Presence]:
         yield presence
 
 
-StartWorker = Callable[[], AbstractContextManager[child.Child]]
+StartWorker = Callable[..., AbstractContextManager[child.Child]]
 
 
 @pytest.fixture
 def start_worker(settings: Settings, tmp_path: Path) -> StartWorker:
-    """A worker as a process of its own, with the fake trainer."""
+    """A worker as a process of its own, with the fake trainer, or another one."""
 
     @contextmanager
-    def start() -> Iterator[child.Child]:
+    def start(trainer: str = str(FOLDER / "fake_trainer.py"), *what: str) -> Iterator[child.Child]:
         with (tmp_path / "worker.log").open("ab") as log:
-            worker = child.start([sys.executable, str(FOLDER / "worker_process.py")], stdout=log)
+            worker = child.start([sys.executable, str(FOLDER / "worker_process.py"), trainer, *what], stdout=log)
         try:
             yield worker
         finally:

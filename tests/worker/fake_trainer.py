@@ -117,6 +117,13 @@ class Fake:
         self.emit(RunFailed(code="diverged", message="The loss is not finite at step 3.", stage="ppo", step=3))
         return 5
 
+    def lose_the_others(self) -> int:
+        """What a process of several sees of another one's end."""
+        while not self.asked:
+            time.sleep(0.02)
+        self.emit(RunFailed(code="process_lost", message="Another process has ended."))
+        return 11
+
     def pause_for_health(self) -> int:
         message = "Paused in stage ppo after step 3: the KL is 60. Raise `ppo.kl.coef`."
         self.emit(RunStopped(reason="health", stage="ppo", step=3, message=message))

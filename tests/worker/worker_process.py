@@ -1,14 +1,16 @@
-"""`python -m worker`, with the fake trainer."""
+"""`python -m worker`, or `python -m worker join`, with a fake trainer: `worker_process.py COMMAND [join]`."""
 
 import logging
 import sys
-from pathlib import Path
 
-from core.settings import get_settings
+from core.settings import get_machine_settings, get_settings
 from worker.app import serve
+from worker.join import join_for_ever
 from worker.launcher import Launcher
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    fake = str(Path(__file__).with_name("fake_trainer.py"))
-    sys.exit(serve(get_settings(), Launcher([sys.executable, fake])))
+    fake = Launcher([sys.executable, *sys.argv[1].split()])
+    if sys.argv[2:] == ["join"]:
+        sys.exit(join_for_ever(get_machine_settings(), fake))
+    sys.exit(serve(get_settings(), fake))
