@@ -9,12 +9,17 @@ guessed from token ids, so a model whose PAD is its EOS is as good as any other.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 
 from trainer.logprobs import entropies, selected_logprobs
 from trainer.models import head_logits, scalar_head, trunk
+from trainer.models.attention import Layout, packing_of, packs, reach, run_packed
+
+_NEARLY_FULL = 0.9
+"""Share of real tokens from which on padded rows are the faster ones."""
 
 
 @dataclass(frozen=True)
@@ -39,37 +44,66 @@ class Batch:
         return len(self.input_ids_BT)
 
     def to(self, device: torch.device) -> "Batch":
+        if device == self._device:
+            return self
         return Batch(
             self.input_ids_BT.to(device), self.prompt_lengths_B.to(device), self.completion_lengths_B.to(device)
         )
 
     def select(self, rows: Tensor) -> "Batch":
         """Those rows, cut to the longest of them."""
-        lengths = self.prompt_lengths_B[rows] + self.completion_lengths_B[rows]
-        return Batch(
-            self.input_ids_BT[rows, : int(lengths.max())], self.prompt_lengths_B[rows], self.completion_lengths_B[rows]
-        )
+        prompts_B, completions_B = self.prompt_lengths_B[rows], self.completion_lengths_B[rows]
+        return Batch(self.input_ids_BT[rows, : int((prompts_B + completions_B).max())], prompts_B, completions_B)
 
-    @property
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Of each prompt with its completion, in tokens."""
+        return tuple((self.prompt_lengths_B + self.completion_lengths_B).tolist())
+
+    @cached_property
     def mask_BR(self) -> Tensor:
         """(B, R) True where a completion token exists; R is the longest completion."""
-        return (
-            torch.arange(int(self.completion_lengths_B.max()), device=self._device) < self.completion_lengths_B[:, None]
-        )
+        return self._steps_R < self.completion_lengths_B[:, None]
 
-    @property
+    @cached_property
     def positions_BR(self) -> Tensor:
         """(B, R) position of each completion token in its row; meaningless outside the mask, but always valid."""
-        offsets = torch.arange(int(self.completion_lengths_B.max()), device=self._device)
-        return (self.prompt_lengths_B[:, None] + offsets).clamp(max=self.input_ids_BT.shape[1] - 1)
+        return (self.prompt_lengths_B[:, None] + self._steps_R).clamp(max=self.input_ids_BT.shape[1] - 1)
 
     @property
     def last_positions_B(self) -> Tensor:
         """(B,) position of the last token: the EOS of a whole completion."""
         return self.prompt_lengths_B + self.completion_lengths_B - 1
 
+    @cached_property
+    def targets_N(self) -> Tensor:
+        """The completion tokens, row by row."""
+        return self.input_ids_BT.gather(1, self.positions_BR)[self.mask_BR]
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.lengths, self._device)
+
+    @cached_property
+    def row_1N(self) -> Tensor:
+        """All sequences end to end in one row, without the pads."""
+        return self.input_ids_BT[torch.arange(self.input_ids_BT.shape[1], device=self._device) < self._ends_B1][None]
+
+    @property
+    def fill(self) -> float:
+        """Share of the positions that is no padding."""
+        return sum(self.lengths) / (len(self) * max(self.lengths))
+
     def tokens_BR(self) -> Tensor:
         return self.input_ids_BT.gather(1, self.positions_BR)
+
+    @cached_property
+    def _steps_R(self) -> Tensor:
+        return torch.arange(int(self.completion_lengths_B.max()), device=self._device)
+
+    @property
+    def _ends_B1(self) -> Tensor:
+        return (self.prompt_lengths_B + self.completion_lengths_B)[:, None]
 
     @property
     def _device(self) -> torch.device:
@@ -101,7 +135,7 @@ def _logprobs(
     model: nn.Module, hidden_NH: Tensor, batch: Batch, temperature: float, with_entropy: bool
 ) -> tuple[Tensor, Tensor | None]:
     mask_BR, logits_NV = batch.mask_BR, head_logits(model, hidden_NH)
-    logprobs_N = selected_logprobs(logits_NV, batch.tokens_BR()[mask_BR], temperature)
+    logprobs_N = selected_logprobs(logits_NV, batch.targets_N, temperature)
     entropy_BR = _spread(entropies(logits_NV, temperature), mask_BR) if with_entropy else None
     return _spread(logprobs_N, mask_BR), entropy_BR
 
@@ -135,10 +169,23 @@ def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
 
 def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, mask_BX: Tensor) -> Tensor:
     """Last hidden states at the masked positions, (N, H), in row order."""
-    hidden_BTH: Tensor = trunk(model)(input_ids=batch.input_ids_BT, use_cache=False).last_hidden_state
-    rows_B1 = torch.arange(len(batch), device=positions_BX.device)[:, None] * hidden_BTH.shape[1]
-    flat_N = (rows_B1 + positions_BX)[mask_BX]
-    return hidden_BTH.flatten(0, 1).index_select(0, flat_N)
+    if _packed(model, batch):
+        hidden_NH = run_packed(model, batch.row_1N, batch.layout)
+        starts_B = batch.layout.borders[:-1].long()
+    else:
+        hidden_BTH: Tensor = trunk(model)(input_ids=batch.input_ids_BT, use_cache=False).last_hidden_state
+        hidden_NH = hidden_BTH.flatten(0, 1)
+        starts_B = torch.arange(len(batch), device=positions_BX.device) * hidden_BTH.shape[1]
+    return hidden_NH.index_select(0, (starts_B[:, None] + positions_BX)[mask_BX])
+
+
+def _packed(model: nn.Module, batch: Batch) -> bool:
+    """A function of the model and the lengths alone, so that a resumed run computes as the one before it."""
+    setting = packing_of(model)
+    if setting is False or len(batch) == 1 or (setting == "auto" and batch.fill > _NEARLY_FULL):
+        return False
+    furthest = reach(model)
+    return packs(model) and (furthest is None or max(batch.lengths) <= furthest)
 
 
 def _spread(values_N: Tensor, mask_BR: Tensor) -> Tensor:

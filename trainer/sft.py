@@ -16,7 +16,7 @@ from trainer.data import Demonstration
 from trainer.learner import Learner, require_finite
 from trainer.masking import masked_sum
 from trainer.models import Model
-from trainer.packing import Packed, check_packing, packed_logprobs
+from trainer.parallel import SINGLE, World
 from trainer.randomness import batch_indices
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
@@ -50,11 +50,9 @@ def train(
 ) -> StageResult:
     """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
     point = ResumePoint.of(session, "sft")
-    if spec.packing:
-        check_packing(model)
     steps = total_steps(len(examples), spec)
     at_once = spec.micro_batch_size or spec.batch_size
-    learner = Learner(model, spec, steps)
+    learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
 
@@ -65,13 +63,13 @@ def train(
         began = time.perf_counter()
         rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order", spec.epochs)
         batch = [examples[row] for row in rows]
-        loss = accumulate(model, batch, codec, at_once, session.device, spec.packing)
+        loss = accumulate(model, batch, codec, at_once, session.device, session.world)
         norm = learner.update(index)
         tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
         speed = tokens / (time.perf_counter() - began)
         values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
         if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
-            summary["eval/loss"] = evaluate(model, held_out, codec, at_once, session.device, spec.packing)
+            summary["eval/loss"] = evaluate(model, held_out, codec, at_once, session.device, session.world)
             values |= summary
         return values
 
@@ -85,36 +83,45 @@ def train(
 
 
 def accumulate(
-    model: Model, batch: list[Example], codec: Codec, micro_batch: int, device: torch.device, packing: bool = False
+    model: Model,
+    batch: list[Example],
+    codec: Codec,
+    micro_batch: int,
+    device: torch.device,
+    world: World = SINGLE,
 ) -> float:
     """Add the gradient of the batch's mean loss per completion token, whatever the split; return that loss."""
     tokens = sum(len(example.completion) for example in batch)
     total = 0.0
-    for first in range(0, len(batch), micro_batch):
-        loss = _negative_logprob(model, batch[first : first + micro_batch], codec, device, packing) / tokens
-        require_finite(loss, "SFT loss")
-        loss.backward()
-        total += float(loss.detach())
-    return total
+    mine = [batch[row] for row in world.share([len(e.prompt) + len(e.completion) for e in batch])]
+    with world.same_fate():
+        for first in range(0, len(mine), micro_batch):
+            loss = _negative_logprob(model, mine[first : first + micro_batch], codec, device) / tokens
+            require_finite(loss, "SFT loss")
+            loss.backward()
+            total += float(loss.detach())
+    return world.sum_number(total)
 
 
 @torch.no_grad()
 def evaluate(
-    model: Model, examples: list[Example], codec: Codec, batch_size: int, device: torch.device, packing: bool = False
+    model: Model,
+    examples: list[Example],
+    codec: Codec,
+    batch_size: int,
+    device: torch.device,
+    world: World = SINGLE,
 ) -> float:
     """Mean loss per completion token, in nats."""
-    starts = range(0, len(examples), batch_size)
-    losses = [float(_negative_logprob(model, examples[i : i + batch_size], codec, device, packing)) for i in starts]
-    return math.fsum(losses) / sum(len(example.completion) for example in examples)
+    mine = [examples[row] for row in world.share([len(e.prompt) + len(e.completion) for e in examples])]
+    starts = range(0, len(mine), batch_size)
+    losses = [float(_negative_logprob(model, mine[i : i + batch_size], codec, device)) for i in starts]
+    return world.sum_number(math.fsum(losses)) / sum(len(example.completion) for example in examples)
 
 
-def _negative_logprob(
-    model: Model, examples: list[Example], codec: Codec, device: torch.device, packing: bool
-) -> torch.Tensor:
+def _negative_logprob(model: Model, examples: list[Example], codec: Codec, device: torch.device) -> torch.Tensor:
     """Sum over the completion tokens of all examples."""
     prompts, completions = [e.prompt for e in examples], [e.completion for e in examples]
-    if packing:
-        return -packed_logprobs(model, Packed.of(prompts, completions, codec.pad_id).to(device)).sum()
     batch = Batch.of(prompts, completions, codec.pad_id).to(device)
     logprobs, _ = completion_logprobs(model, batch)
     return -masked_sum(logprobs, batch.mask_BR)

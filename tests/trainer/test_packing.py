@@ -1,117 +1,166 @@
-"""Packed rows compute what padded ones do."""
+"""Sequences end to end in one row compute what padded ones do."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
+from transformers import Gemma3ForCausalLM, Gemma3TextConfig, Qwen3Config, Qwen3ForCausalLM
 
 from tests.trainer.lora.tools import maker, policy_in, stir
-from tests.trainer.models import gpt2, llama
-from tests.trainer.running import metrics_of
-from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, session_in
-from trainer import packing, sft
+from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
+from tests.trainer.stage_tools import CPU
 from trainer.errors import ModelError
 from trainer.models import Model, compute_in
-from trainer.packing import Packed, check_packing, packed_logprobs
-from trainer.sequences import Batch, completion_logprobs
-from trainer.sft import Example
-from trainer.spec import SFTSpec
+from trainer.models.attention import NAME, Layout, _side_by_side, pack_as, packs, reach, run_packed
+from trainer.models.recompute import recompute_layers
+from trainer.ppo.value_head import ValueHead
+from trainer.sampling import sample
+from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores, state_values
 
-EXAMPLES = [
-    Example([3, 4], [5, 1]),
-    Example([6], [7, 8, 9, 10, 11, 1]),
-    Example([12, 13, 14], [15, 16, 1]),
-    Example([17, 18], [19, 1]),
-    Example([20], [21, 1]),
-]
+PROMPTS = [[3, 4], [6], [12, 13, 14], [17, 18], [20]]
+COMPLETIONS = [[5, 1], [7, 8, 9, 10, 11, 1], [15, 16, 1], [19, 1], [21, 1]]
+BATCH = Batch.of(PROMPTS, COMPLETIONS, pad_id=0)
+SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8}
 
 
-def packed(examples: list[Example]) -> Packed:
-    return Packed.of([e.prompt for e in examples], [e.completion for e in examples], pad_id=0)
+def qwen3() -> Model:
+    """Four query heads on two of keys and values, normed."""
+    torch.manual_seed(0)
+    return Qwen3ForCausalLM(Qwen3Config(vocab_size=23, num_key_value_heads=2, **SIZES)).eval()
 
 
-def test_rows_are_filled_and_positions_begin_anew() -> None:
-    rows = packed([Example([3], [4, 1]), Example([5, 6, 7], [8, 9, 1]), Example([10], [1])])
-    assert rows.input_ids_BT.tolist() == [[5, 6, 7, 8, 9, 1], [3, 4, 1, 10, 1, 0]]
-    assert rows.position_ids_BT.tolist() == [[0, 1, 2, 3, 4, 5], [0, 1, 2, 0, 1, 0]]
-    assert rows.targets_N.tolist() == [4, 1, 8, 9, 1, 1]
-    assert rows.sources_N.tolist() == [6, 7, 2, 3, 4, 9]
+def gemma3(window: int = 64) -> Model:
+    """Every other layer looks back no further than its window."""
+    torch.manual_seed(0)
+    layers = ["sliding_attention", "full_attention"]
+    config = Gemma3TextConfig(
+        vocab_size=23, num_key_value_heads=1, sliding_window=window, layer_types=layers, pad_token_id=0, **SIZES
+    )
+    return Gemma3ForCausalLM(config).eval()
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("make", [llama, gpt2])
-def test_each_token_is_as_likely_as_in_its_example_alone(make: type[Model], attention: str) -> None:
-    model = make()
-    model.set_attn_implementation(attention)
-    check_packing(model)
-    assert packed(EXAMPLES).input_ids_BT.shape == (4, 7)  # 7 | 6 | 4 + 3 | 4
-    expected = torch.cat([logprobs_alone(model, e.prompt, e.completion) for e in EXAMPLES])
-    torch.testing.assert_close(packed_logprobs(model, packed(EXAMPLES)), expected, rtol=0, atol=1e-5)
+def with_gradients(model: Model, forward: Callable[[Model], Tensor]) -> list[Tensor]:
+    """The result, then the gradients of the sum of its sines."""
+    model.zero_grad(set_to_none=True)
+    values = forward(model)
+    values.sin().sum().backward()
+    return [values.detach(), *(p.grad for p in model.parameters() if p.grad is not None)]
 
 
-@pytest.mark.parametrize("micro_batch", [2, 5])
-def test_the_gradient_is_that_of_padding(micro_batch: int) -> None:
-    padded, model = llama(), llama()
-    expected = sft.accumulate(padded, EXAMPLES, new_codec(), 5, CPU)
-    assert sft.accumulate(model, EXAMPLES, new_codec(), micro_batch, CPU, packing=True) == pytest.approx(expected, 1e-6)
-    for got, want in zip(model.parameters(), padded.parameters(), strict=True):
-        torch.testing.assert_close(got.grad, want.grad, rtol=1e-4, atol=1e-6)
-    assert sft.evaluate(model, EXAMPLES, new_codec(), 5, CPU, packing=True) == pytest.approx(expected, 1e-6)
+FORWARDS = {
+    "logprobs": lambda model: completion_logprobs(model, BATCH, temperature=0.7)[0],
+    "values": lambda model: completion_values(model, BATCH),
+    "states": lambda model: state_values(model, BATCH),
+    "scores": lambda model: sequence_scores(model, BATCH),
+}
 
 
+@pytest.mark.parametrize("recomputed", [False, True])
 @pytest.mark.parametrize(
-    ("dropped", "complaint"), [("position_ids", "examples see each other"), ("places", "computes something else")]
+    ("make", "what"),
+    [(make, "logprobs") for make in (llama, gpt2, qwen3, gemma3)]
+    + [(make, what) for make in (scorer, gpt2_scorer) for what in ("values", "states", "scores")],
 )
-def test_an_architecture_that_packs_wrongly_is_refused(
-    monkeypatch: pytest.MonkeyPatch, dropped: str, complaint: str
-) -> None:
+def test_numbers_and_gradients_are_those_of_padding(make: Callable[[], Model], what: str, recomputed: bool) -> None:
+    models = pack_as(make(), True), pack_as(make(), False)
+    for model in models if recomputed else ():
+        recompute_layers(model)
+    packed, padded = (with_gradients(model, FORWARDS[what]) for model in models)
+    assert len(packed) == len(padded) > 10
+    for ours, theirs in zip(packed, padded, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_the_trunk_sees_no_pad() -> None:
+    model, seen = llama(), []
+    model.model.layers[0].mlp.register_forward_pre_hook(lambda _, inputs: seen.append(tuple(inputs[0].shape)))
+    completion_logprobs(model, BATCH)
+    assert seen[-1] == (1, 4 + 7 + 6 + 4 + 3, 16)  # of 5 rows × 7 positions
+
+
+def test_neighbours_change_nothing() -> None:
+    model, batches = llama(), [Batch.of([[9, 8, 7, 5], [6], other], [[1], [7, 1], [1]], 0) for other in ([2], [3, 5])]
+    first, second = (completion_logprobs(model, batch)[0] for batch in batches)
+    torch.testing.assert_close(first[:2], second[:2], rtol=0, atol=1e-6)
+
+
+def test_a_role_on_a_shared_backbone_and_a_head_on_its_trunk_are_packed_too(tmp_path: Path) -> None:
+    policy = stir(maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), 1)
+    head, rows = ValueHead(policy, seed=0), []
+    policy.backbone.model.model.layers[0].mlp.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
+    for forward in (lambda: completion_logprobs(policy, BATCH)[0], lambda: completion_values(head, BATCH)):
+        expected, found = (forward() for setting in (False, True) if pack_as(policy, setting))
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    assert [count for count in rows if count in (1, 5)][-3:] == [1, 5, 1]
+
+
+def test_sampling_keeps_its_masks_and_its_cache() -> None:
+    def sampled(model: Model) -> list[list[int]]:
+        draws, prompts = torch.Generator().manual_seed(3), [[5, 6, 7], [8], [9, 10]]
+        limits = {"eos_id": 1, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0}
+        return [r.ids for r in sample(model, prompts, generator=draws, device=CPU, **limits)]
+
+    model = pack_as(llama(), True)
+    assert model.config._attn_implementation == NAME and sampled(model) == sampled(llama())
+
+
+@pytest.mark.parametrize("dropped", ["position_ids", "layout", "places"])
+def test_an_architecture_that_packs_wrongly_stays_padded(monkeypatch: pytest.MonkeyPatch, dropped: str) -> None:
     model = gpt2()
     forward = model.transformer.forward
 
-    def blind(position_ids: torch.Tensor | None = None, **inputs: object) -> object:
-        if dropped == "position_ids" or position_ids is None:
+    def odd(position_ids: Tensor | None = None, layout: Layout | None = None, **inputs: object) -> object:
+        if layout is None:
             return forward(**inputs)
-        odd = torch.where(position_ids == 0, 9, position_ids)  # the borders stay
-        return forward(position_ids=odd, **inputs)
+        if dropped == "places":
+            return forward(position_ids=torch.where(position_ids == 0, 9, position_ids), layout=layout, **inputs)
+        return forward(**({"position_ids": position_ids} if dropped == "layout" else {"layout": layout}), **inputs)
 
-    monkeypatch.setattr(model.transformer, "forward", blind)
-    with pytest.raises(ModelError, match=complaint):
-        check_packing(model)
+    monkeypatch.setattr(model.transformer, "forward", odd)
+    assert not packs(model) and model.config._attn_implementation == "sdpa"
+    torch.testing.assert_close(completion_logprobs(model, BATCH)[0], completion_logprobs(gpt2(), BATCH)[0])
+    with pytest.raises(ModelError, match=r"gpt2: .* Set `runtime.packing`"):
+        pack_as(model, True)
 
 
-def test_one_that_takes_no_positions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_attention_than_pytorchs_stays_padded() -> None:
     model = llama()
-    forward = model.model.forward
-    monkeypatch.setattr(model.model, "forward", lambda input_ids, use_cache: forward(input_ids, use_cache=use_cache))
-    with pytest.raises(ModelError, match="cannot be packed"):
-        check_packing(model)
+    model.set_attn_implementation("eager")
+    assert not packs(model) and model.config._attn_implementation == "eager"
 
 
-def test_training_packed_goes_the_same_way(tmp_path: Path) -> None:
-    losses = []
-    for pack in (False, True):
-        folder = tmp_path / str(pack)
-        folder.mkdir()
-        with session_in(folder) as session:
-            spec = SFTSpec(batch_size=3, epochs=3, learning_rate=1e-2, packing=pack)
-            sft.train(session, spec, llama(), new_codec(), EXAMPLES, EXAMPLES[:2])
-        losses.append([values["loss"] for values in metrics_of(folder).values()])
-    assert losses[0] == pytest.approx(losses[1], rel=1e-4) and losses[0][-1] < losses[0][0]
-
-
-def test_a_role_on_a_shared_backbone_can_be_packed_too(tmp_path: Path) -> None:
-    policy = stir(maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), 1)
-    check_packing(policy)
-    padded = Batch.of([e.prompt for e in EXAMPLES], [e.completion for e in EXAMPLES], 0)
-    expected = completion_logprobs(policy, padded)[0][padded.mask_BR]
-    torch.testing.assert_close(packed_logprobs(policy, packed(EXAMPLES)), expected, rtol=0, atol=1e-5)
+def test_sequences_longer_than_a_window_stay_padded() -> None:
+    narrow, wide = gemma3(window=6), gemma3(window=64)
+    assert reach(narrow) == 6 and not packs(narrow) and reach(wide) == 64 and packs(wide)
+    wide.config.sliding_window = 6  # the longest of the batch has 7 tokens
+    seen: list[int] = []
+    wide.model.layers[0].mlp.register_forward_pre_hook(lambda _, inputs: seen.append(len(inputs[0])))
+    completion_logprobs(wide, BATCH)
+    assert seen == [5]
 
 
 @pytest.mark.parametrize("make", [llama, gpt2])
-def test_a_smaller_type_is_no_reason_to_refuse(make: type[Model]) -> None:
-    check_packing(compute_in(make(), torch.bfloat16))
-    check_packing(make().to(torch.bfloat16))
+def test_a_smaller_type_is_no_reason_to_pad(make: Callable[[], Model]) -> None:
+    assert packs(compute_in(make(), torch.bfloat16)) and packs(make().to(torch.bfloat16))
 
 
-def test_the_order_of_rows_is_a_matter_of_lengths_alone() -> None:
-    assert packing._first_fit([2, 5, 3, 2, 5], 5) == [[1], [4], [2, 0], [3]]
+def test_padding_for_the_attention_alone_comes_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU that has no kernel for sequences of various lengths."""
+    expected = with_gradients(llama(), FORWARDS["logprobs"])
+    monkeypatch.setattr("trainer.models.attention._one_by_one", _side_by_side)
+    for ours, theirs in zip(with_gradients(llama(), FORWARDS["logprobs"]), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_two_threads_pack_two_models_at_once() -> None:
+    def hidden(model: Model) -> Tensor:
+        return run_packed(model, BATCH.row_1N, BATCH.layout)
+
+    alone = [hidden(model) for model in (llama(), gpt2()) if packs(model)]
+    models = [llama(), gpt2()]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda model: [hidden(model) for _ in range(20) if packs(model)], models))
+    assert all(torch.equal(one, found) for one, many in zip(alone, together, strict=True) for found in many)

@@ -67,6 +67,7 @@ def test_one_mistake_is_one_problem(changes: dict[str, Any], problem: str) -> No
         ({"judge": "x"}, "`evaluation.judge`"),
         ({"sft": {"gae_lambda": 1}}, "`ppo.advantage.gae_lambda`"),
         ({"ppo": {"kl": {"learning_rate": 1}}}, "`ppo.learning_rate` or `ppo.critic.learning_rate`"),
+        ({"sft": {"packing": True}}, "`runtime.packing`"),
         ({"ppo": {"epoch": 1}}, "'epochs'"),
     ],
 )
@@ -76,7 +77,7 @@ def test_a_field_that_stands_elsewhere_is_shown_its_place(changes: dict[str, Any
 
 
 def test_what_nobody_can_guess_lists_what_is_known() -> None:
-    assert problems_of(runtime={"zzz": 1}) == ["#/runtime/zzz: unknown field 'zzz'; known here: device, threads."]
+    assert problems_of(runtime={"zzz": 1}) == ["#/runtime/zzz: unknown field 'zzz'; known here: device, threads, packing, offload_frozen."]
 
 
 def test_a_value_of_no_kind_is_told_each_kind() -> None:

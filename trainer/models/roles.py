@@ -42,6 +42,11 @@ class Role(nn.Module):
             return self.backbone.model(**inputs)
 
     @property
+    def underlying(self) -> Any:
+        """The model whose trunk this is."""
+        return self.backbone.model
+
+    @property
     def base_model(self) -> Callable[..., Any]:
         return self._trunk
 

@@ -27,5 +27,10 @@ class ValueHead(nn.Module):
         self._policy = (policy,)  # in a tuple, so that the policy's parameters are not counted as ours
 
     @property
+    def underlying(self) -> Model:
+        """The model whose trunk this is."""
+        return self._policy[0]
+
+    @property
     def base_model(self) -> Callable[..., Any]:
         return trunk(self._policy[0])

@@ -1,5 +1,6 @@
 """The weighted sum of named rewards, and what every reward promises."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -8,6 +9,8 @@ import torch
 
 from trainer.errors import RewardError
 from trainer.models import Model
+from trainer.models.attention import Packing
+from trainer.parallel import SINGLE, World
 from trainer.rewards.answer import Answer
 from trainer.text import Codec
 
@@ -56,6 +59,12 @@ class RewardContext:
     """Tells people of trouble that is being dealt with, such as a request that is tried again."""
     dtype: torch.dtype = torch.float32
     """Of the scoring models' weights."""
+    packing: Packing = "auto"
+    """Of the scoring models' passes."""
+    offload: bool = False
+    """Whether scoring models live in host memory and come to the device to score."""
+    world: World = SINGLE
+    """The processes that share the scoring."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +82,22 @@ _LARGEST = torch.finfo(torch.float32).max
 class Rewards:
     """Several rewards as one: each is asked about every answer, checked, weighed and summed."""
 
-    def __init__(self, members: Sequence[Named], role: str = "Reward") -> None:
+    def __init__(self, members: Sequence[Named], role: str = "Reward", world: World = SINGLE) -> None:
         """`role` is what errors call a member."""
         self.members = list(members)
         self._role = role
+        self._world = world
 
     def score(self, answers: Sequence[Answer]) -> Scores:
-        """Raises RewardError, naming the reward, for anything but one finite number per answer."""
+        """Raises RewardError, naming the reward, for anything but one finite number per answer.
+
+        Each process asks about its block of the answers, and is told of all.
+        """
+        mine = self._world.mine(len(answers))
+        own = self._score([answers[row] for row in mine]) if mine or not answers else None
+        return _joined([scores for scores in self._world.everyones(own) if scores is not None])
+
+    def _score(self, answers: Sequence[Answer]) -> Scores:
         parts: dict[str, list[float]] = {}
         figures: dict[str, float] = {}
         totals = [0.0] * len(answers)
@@ -94,6 +112,18 @@ class Rewards:
             if isinstance(member.reward, Measured):
                 figures |= _figures(member.name, member.reward)
         return Scores(totals, parts, figures)
+
+
+def _joined(blocks: Sequence[Scores]) -> Scores:
+    """Of the processes' blocks, in order. Of further figures the mean; of seconds, which run side by side, the most."""
+    if len(blocks) == 1:
+        return blocks[0]
+    figures = {}
+    for name in blocks[0].figures:
+        values = [block.figures[name] for block in blocks]
+        figures[name] = max(values) if name.startswith("time/") else math.fsum(values) / len(values)
+    parts = {name: [value for block in blocks for value in block.parts[name]] for name in blocks[0].parts}
+    return Scores([total for block in blocks for total in block.totals], parts, figures)
 
 
 def _figures(name: str, reward: Measured) -> dict[str, float]:

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from trainer.errors import ModelError, RewardError
-from trainer.models import Model, load_reward_model, load_tokenizer
+from trainer.models import Model, load_reward_model, load_tokenizer, present, settle
+from trainer.models.attention import pack_as
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Reward, RewardContext
 from trainer.sequences import Batch, sequence_scores
@@ -25,7 +26,8 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
             raise ModelError("This run has no reward model of its own: give the `path` of one.")
         return TokenScorer(context.own_model, context.codec.pad_id, context.batch_size)
     tokenizer = load_tokenizer(spec.path)
-    model = load_reward_model(spec.path, context.dtype).to(context.device).requires_grad_(False)
+    model = settle(load_reward_model(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
+    pack_as(model, context.packing)
     check_vocabulary(spec.path, model, tokenizer)
     scorer = TokenScorer(model, context.codec.pad_id, context.batch_size)
     if same_tokenizer(tokenizer, context.codec.tokenizer):
@@ -54,9 +56,10 @@ class TokenScorer:
             return []
         longest = max(len(p) + len(r) for p, r in zip(prompts, responses, strict=True))
         check_context(longest, self.model)
-        batch = Batch.of(prompts, responses, self.pad_id).to(self.model.device)
-        rows = torch.arange(len(batch), device=self.model.device).split(self.batch_size or len(batch))
-        return [float(s) for part in rows for s in sequence_scores(self.model, batch.select(part)).tolist()]
+        with present(self.model):
+            batch = Batch.of(prompts, responses, self.pad_id).to(self.model.device)
+            rows = torch.arange(len(batch), device=self.model.device).split(self.batch_size or len(batch))
+            return [float(s) for part in rows for s in sequence_scores(self.model, batch.select(part)).tolist()]
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,6 @@ class SFTSpec(OptimizerSpec):
     """Passes over the data."""
     batch_size: PositiveInt = 32
     """Sequences per optimizer step."""
-    packing: bool = False
-    """Lay several examples end to end in one row, each seeing only itself: no work on padding. Changes speed, not the result."""
     turns: Literal["last", "all"] = "last"
     """Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn."""
 

@@ -15,6 +15,7 @@ from trainer.errors import SelfTestFailed
 from trainer.evaluation import HeldOut
 from trainer.events import Message, read
 from trainer.models import Model
+from trainer.models.attention import pack_as, packs
 from trainer.ppo import self_test
 from trainer.ppo.actors import Actors
 from trainer.ppo.loop import train
@@ -75,6 +76,7 @@ def test_dropout_left_on_is_found(session: Session) -> None:
 def test_chance_in_the_training_pass_alone_moves_the_ratio(session: Session) -> None:
     """The k-th training pass adds k / 10 to its hidden states; the sampler's pass through the model is left alone."""
     policy = llama()
+    assert packs(policy)  # tried beforehand: those passes are not to be counted
     calls = iter(range(100))
     plain = policy.base_model.forward
     policy.base_model.forward = lambda **kw: _shifted(plain(**kw), 0.0 if kw.get("use_cache") else next(calls) / 10)
@@ -92,7 +94,7 @@ def _shifted(out: Any, by: float) -> Any:
 )
 def test_a_model_that_sees_its_pads_is_found(session: Session, part: str, what: str) -> None:
     actors = llamas()
-    for layer in getattr(actors, part).modules():
+    for layer in pack_as(getattr(actors, part), False).modules():  # laid end to end, it would see none
         if hasattr(layer, "is_causal"):
             layer.is_causal = False
     with pytest.raises(SelfTestFailed, match=f"{what} depend on the padding"):

@@ -25,7 +25,7 @@ GAPS = {"cpu": 1.4, "cuda": 1.1}
 glibc's was seen to add 39 % to a training step (with `MALLOC_MMAP_THRESHOLD_=262144` in the environment, 1 %)."""
 _DRAW = 4 + 3 * 8
 """Bytes per row and token of the vocabulary while drawing: the logits, and in float64 the scaled logits, the
-probabilities and their cumulative sums (trainer/ppo/sampling.py)."""
+probabilities and their cumulative sums (trainer/sampling/draws.py)."""
 
 
 class Phases:
@@ -67,8 +67,9 @@ class Phases:
 
     def _sft(self, level: Level) -> Parts:
         spec, examples = self.spec.sft, self.sizes.examples
+        packing = self.spec.runtime.packing is not False
         rows = min(spec.micro_batch_size or spec.batch_size, len(examples))
-        pass_ = self._training("policy", lambda at: shapes.demonstrations(rows, examples, at, spec.packing), level)
+        pass_ = self._training("policy", lambda at: shapes.demonstrations(rows, examples, at, packing), level)
         return self._learning("policy", pass_, rows < spec.batch_size)
 
     def _reward_model(self, level: Level) -> Parts:
