@@ -17,11 +17,11 @@ from trainer.judges import Judge
 from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.rollout import respond_with
-from trainer.ppo.sampling import uniforms
 from trainer.ppo.shaping import missing_eos
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
 from trainer.rewards.answer import Answer
+from trainer.sampling import uniforms
 from trainer.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.statistics import wilson_interval

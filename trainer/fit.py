@@ -9,7 +9,7 @@ from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 from trainer.encoded import Encoded
 from trainer.errors import ModelError
 from trainer.models import Model, has_linear_score, head_logits, trunk
-from trainer.ppo.sampling import sample
+from trainer.sampling import sample
 from trainer.session import Session
 from trainer.spec import JobSpec, ModelSpec
 from trainer.text import Codec

@@ -9,7 +9,7 @@ from tests.trainer.lora.tools import BATCH, maker, policy_in, stir
 from tests.trainer.stage_tools import CPU
 from trainer.models import load_policy, maker_for, save_result
 from trainer.models.makers import Maker
-from trainer.ppo.sampling import sample
+from trainer.sampling import sample
 from trainer.sequences import Batch, completion_logprobs, completion_values
 from trainer.spec import ModelSpec
 

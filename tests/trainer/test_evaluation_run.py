@@ -18,10 +18,10 @@ from trainer.events import Sample, Samples
 from trainer.judges import Judge
 from trainer.models import Model
 from trainer.ppo.rollout import Scored
-from trainer.ppo.sampling import Response
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Rewards, Scores
+from trainer.sampling import Response
 from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.statistics import wilson_interval

@@ -12,7 +12,7 @@ from tests.trainer.models import gpt2, llama
 from trainer.errors import ModelError
 from trainer.models import Model, trunk
 from trainer.models.recompute import recompute_layers
-from trainer.ppo.sampling import sample
+from trainer.sampling import sample
 from trainer.sequences import completion_logprobs, completion_values
 
 

@@ -14,12 +14,12 @@ from trainer.learner import Learner
 from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.rollout import respond
-from trainer.ppo.sampling import uniforms
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import batch_indices, generator
 from trainer.reward_model import Pair, accumulate, evaluate, normalise, unscale
 from trainer.reward_model.pairs import pairs_at_once
 from trainer.rewards.answer import Answer
+from trainer.sampling import uniforms
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import OnlineSpec, PPOSpec
@@ -74,7 +74,7 @@ def refit(
         level = normalise(
             session, session.spec.reward_model, actors.reward_model, codec, feedback.references, 2 * at_once
         )
-        after = evaluate(actors.reward_model, fresh, codec, at_once, session.device)
+        after = evaluate(actors.reward_model, fresh, codec, at_once, session.device, session.world)
         figures |= {"online/accuracy": after["accuracy"]} if "accuracy" in after else {}
         figures |= {"online/loss": after["loss"], "online/score_bias": level["score_bias"]}
     return figures, fresh
@@ -101,7 +101,7 @@ def _labelled(
         sides: list[list[Answer]] = []
         for side in ("a", "b"):
             draws_BR = uniforms(generator(seed, "online answers", number, first, side), len(some), spec.max_new_tokens)
-            sides.append(respond(policy, some, codec, draws_BR, spec.temperature, session.device)[1])
+            sides.append(respond(policy, some, codec, draws_BR, spec.temperature, session.device, session.world)[1])
         preferred_b = judge.points(*sides)
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
             if a.response_ids != b.response_ids:
@@ -112,7 +112,7 @@ def _labelled(
 
 def _figures_before(session: Session, model: Model, codec: Codec, fresh: list[Pair]) -> dict[str, float]:
     """How the reward model ranks the new pairs before it has learnt from them: where it has gone stale."""
-    found = evaluate(model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device)
+    found = evaluate(model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device, session.world)
     figures = {"online/ties": sum(not pair.decided for pair in fresh) / len(fresh)}
     return figures | ({"online/accuracy_before": found["accuracy"]} if "accuracy" in found else {})
 
@@ -128,12 +128,12 @@ def _train(session: Session, online: OnlineSpec, model: Model, codec: Codec, pai
     frozen = not any(parameter.requires_grad for parameter in model.parameters())
     if frozen:
         model.requires_grad_(True)
-    learner = Learner(model, spec, steps, peak=rate)
+    learner = Learner(model, spec, steps, peak=rate, world=session.world)
     unscale(model)
     for step in range(steps):
         session.check_lease()
         rows = batch_indices(len(pairs), spec.batch_size, step, seed, f"refit {number}", online.epochs)
-        accumulate(model, [pairs[row] for row in rows], codec, pairs_at_once(spec), session.device, spec)
+        accumulate(model, [pairs[row] for row in rows], codec, pairs_at_once(spec), session.device, spec, session.world)
         learner.update(step)
     if frozen:
         model.requires_grad_(False)

@@ -8,10 +8,10 @@ import torch
 from trainer.ppo.actors import Actors
 from trainer.ppo.dials import Dials
 from trainer.ppo.rollout import respond
-from trainer.ppo.sampling import uniforms
 from trainer.ppo.shaping import shaped_scores
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
+from trainer.sampling import uniforms
 from trainer.session import Session
 from trainer.spec import PPOSpec
 from trainer.text import Codec
@@ -42,7 +42,9 @@ def estimate(
             [uniforms(generator(session.seed("ppo"), "optimal value", n), samples, spec.max_new_tokens) for n in some]
         )
         repeated = [prompts[n] for n in some for _ in range(samples)]
-        _, answers = respond(actors.reference, repeated, codec, draws_BR, spec.temperature, session.device)
+        _, answers = respond(
+            actors.reference, repeated, codec, draws_BR, spec.temperature, session.device, session.world
+        )
         totals = actors.rewards.score(answers).totals
         found += [(score, a.finished, len(a.response_ids)) for score, a in zip(totals, answers, strict=True)]
         tenth = 10 * some.stop // len(prompts)

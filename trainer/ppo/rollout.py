@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainer.models import Model
+from trainer.models import Model, present
+from trainer.parallel import SINGLE, World
 from trainer.ppo.actors import Actors
-from trainer.ppo.sampling import Response, sample_with, uniforms
 from trainer.ppo.shaping import missing_eos
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Scores
+from trainer.sampling import Response, sample_with, uniforms
 from trainer.sequences import Batch, completion_logprobs
 from trainer.spec import PPOSpec
 from trainer.text import Codec
@@ -89,12 +90,18 @@ def respond_with(
     """As `respond_and_score`, the uniform number behind each token given: (B, `max_new_tokens`), in [0, 1)."""
     temperature = spec.temperature if temperature is None else temperature
     began = time.perf_counter()
-    responses, answers = respond(actors.policy, prompts, codec, draws_BR, temperature, device)
+    responses, answers = respond(actors.policy, prompts, codec, draws_BR, temperature, device, actors.world)
     sampled = time.perf_counter()
     batch = Batch.of([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id).to(device)
 
     def logprobs(model: Model) -> Tensor:
-        return in_parts(lambda part: completion_logprobs(model, part, temperature)[0], batch, spec.micro_batch_size)
+        with present(model):
+            return in_parts(
+                lambda part: completion_logprobs(model, part, temperature)[0],
+                batch,
+                spec.micro_batch_size,
+                actors.world,
+            )
 
     own_BR, reference_BR = logprobs(actors.policy), logprobs(actors.reference)
     initial_BR = None if actors.initial is actors.reference else logprobs(actors.initial)
@@ -113,17 +120,23 @@ def respond(
     draws_BR: Tensor,
     temperature: float,
     device: torch.device,
+    world: World = SINGLE,
 ) -> tuple[list[Response], list[Answer]]:
-    """One response of `model` to each prompt, as token ids and as rewards see it."""
-    responses = sample_with(
-        model,
-        [prompt.ids for prompt in prompts],
-        draws_BR,
-        eos_id=codec.eos_id,
-        pad_id=codec.pad_id,
-        temperature=temperature,
-        device=device,
-    )
+    """One response of `model` to each prompt, as token ids and as rewards see it; each process samples its block of them."""
+    mine = world.mine(len(prompts))
+    own: list[Response] = []
+    if mine:
+        with present(model):
+            own = sample_with(
+                model,
+                [prompts[row].ids for row in mine],
+                draws_BR[mine],
+                eos_id=codec.eos_id,
+                pad_id=codec.pad_id,
+                temperature=temperature,
+                device=device,
+            )
+    responses = world.gather_objects(own, mine, len(prompts))
     answers = [
         Answer(prompt.prompt, prompt.ids, r.ids, codec.decode(r.ids), r.finished, prompt.answer)
         for prompt, r in zip(prompts, responses, strict=True)
@@ -131,11 +144,15 @@ def respond(
     return responses, answers
 
 
-def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, size: int | None) -> Tensor:
-    """Run `forward` on `size` rows at a time (None: all), each part as narrow as its longest row, and put them together."""
-    width = batch.mask_BR.shape[1]
-    rows = torch.arange(len(batch), device=batch.input_ids_BT.device).split(size or len(batch))
+def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, size: int | None, world: World = SINGLE) -> Tensor:
+    """Run `forward` on `size` rows at a time (None: all), each part as narrow as its longest row, and put them together.
+
+    Each process does so with its share of the rows, and gets all of them.
+    """
+    width, device = batch.mask_BR.shape[1], batch.input_ids_BT.device
+    mine = world.share((batch.prompt_lengths_B + batch.completion_lengths_B).tolist())
     parts = []
-    for part in (batch.select(chosen) for chosen in rows):
+    for first in range(0, len(mine), size or len(batch)):
+        part = batch.select(torch.tensor(mine[first : first + (size or len(batch))], device=device))
         parts.append(torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1])))
-    return torch.cat(parts)
+    return world.gather_rows(torch.cat(parts) if parts else None, mine, len(batch), device)

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from trainer.errors import SelfTestFailed
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.ppo.actors import Actors
-from trainer.ppo.sampling import sample_with, uniforms
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
+from trainer.sampling import sample_with, uniforms
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 from trainer.session import Session
 from trainer.sft import Example
@@ -72,6 +72,18 @@ def run(
 
     `references` are the stored answers on which the run's own reward model was normalised.
     """
+    with present(actors.reference), present(actors.reward_model):
+        _run(session, spec, actors, codec, prompts, references)
+
+
+def _run(
+    session: Session,
+    spec: PPOSpec,
+    actors: Actors,
+    codec: Codec,
+    prompts: Sequence[EncodedPrompt],
+    references: Sequence[Example],
+) -> None:
     tolerance = Tolerance.of(session.spec.model)
     sampled = _sampled(session, spec, actors.policy, codec, prompts)
     figures = _sampler(sampled, tolerance)

@@ -40,6 +40,7 @@ from trainer.spec.rewards import (
     RewardSpec,
     reward_names,
 )
+from trainer.spec.rollout import RolloutSpec
 from trainer.spec.stages import DPOSpec, EvaluationSpec, OptimizerSpec, RewardModelSpec, SFTSpec
 
 __all__ = [
@@ -48,5 +49,5 @@ __all__ = [
     "HttpReward", "JobSpec", "JsonSchemaReward", "JudgeSpec", "KLSpec", "LengthReward", "LexiconReward", "LoraSpec",
     "ModelReward", "ModelSpec", "NumericMatchReward", "OnlineSpec", "OptimalValueSpec", "OptimizerSpec", "PPOSpec",
     "PluginReward", "PolicyLossSpec", "PtxSpec", "ReferenceSpec", "RegexReward", "ResourcesSpec", "RewardModelSpec", "RewardSpec",
-    "RuntimeSpec", "SFTSpec", "Schedule", "Section", "ShapingSpec", "StageName", "TokenizerSpec", "reward_names",
+    "RolloutSpec", "RuntimeSpec", "SFTSpec", "Schedule", "Section", "ShapingSpec", "StageName", "TokenizerSpec", "reward_names",
 ]  # fmt: skip

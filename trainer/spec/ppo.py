@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from trainer.spec.base import Fraction, LearningRate, NonNegative, Path, Positive, PositiveInt, Schedule, Section
 from trainer.spec.rewards import RewardSpec
+from trainer.spec.rollout import RolloutSpec
 from trainer.spec.stages import OptimizerSpec
 
 
@@ -270,6 +271,8 @@ class PPOSpec(OptimizerSpec):
     """Longest response, in tokens."""
     temperature: Positive = 1.0
     """Sampling temperature; the log-probabilities of the update are taken at the same one."""
+    rollout: RolloutSpec = RolloutSpec()
+    """How the responses are sampled."""
     advantage: AdvantageSpec = AdvantageSpec()
     """How much better a token was than expected."""
     policy_loss: PolicyLossSpec = PolicyLossSpec()
@@ -329,6 +332,8 @@ class PPOSpec(OptimizerSpec):
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
         if self.policy_loss.kind == "least_squares":
             self._least_squares_fits()
+            if self.rollout.importance_cap not in ("auto", None):
+                raise ValueError('`rollout.importance_cap` has no effect with `policy_loss.kind` = "least_squares"')
         return self
 
     def _least_squares_fits(self) -> None:

@@ -12,7 +12,7 @@ from tests.trainer.lora.tools import BATCH, maker, policy_in, stir
 from trainer.errors import ModelError
 from trainer.models import Model, load_policy, load_reward_model, save_result
 from trainer.ppo.reference import move
-from trainer.ppo.sampling import sample
+from trainer.sampling import sample
 from trainer.sequences import completion_logprobs, completion_values, sequence_scores
 from trainer.spec import ReferenceSpec
 

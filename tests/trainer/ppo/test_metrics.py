@@ -17,9 +17,9 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.loop import train
 from trainer.ppo.report import describe
 from trainer.ppo.rollout import Scored
-from trainer.ppo.sampling import Response
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.base import Scores
+from trainer.sampling import Response
 from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
 

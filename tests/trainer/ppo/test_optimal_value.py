@@ -12,9 +12,9 @@ from trainer.ppo import optimal_value
 from trainer.ppo.dials import Dials
 from trainer.ppo.optimal_value import estimate
 from trainer.ppo.rollout import respond
-from trainer.ppo.sampling import uniforms
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
+from trainer.sampling import uniforms
 
 ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 

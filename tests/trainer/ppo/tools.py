@@ -14,10 +14,10 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.ptx import Pretraining
 from trainer.ppo.rollout import Scored
-from trainer.ppo.sampling import Response
 from trainer.ppo.update import Updated, update
 from trainer.ppo.value_head import ValueHead
 from trainer.rewards.base import Scores
+from trainer.sampling import Response
 from trainer.sequences import Batch
 from trainer.spec import PPOSpec
 

@@ -20,10 +20,10 @@ from trainer.models import Model, compute_in
 from trainer.models.backbone import Backbone
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
-from trainer.ppo.sampling import sample
 from trainer.preflight.memory.blueprint import Blueprint, tensors_of
 from trainer.preflight.memory.counting import LiveBytes
 from trainer.preflight.memory.passes import Passes, Shape
+from trainer.sampling import sample
 from trainer.sequences import Batch, completion_values
 from trainer.spec import ModelSpec, SFTSpec
 

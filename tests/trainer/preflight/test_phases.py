@@ -20,7 +20,6 @@ from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.rollout import respond, respond_with
-from trainer.ppo.sampling import uniforms
 from trainer.ppo.update import update
 from trainer.preflight.memory.blueprint import Blueprint, tensors_of
 from trainer.preflight.memory.counting import LiveBytes
@@ -32,6 +31,7 @@ from trainer.preflight.sizes import Example, Pair, Sizes
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
+from trainer.sampling import uniforms
 from trainer.spec import JobSpec
 
 PROMPT, ANSWER = 12, 14

@@ -3,7 +3,7 @@ import torch
 from tests.trainer.models import gpt2, llama
 from tests.trainer.stage_tools import CPU, logprobs_alone
 from trainer.models import Model
-from trainer.ppo.sampling import Response, draw, sample, sample_with, uniforms
+from trainer.sampling import Response, draw, sample, sample_with, uniforms
 
 
 def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:

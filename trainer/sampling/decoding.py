@@ -1,0 +1,175 @@
+"""Sampling a batch with the in-place cache: prompts are read, then every live row takes one token at a time.
+
+Shapes: B rows, P columns of prompts, R response positions, W = P + R − 1 columns, V vocabulary. A row's prompt ends in
+column P − 1, its response begins in column P; its last token is never read.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainer.models import Model, autocast
+from trainer.sampling.cache import InPlaceCache
+from trainer.sampling.draws import draw, draw_with_logprobs
+from trainer.sampling.prompts import in_parts
+from trainer.sampling.responses import Response
+
+
+@dataclass
+class Progress:
+    """A batch in progress. Its live rows stand first; `number_B` says which row of the outcome each of them is."""
+
+    cache: InPlaceCache
+    number_B: Tensor
+    starts_B: Tensor
+    """The column in which each row's prompt begins."""
+    mask_BW: Tensor
+    """True from there on."""
+    draws_BR: Tensor
+    tokens_BR: Tensor
+    """The outcome, by number."""
+    logprobs_BR: Tensor | None
+    eos_id: int
+    temperature: float
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        prompts: Sequence[list[int]],
+        draws_BR: Tensor,
+        eos_id: int,
+        temperature: float,
+        logprobs: bool,
+    ) -> "Progress":
+        device, longest, (count, tokens) = draws_BR.device, len(prompts[-1]), draws_BR.shape
+        width = longest + tokens - 1
+        starts_B = torch.tensor([longest - len(prompt) for prompt in prompts], device=device)
+        return cls(
+            InPlaceCache(model, count, width),
+            torch.arange(count, device=device),
+            starts_B,
+            torch.arange(width, device=device) >= starts_B[:, None],
+            draws_BR,
+            torch.full((count, tokens), eos_id, device=device),
+            torch.zeros(count, tokens, dtype=torch.float64, device=device) if logprobs else None,
+            eos_id,
+            temperature,
+        )
+
+    def take(self, logits_BV: Tensor, rows: slice, position: int) -> Tensor:
+        """Draw response token `position` of each of those rows, note it and return it."""
+        number_B = self.number_B[rows]
+        uniforms_B = self.draws_BR[number_B, position]
+        if self.logprobs_BR is None:
+            drawn_B = draw(logits_BV, uniforms_B, self.temperature)
+        else:
+            drawn_B, logprobs_B = draw_with_logprobs(logits_BV, uniforms_B, self.temperature)
+            self.logprobs_BR[number_B, position] = logprobs_B.double()
+        self.tokens_BR[number_B, position] = drawn_B
+        return drawn_B
+
+    def drop_finished(self, drawn_B: Tensor) -> Tensor:
+        """Let the last live rows take the places of those that drew an EOS; what the live ones drew."""
+        going_B = drawn_B != self.eos_id
+        live = int(going_B.count_nonzero())  # here a step waits for the device
+        if live == len(drawn_B):
+            return drawn_B
+        targets, sources = (~going_B[:live]).nonzero().squeeze(1), going_B[live:].nonzero().squeeze(1) + live
+        self.cache.move(sources, targets)
+        for values in (self.number_B, self.starts_B, self.mask_BW, drawn_B):
+            values[targets] = values[sources]
+        self.cache.window.live = live
+        if live:
+            self.cache.window.first = int(self.starts_B[:live].min())
+        return drawn_B[:live]
+
+    def responses(self) -> list[Response]:
+        said = [None] * len(self.tokens_BR) if self.logprobs_BR is None else self.logprobs_BR.tolist()
+        found = []
+        for ids, logprobs in zip(self.tokens_BR.tolist(), said, strict=True):
+            finished = self.eos_id in ids
+            length = ids.index(self.eos_id) + 1 if finished else len(ids)
+            found.append(Response(ids[:length], finished, logprobs and logprobs[:length]))
+        return found
+
+
+Step = Callable[[Tensor], Tensor]
+"""The live rows' last tokens (B,) to the logits (B, V) of what comes next; the column is the window's `at`."""
+
+
+@torch.no_grad()
+def sample_in_place(
+    model: Model,
+    prompts: Sequence[list[int]],
+    draws_BR: Tensor,
+    *,
+    eos_id: int,
+    pad_id: int,
+    temperature: float,
+    with_logprobs: bool,
+    stepper: Callable[[Model, Progress], Step] | None = None,
+) -> list[Response]:
+    """One response per prompt; `prompts` come in order of their length, equal ones together."""
+    progress = Progress.of(model, prompts, draws_BR, eos_id, temperature, with_logprobs)
+    window = progress.cache.window
+    with autocast(model):  # around all steps, so that weights of a larger type are cast once
+        drawn_B = _read(model, progress, prompts, pad_id)
+        step = (stepper or eager)(model, progress)
+        for position in range(1, draws_BR.shape[1]):
+            drawn_B = progress.drop_finished(drawn_B)
+            if window.live == 0:
+                break
+            window.at += 1
+            drawn_B = progress.take(step(drawn_B), slice(0, window.live), position)
+    return progress.responses()
+
+
+def _read(model: Model, progress: Progress, prompts: Sequence[list[int]], pad_id: int) -> Tensor:
+    """Put the prompts into the cache; everyone's first token, (B,)."""
+    window, longest, device, drawn = progress.cache.window, len(prompts[-1]), progress.draws_BR.device, []
+    for part in in_parts(prompts):
+        ids, mask = (values.to(device) for values in part.left_padded(pad_id))
+        source = None if part.source is None else torch.tensor(part.source, device=device)
+        window.prefilled, window.at = (slice(part.first, part.last), source), longest - part.width
+        logits_UV = model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+            past_key_values=progress.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        logits_BV = logits_UV if source is None else logits_UV.index_select(0, source)
+        drawn.append(progress.take(logits_BV, slice(part.first, part.last), 0))
+    window.prefilled, window.at, window.live = None, longest - 1, len(prompts)
+    return torch.cat(drawn)
+
+
+def eager(model: Model, progress: Progress) -> Step:
+    """The model's own forward pass, over the columns in use alone."""
+    window, ready_masks = progress.cache.window, takes_ready_masks(model)
+
+    def step(tokens_B: Tensor) -> Tensor:
+        mask = progress.mask_BW[: window.live, window.first : window.at + 1]
+        logits: Tensor = model(
+            input_ids=tokens_B[:, None],
+            attention_mask=mask[:, None, None] if ready_masks else mask,
+            position_ids=(window.at - progress.starts_B[: window.live])[:, None],
+            past_key_values=progress.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        return logits
+
+    return step
+
+
+def takes_ready_masks(model: Model) -> bool:
+    """Whether a (B, 1, 1, W) mask reaches every layer as it is, so that transformers need not make one at every step."""
+    layers, config = getattr(model, "backbone", None), model.config
+    whole = model if layers is None else layers.model
+    backend = getattr(whole, "_supports_attention_backend", False)
+    return backend and config._attn_implementation == "sdpa" and not getattr(config, "sliding_window", None)
