@@ -17,6 +17,7 @@ from torch import Tensor
 from trainer.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.learner import Learner, require_finite
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.randomness import batch_indices
 from trainer.reward_model.pairs import Pair, pairs_at_once
 from trainer.sequences import Batch, completion_logprobs
@@ -70,7 +71,7 @@ def train(
     point = ResumePoint.of(session, "dpo")
     steps = total_steps(len(pairs), spec)
     at_once = pairs_at_once(spec)
-    learner = Learner(policy, spec, steps)
+    learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
 
@@ -80,10 +81,10 @@ def train(
     def step(index: int) -> dict[str, float]:
         rows = batch_indices(len(pairs), spec.batch_size, index, session.seed("dpo"), "order", spec.epochs)
         batch = [pairs[row] for row in rows]
-        values = accumulate(policy, reference, batch, codec, at_once, session.device, spec)
+        values = accumulate(policy, reference, batch, codec, at_once, session.device, spec, session.world)
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
         if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
-            newest = evaluate(policy, reference, held_out, codec, at_once, session.device, spec)
+            newest = evaluate(policy, reference, held_out, codec, at_once, session.device, spec, session.world)
             summary.update({f"eval/{name}": value for name, value in newest.items()})
             values |= summary
         return values
@@ -105,16 +106,21 @@ def accumulate(
     micro_batch: int,
     device: torch.device,
     spec: DPOSpec,
+    world: World = SINGLE,
 ) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split into `micro_batch` pairs; return its figures."""
     parts: list[Compared] = []
-    for first in range(0, len(batch), micro_batch):
-        some = compare(policy, reference, batch[first : first + micro_batch], codec, device, spec)
-        loss = some.losses(spec).sum() / len(batch)
-        require_finite(loss, "DPO loss")
-        loss.backward()
-        parts.append(Compared(some.a_B.detach(), some.b_B.detach(), some.targets_B))
-    return figures(parts, spec)
+    mine = _share(batch, world)
+    with world.same_fate():
+        for first in range(0, len(mine), micro_batch):
+            some = compare(
+                policy, reference, [batch[row] for row in mine[first : first + micro_batch]], codec, device, spec
+            )
+            loss = some.losses(spec).sum() / len(batch)
+            require_finite(loss, "DPO loss")
+            loss.backward()
+            parts.append(Compared(some.a_B.detach(), some.b_B.detach(), some.targets_B))
+    return figures(_everyones(parts, mine, batch, device, world), spec)
 
 
 @torch.no_grad()
@@ -126,10 +132,29 @@ def evaluate(
     batch_size: int,
     device: torch.device,
     spec: DPOSpec,
+    world: World = SINGLE,
 ) -> dict[str, float]:
     """The figures of all pairs, `batch_size` pairs at once."""
-    starts = range(0, len(pairs), batch_size)
-    return figures([compare(policy, reference, pairs[i : i + batch_size], codec, device, spec) for i in starts], spec)
+    mine = _share(pairs, world)
+    starts = range(0, len(mine), batch_size)
+    some = ([pairs[row] for row in mine[first : first + batch_size]] for first in starts)
+    parts = [compare(policy, reference, few, codec, device, spec) for few in some]
+    return figures(_everyones(parts, mine, pairs, device, world), spec)
+
+
+def _share(pairs: Sequence[Pair], world: World) -> list[int]:
+    return world.share([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
+
+
+def _everyones(
+    parts: Sequence[Compared], mine: Sequence[int], pairs: Sequence[Pair], device: torch.device, world: World
+) -> Sequence[Compared]:
+    """All pairs, of which `parts` are this process' own."""
+    if world.size == 1:
+        return parts
+    own_B2 = torch.stack([torch.cat([p.a_B for p in parts]), torch.cat([p.b_B for p in parts])], 1) if parts else None
+    a_B, b_B = world.gather_rows(own_B2, mine, len(pairs), device).unbind(1)
+    return [Compared(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))]
 
 
 def compare(

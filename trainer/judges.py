@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from trainer.data import prompt_text
 from trainer.errors import RewardError, SpecError, TrainerError
+from trainer.parallel import SINGLE, World
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, RewardContext, Rewards
 from trainer.rewards.build import build
@@ -35,18 +36,19 @@ class Judge(Protocol):
 def load_judge(spec: str | JudgeSpec | None, context: RewardContext) -> Judge | None:
     """The judge that a spec names; None for none. Raises SpecError, ModelError or DataError for one that cannot be had."""
     if isinstance(spec, HttpJudge):
-        return ComparingJudge(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify))
+        return ComparingJudge(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify), context.world)
     if spec is None or isinstance(spec, str):
-        return load(spec)
+        return load(spec, context.world)
     return ScoringJudge(build([spec], context, role="Judge"))
 
 
-def load(name: str | None) -> Judge | None:
+def load(name: str | None, world: World = SINGLE) -> Judge | None:
     """The installed judge of that name; None for no name. Raises SpecError, listing the installed ones, for an unknown name."""
     if name is None:
         return None
     try:
-        return ScoringJudge(Rewards([Named(name, 1.0, _PluginJudge(installed(GROUP, name, "judge")))], role="Judge"))
+        plug_in = _PluginJudge(installed(GROUP, name, "judge"))
+        return ScoringJudge(Rewards([Named(name, 1.0, plug_in)], role="Judge", world=world))
     except SpecError as error:
         raise SpecError(f"#/evaluation/judge: {error}") from error
 
@@ -71,11 +73,14 @@ class ComparingJudge:
     Judges prefer a side whatever stands there (Zheng et al. 2023, §3.4, whose rule this is).
     """
 
-    def __init__(self, spec: HttpJudge, endpoint: Endpoint) -> None:
-        self._spec, self._endpoint = spec, endpoint
+    def __init__(self, spec: HttpJudge, endpoint: Endpoint, world: World = SINGLE) -> None:
+        self._spec, self._endpoint, self._world = spec, endpoint, world
 
     def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
-        pairs = list(zip(before, after, strict=True))
+        pairs, mine = list(zip(before, after, strict=True)), self._world.mine(len(before))
+        return self._world.gather_objects(self._points([pairs[row] for row in mine]), mine, len(pairs))
+
+    def _points(self, pairs: Sequence[tuple[Answer, Answer]]) -> list[float]:
         points: list[float] = []
         for first in range(0, len(pairs), self._spec.batch_size):
             part = pairs[first : first + self._spec.batch_size]

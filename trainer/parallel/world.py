@@ -7,6 +7,7 @@ thread. What is decided from what comes back is decided alike everywhere: each r
 With one process nothing is imported and nothing is done.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -48,15 +49,16 @@ class World:
         """This process' rows, of rows with these lengths; none where there are too few."""
         return shares(lengths, self.size)[self.rank]
 
-    def gather_rows(self, mine: Tensor, rows: Sequence[int], total: int) -> Tensor:
-        """(total, …) all rows, of which `mine` are this process' `rows`."""
-        if self.size == 1 and len(rows) == total:
+    def gather_rows(self, mine: Tensor | None, rows: Sequence[int], total: int, device: torch.device) -> Tensor:
+        """(total, …) all rows on `device`, of which `mine` are this process' `rows`; None where it has none. Bit for bit."""
+        if self.size == 1 and mine is not None:
             return mine
-        kind = torch.uint8 if mine.dtype == torch.bool else mine.dtype
-        whole = torch.zeros((total, *mine.shape[1:]), dtype=kind, device=mine.device)
-        whole[list(rows)] = mine.to(kind)  # everybody else adds zeros there
-        self._all_reduce(whole)
-        return whole.to(mine.dtype)
+        brought = self.everyones(None if mine is None else (list(rows), mine.cpu()))
+        there = [found for found in brought if found is not None]
+        order = torch.tensor([row for theirs, _ in there for row in theirs])
+        whole = torch.cat([values for _, values in there])
+        assert len(whole) == total  # everybody's share together
+        return torch.empty_like(whole).index_copy_(0, order, whole).to(device)
 
     def gather_objects(self, mine: Sequence[T], rows: Sequence[int], total: int) -> list[T]:
         """All `total` objects in row order."""
@@ -86,6 +88,9 @@ class World:
             for name, value in theirs.items():
                 sums[name] = sums.get(name, 0.0) + value
         return {name: torch.tensor(value, dtype=torch.float64) for name, value in sums.items()}
+
+    def sum_number(self, value: float) -> float:
+        return value if self.size == 1 else math.fsum(self.everyones(value))
 
     def sum_tensors(self, tensors: Sequence[Tensor]) -> None:
         """Put the sum over all processes in the place of each, in fp32, in few messages."""

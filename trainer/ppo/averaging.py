@@ -38,6 +38,6 @@ class StepMean:
             case "fixed_length":
                 return cls(equal_B, count * max_new_tokens)
 
-    def share(self, values_BR: Tensor, mask_BR: Tensor, rows: slice) -> Tensor:
+    def share(self, values_BR: Tensor, mask_BR: Tensor, rows: Tensor | slice) -> Tensor:
         """What the responses `rows` of the step add to the mean of `values_BR` (those rows only)."""
         return masked_sum(values_BR * self.weights_B[rows, None], mask_BR) / self.divisor

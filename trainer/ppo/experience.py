@@ -11,6 +11,7 @@ from torch import Tensor
 
 from trainer.masking import masked_whiten
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.ppo.advantages import gae, group_deviations, group_means, length_adaptive_lambda, rewards_to_go
 from trainer.ppo.kl import kl_estimate
 from trainer.ppo.rollout import Scored, in_parts
@@ -45,6 +46,7 @@ def experience_of(
     kl_coef: float,
     score_scale: float = 1.0,
     optimal_values: Sequence[float] | None = None,
+    world: World = SINGLE,
 ) -> Experience:
     """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
     mask_BR = scored.batch.mask_BR
@@ -57,7 +59,7 @@ def experience_of(
         values_BR = None
         advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values)
     else:
-        values_BR, after_B = _values(critic, scored, spec)
+        values_BR, after_B = _values(critic, scored, spec, world)
         lam = _lambda(scored.batch.completion_lengths_B, spec)
         advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, lam, after_B)
     if spec.advantage.normalize == "whiten":
@@ -72,12 +74,12 @@ def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> Tensor:
     return shaped_scores(totals_B, finished_B, scored.batch.completion_lengths_B, spec.shaping, scale)
 
 
-def _values(critic: Model, scored: Scored, spec: PPOSpec) -> tuple[Tensor, Tensor | None]:
+def _values(critic: Model, scored: Scored, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:
     """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
     batch, size = scored.batch, spec.micro_batch_size
     if not spec.advantage.bootstrap_truncated:
-        return in_parts(lambda part: completion_values(critic, part), batch, size), None
-    states_BS = in_parts(lambda part: state_values(critic, part), batch, size)
+        return in_parts(lambda part: completion_values(critic, part), batch, size, world), None
+    states_BS = in_parts(lambda part: state_values(critic, part), batch, size, world)
     after_B = states_BS.gather(1, batch.completion_lengths_B[:, None]).squeeze(1)
     before_BR = torch.where(batch.mask_BR, states_BS[:, :-1], torch.zeros_like(states_BS[:, :-1]))
     return before_BR, torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)

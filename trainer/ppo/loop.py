@@ -63,7 +63,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     course = Course(Monitor(session.spec.health, spec))
     watch = Watch(session, course, held_out.spec.keep_best)
     learners = Learners.of(actors, spec)
-    pretraining = Pretraining.of(texts, spec, codec.pad_id, seed, device)
+    pretraining = Pretraining.of(texts, spec, codec.pad_id, seed, device, session.world)
     evaluation = Evaluation(session, held_out, actors, codec, spec)
     dials = restore(point.checkpoint, actors, learners, course) if point.checkpoint else Dials.of(spec)
     learners = learners.at(course.rate_factor, watch.leave_out)
@@ -83,7 +83,13 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         kl_coef = dials.kl_coef_at(index, spec)
         best = [dials.optimal_values[row] for row in rows] if dials.optimal_values else None
         experience = experience_of(
-            scored, actors.critic, spec, kl_coef=kl_coef, score_scale=dials.scale.deviation, optimal_values=best
+            scored,
+            actors.critic,
+            spec,
+            kl_coef=kl_coef,
+            score_scale=dials.scale.deviation,
+            optimal_values=best,
+            world=actors.world,
         )
 
         # update
@@ -97,7 +103,9 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
 
         # what moves between iterations
         dials.cut_steps_left = updated.cut_steps_left
-        dials.turn(spec, index, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec))
+        dials.turn(
+            spec, index, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec, actors.world)
+        )
         reference.move(actors.reference, actors.policy, spec.reference, index)
 
         # log

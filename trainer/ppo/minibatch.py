@@ -83,21 +83,25 @@ class Minibatch:
     def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Sums, Tensor]:
         """Add the gradients of the whole step; its metrics, and where a clip decided the policy's loss, (B, R)."""
         sums: Sums = {}
+        world, device = learners.policy.world, self.rows_B.device
         clipped_BR = torch.zeros_like(self.experience.advantages_BR[self.rows_B], dtype=torch.bool)
-        size = self.spec.micro_batch_size or len(self.rows_B)
-        for first in range(0, len(self.rows_B), size):
-            where = slice(first, first + size)
-            part = Part.of(self.experience, self.rows_B[where])
-            if only_critic:
-                metrics = self._critic_alone(learners, part, where)
-            else:
-                metrics, clipped = self._everyone(learners, part, where)
-                clipped_BR[where, : clipped.shape[1]] = clipped
-            for name, value in metrics.items():
-                sums[name] = sums[name] + value if name in sums else value
-        return sums, clipped_BR
+        batch, size = self.experience.scored.batch, self.spec.micro_batch_size or len(self.rows_B)
+        mine = world.share((batch.prompt_lengths_B + batch.completion_lengths_B)[self.rows_B].tolist())
+        with world.same_fate():
+            for first in range(0, len(mine), size):
+                where = torch.tensor(mine[first : first + size], device=device)
+                part = Part.of(self.experience, self.rows_B[where])
+                if only_critic:
+                    metrics = self._critic_alone(learners, part, where)
+                else:
+                    metrics, clipped = self._everyone(learners, part, where)
+                    clipped_BR[where, : clipped.shape[1]] = clipped
+                for name, value in metrics.items():
+                    sums[name] = sums[name] + value if name in sums else value
+        own_BR = clipped_BR[mine] if mine else None
+        return world.sum_numbers(sums), world.gather_rows(own_BR, mine, len(self.rows_B), device)
 
-    def _everyone(self, learners: Learners, part: Part, where: slice) -> tuple[Sums, Tensor]:
+    def _everyone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
         if learners.value_head is not None:
             return self._on_one_trunk(learners, part, where)
         policy, temperature = learners.policy.model, self.spec.temperature
@@ -111,7 +115,7 @@ class Minibatch:
             metrics |= value_metrics
         return metrics, clipped_BR
 
-    def _on_one_trunk(self, learners: Learners, part: Part, where: slice) -> tuple[Sums, Tensor]:
+    def _on_one_trunk(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
         """Policy and value head from one pass of the trunk."""
         assert learners.value_head is not None
         logprobs_BR, entropy_BR, values_BR = completion_logprobs_and_values(
@@ -122,7 +126,7 @@ class Minibatch:
         (policy_loss_ + self.spec.critic.coef * value_loss_).backward()
         return metrics | value_metrics, clipped_BR
 
-    def _critic_alone(self, learners: Learners, part: Part, where: slice) -> Sums:
+    def _critic_alone(self, learners: Learners, part: Part, where: Tensor) -> Sums:
         """Warm-up: the policy is not touched, so of a value head's trunk nothing is either."""
         if learners.value_head is not None:
             values_BR = completion_values(learners.value_head, part.batch, trunk_learns=False)
@@ -135,7 +139,7 @@ class Minibatch:
         return metrics
 
     def _policy_terms(
-        self, logprobs_BR: Tensor, entropy_BR: Tensor, part: Part, where: slice
+        self, logprobs_BR: Tensor, entropy_BR: Tensor, part: Part, where: Tensor
     ) -> tuple[Tensor, Sums, Tensor]:
         """Everything the policy minimises, its metrics, and where a clip decided."""
         spec, mask_BR = self.spec.policy_loss, part.mask_BR
@@ -182,7 +186,7 @@ class Minibatch:
             metrics["old_kl"] = masked_sum(old_policy_kl(log_ratio_BR), mask_BR) / tokens
         return metrics
 
-    def _value_terms(self, values_BR: Tensor, part: Part, where: slice) -> tuple[Tensor, Sums]:
+    def _value_terms(self, values_BR: Tensor, part: Part, where: Tensor) -> tuple[Tensor, Sums]:
         assert part.old_values_BR is not None  # there is a critic
         loss_BR, clipped_BR = value_loss(
             values_BR, part.old_values_BR, part.returns_BR, part.mask_BR, self.spec.critic.value_clip_range

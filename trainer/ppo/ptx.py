@@ -9,6 +9,7 @@ from trainer.errors import DataError
 from trainer.learner import require_finite
 from trainer.masking import masked_sum
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.randomness import batch_indices
 from trainer.sequences import Batch, completion_logprobs
 from trainer.spec import PPOSpec, PtxSpec
@@ -25,10 +26,17 @@ class Pretraining:
     steps_per_iteration: int
     micro_batch_size: int | None
     device: torch.device
+    world: World = SINGLE
 
     @classmethod
     def of(
-        cls, texts: Sequence[list[int]], spec: PPOSpec, pad_id: int, seed: int, device: torch.device
+        cls,
+        texts: Sequence[list[int]],
+        spec: PPOSpec,
+        pad_id: int,
+        seed: int,
+        device: torch.device,
+        world: World = SINGLE,
     ) -> "Pretraining | None":
         """None where the spec wants none. Raises DataError where no text has two tokens: there is nothing to predict."""
         if spec.ptx is None:
@@ -36,7 +44,8 @@ class Pretraining:
         usable = [text for text in texts if len(text) > 1]
         if not usable:
             raise DataError("`data.pretraining` has no text of at least two tokens.")
-        return cls(usable, spec.ptx, pad_id, seed, spec.epochs * spec.minibatches, spec.micro_batch_size, device)
+        steps, size = spec.epochs * spec.minibatches, spec.micro_batch_size
+        return cls(usable, spec.ptx, pad_id, seed, steps, size, device, world)
 
     def accumulate(self, policy: Model, iteration: int, step: int) -> float:
         """Add `coef` × the gradient of the mean loss per predicted token of this step's texts; return that loss.
@@ -48,11 +57,13 @@ class Pretraining:
         texts = [self.texts[row] for row in rows]
         tokens, total = sum(len(text) - 1 for text in texts), 0.0
         size = self.micro_batch_size or len(texts)
-        for first in range(0, len(texts), size):
-            some = texts[first : first + size]
-            batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
-            loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
-            require_finite(loss, "pretraining loss")
-            (self.spec.coef * loss).backward()
-            total += float(loss.detach())
-        return total
+        mine = [texts[row] for row in self.world.share([len(text) for text in texts])]
+        with self.world.same_fate():
+            for first in range(0, len(mine), size):
+                some = mine[first : first + size]
+                batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
+                loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
+                require_finite(loss, "pretraining loss")
+                (self.spec.coef * loss).backward()
+                total += float(loss.detach())
+        return self.world.sum_number(total)

@@ -9,6 +9,7 @@ from torch import Tensor
 from trainer.errors import Diverged
 from trainer.masking import masked_mean
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.ppo.experience import Experience
 from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.kl import old_policy_kl
@@ -85,12 +86,12 @@ def _minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterat
 
 
 @torch.no_grad()
-def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec) -> float | None:
+def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec, world: World = SINGLE) -> float | None:
     """KL(π_old ‖ π) after the update, in nats per token, by a pass of its own; None where no β follows it."""
     if spec.policy_loss.old_kl_target is None:
         return None
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
     logprobs_BR = in_parts(
-        lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, spec.micro_batch_size
+        lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, spec.micro_batch_size, world
     )
     return float(masked_mean(old_policy_kl(log_ratios(logprobs_BR, scored.logprobs_BR, mask_BR)), mask_BR))

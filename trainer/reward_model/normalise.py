@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.sequences import Batch, sequence_scores
 from trainer.session import Session
 from trainer.sft import Example
@@ -38,7 +39,7 @@ def normalise(
     """
     measured: dict[str, float] = {}
     if references:
-        raw = _raw_scores(model, references[:REFERENCES], codec, at_once, session.device)
+        raw = _raw_scores(model, references[:REFERENCES], codec, at_once, session.device, session.world)
         measured = {"reference_mean": float(raw.mean()), "reference_std": float(raw.std(correction=0))}
     if measured and spec.normalize != "none":
         model.config.score_bias = measured["reference_mean"]
@@ -58,12 +59,19 @@ def mean_score(model: Model, examples: Sequence[Example], codec: Codec, batch_si
 
 @torch.no_grad()
 def _raw_scores(
-    model: Model, examples: Sequence[Example], codec: Codec, batch_size: int, device: torch.device
+    model: Model,
+    examples: Sequence[Example],
+    codec: Codec,
+    batch_size: int,
+    device: torch.device,
+    world: World = SINGLE,
 ) -> Tensor:
     """(N,) scores with bias and scale undone."""
-    batches = (examples[i : i + batch_size] for i in range(0, len(examples), batch_size))
+    mine = world.share([len(e.prompt) + len(e.completion) for e in examples])
+    batches = ([examples[row] for row in mine[i : i + batch_size]] for i in range(0, len(mine), batch_size))
     scores = [
         sequence_scores(model, Batch.of([e.prompt for e in b], [e.completion for e in b], codec.pad_id).to(device))
         for b in batches
     ]
-    return torch.cat(scores) * float(getattr(model.config, "score_scale", 1.0)) + float(model.config.score_bias)
+    scores_N = world.gather_rows(torch.cat(scores) if scores else None, mine, len(examples), device)
+    return scores_N * float(getattr(model.config, "score_scale", 1.0)) + float(model.config.score_bias)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from trainer.learner import require_finite
 from trainer.models import Model
+from trainer.parallel import SINGLE, World
 from trainer.reward_model.loss import bradley_terry_loss, centring_loss
 from trainer.reward_model.pairs import Pair, rankings
 from trainer.sequences import Batch, sequence_scores
@@ -51,13 +52,14 @@ def accumulate(
     micro_batch: int,
     device: torch.device,
     spec: RewardModelSpec | None = None,
+    world: World = SINGLE,
 ) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split; return loss, accuracy and margin.
 
     `micro_batch` counts pairs; a ranking is not divided, however many answers it has. `spec` says what the loss is
     (margins, centring); left out, plain Bradley-Terry.
     """
-    return accumulate_rankings(model, rankings(batch), codec, micro_batch, device, spec or RewardModelSpec())
+    return accumulate_rankings(model, rankings(batch), codec, micro_batch, device, spec or RewardModelSpec(), world)
 
 
 def accumulate_rankings(
@@ -67,29 +69,37 @@ def accumulate_rankings(
     micro_batch: int,
     device: torch.device,
     spec: RewardModelSpec,
+    world: World = SINGLE,
 ) -> dict[str, float]:
     """The same, of rankings: one may be in a batch twice, where an epoch ends and the next begins."""
     parts: list[Scored] = []
-    for some in _in_parts(batch, 2 * micro_batch):
-        scored = _score(model, some, codec, device)
-        loss = scored.loss(spec) / len(batch)
-        require_finite(loss, "reward-model loss")
-        loss.backward()
-        parts.append(scored.detached())
-    return figures(_joined(parts), spec)
+    mine = _share(batch, world)
+    with world.same_fate():
+        for some in _in_parts([batch[row] for row in mine], 2 * micro_batch):
+            scored = _score(model, some, codec, device)
+            loss = scored.loss(spec) / len(batch)
+            require_finite(loss, "reward-model loss")
+            loss.backward()
+            parts.append(scored.detached())
+    return figures(_everyones(parts, mine, batch, device, world), spec)
 
 
 @torch.no_grad()
-def judge(model: Model, pairs: Sequence[Pair], codec: Codec, batch_size: int, device: torch.device) -> Scored:
+def judge(
+    model: Model, pairs: Sequence[Pair], codec: Codec, batch_size: int, device: torch.device, world: World = SINGLE
+) -> Scored:
     """Scores of all pairs, `batch_size` pairs at once. Rankings stay together, so the order may change."""
-    return _joined([_score(model, some, codec, device) for some in _in_parts(rankings(pairs), 2 * batch_size)])
+    together = rankings(pairs)
+    mine = _share(together, world)
+    own = _in_parts([together[row] for row in mine], 2 * batch_size)
+    return _everyones([_score(model, some, codec, device) for some in own], mine, together, device, world)
 
 
 def evaluate(
-    model: Model, pairs: Sequence[Pair], codec: Codec, batch_size: int, device: torch.device
+    model: Model, pairs: Sequence[Pair], codec: Codec, batch_size: int, device: torch.device, world: World = SINGLE
 ) -> dict[str, float]:
     """Loss (plain Bradley-Terry), accuracy and margin over all pairs; nothing where there are none."""
-    return figures(judge(model, pairs, codec, batch_size, device)) if pairs else {}
+    return figures(judge(model, pairs, codec, batch_size, device, world)) if pairs else {}
 
 
 def figures(scored: Scored, spec: RewardModelSpec | None = None) -> dict[str, float]:
@@ -110,19 +120,36 @@ def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.de
     prompts = [some[at][0].prompt for at, _ in row_of]
     batch = Batch.of(prompts, [list(ids) for _, ids in row_of], codec.pad_id).to(device)
     scores = sequence_scores(model, batch)
-    weights = [1 / len(some[at]) for at, _ in pairs]
+    return _scored(some, scores[[row_of[side] for side in a_sides]], scores[[row_of[side] for side in b_sides]])
 
+
+def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> Scored:
     def column(values: Sequence[float]) -> Tensor:
-        return torch.tensor(values, device=device)
+        return torch.tensor(values, device=a_P.device)
 
+    pairs = [pair for ranking in together for pair in ranking]
+    weights = [1 / len(ranking) for ranking in together for _ in ranking]
     return Scored(
-        [pair for _, pair in pairs],
-        scores[[row_of[side] for side in a_sides]],
-        scores[[row_of[side] for side in b_sides]],
-        column([pair.target for _, pair in pairs]),
-        column([pair.margin for _, pair in pairs]),
-        column(weights),
+        pairs, a_P, b_P, column([p.target for p in pairs]), column([p.margin for p in pairs]), column(weights)
     )
+
+
+def _share(together: Sequence[Ranking], world: World) -> list[int]:
+    """This process' rankings, by the tokens of their pairs."""
+    return world.share([sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking) for ranking in together])
+
+
+def _everyones(
+    parts: Sequence[Scored], mine: Sequence[int], together: Sequence[Ranking], device: torch.device, world: World
+) -> Scored:
+    """All rankings, of which `parts` are this process' own."""
+    if world.size == 1:
+        return _joined(parts)
+    scores = iter([sides for part in parts for sides in zip(part.a_P.tolist(), part.b_P.tolist(), strict=True)])
+    own = [[next(scores) for _ in together[row]] for row in mine]
+    sides = [both for ranking in world.gather_objects(own, mine, len(together)) for both in ranking]
+    a_P, b_P = torch.tensor(sides, device=device).unbind(1)
+    return _scored(together, a_P, b_P)
 
 
 def _in_parts(together: Sequence[Ranking], answers: int) -> Iterator[list[Ranking]]:

@@ -36,7 +36,7 @@ def train(
     together = rankings(pairs)
     steps = total_steps(len(together), spec)
     at_once = pairs_at_once(spec)
-    learner = Learner(model, spec, steps)
+    learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
     unscale(model)
@@ -48,10 +48,10 @@ def train(
     def step(index: int) -> dict[str, float]:
         rows = batch_indices(len(together), spec.batch_size, index, session.seed("reward_model"), "order", spec.epochs)
         batch = [together[row] for row in rows]
-        values = accumulate_rankings(model, batch, codec, at_once, session.device, spec)
+        values = accumulate_rankings(model, batch, codec, at_once, session.device, spec, session.world)
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
         if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
-            scored = judge(model, held_out, codec, at_once, session.device)
+            scored = judge(model, held_out, codec, at_once, session.device, session.world)
             judged[:] = map(Judged, scored.pairs, scored.a_P.tolist(), scored.b_P.tolist())
             newest = figures(scored) | report_card.headline(judged)
             summary.update({f"eval/{name}": value for name, value in newest.items()})

@@ -47,7 +47,9 @@ def build(specs: Sequence[RewardSpec], context: RewardContext, role: str = "Rewa
     Raises SpecError, ModelError or DataError, naming the reward, before anything is scored.
     """
     named = zip(reward_names(specs), specs, strict=True)
-    return Rewards([Named(name, spec.weight, _built(name, spec, context, role)) for name, spec in named], role)
+    return Rewards(
+        [Named(name, spec.weight, _built(name, spec, context, role)) for name, spec in named], role, context.world
+    )
 
 
 def _built(name: str, spec: RewardSpec, context: RewardContext, role: str) -> Reward:
