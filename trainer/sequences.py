@@ -14,9 +14,9 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from trainer.logprobs import entropies, selected_logprobs
-from trainer.models import head_logits, scalar_head, trunk
+from trainer.models import scalar_head, trunk
 from trainer.models.attention import Layout, packing_of, packs, reach, run_packed
+from trainer.models.output_layer import token_logprobs
 
 _NEARLY_FULL = 0.9
 """Share of real tokens from which on padded rows are the faster ones."""
@@ -134,10 +134,8 @@ def completion_logprobs_and_values(
 def _logprobs(
     model: nn.Module, hidden_NH: Tensor, batch: Batch, temperature: float, with_entropy: bool
 ) -> tuple[Tensor, Tensor | None]:
-    mask_BR, logits_NV = batch.mask_BR, head_logits(model, hidden_NH)
-    logprobs_N = selected_logprobs(logits_NV, batch.targets_N, temperature)
-    entropy_BR = _spread(entropies(logits_NV, temperature), mask_BR) if with_entropy else None
-    return _spread(logprobs_N, mask_BR), entropy_BR
+    logprobs_N, entropy_N = token_logprobs(model, hidden_NH, batch.targets_N, temperature, with_entropy)
+    return _spread(logprobs_N, batch.mask_BR), None if entropy_N is None else _spread(entropy_N, batch.mask_BR)
 
 
 def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:

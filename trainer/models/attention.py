@@ -115,8 +115,8 @@ def _side_by_side(query: Tensor, key: Tensor, value: Tensor, layout: Layout, sca
     """On a GPU without a kernel for it: padded for the attention alone."""
 
     def padded(states: Tensor) -> Tensor:
-        rows = states[0].transpose(0, 1).index_select(0, layout.padded_BT.flatten())
-        return rows.unflatten(0, layout.padded_BT.shape).transpose(1, 2)
+        rows: Tensor = states[0].transpose(0, 1).index_select(0, layout.padded_BT.flatten())
+        return rows.view(*layout.padded_BT.shape, *rows.shape[1:]).transpose(1, 2)
 
     key, value = _for_each_query(key, query), _for_each_query(value, query)
     seen = F.scaled_dot_product_attention(padded(query), padded(key), padded(value), is_causal=True, scale=scale)
