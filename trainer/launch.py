@@ -39,6 +39,7 @@ def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str]) -
         launch_command,
         launch_command_parser,
     )
+    from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
     from trainer.threads import available_cores
@@ -53,6 +54,8 @@ def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str]) -
         launch_command(launch_command_parser().parse_args([*options(resources, machine), *rank]))
     except ChildFailedError as error:
         return _end_like(_cause(error.failures))
+    except SignalException as error:  # a terminal that was closed, once the processes have been ended
+        return _end_like(-error.sigval)
     return 0
 
 
