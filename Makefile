@@ -8,7 +8,7 @@ BIN := .venv/bin
 NPM := PATH="$(CURDIR)/.venv/node/bin:$$PATH" npm --prefix frontend
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test test-slow check format openapi docs clean
+.PHONY: help setup demo up test test-slow check bench format openapi docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ check: setup ## lint, formats, types, import contracts
 	@$(BIN)/lint-imports
 	@$(NPM) run --silent lint
 	@$(NPM) run --silent typecheck
+
+bench: setup ## measure PPO on this machine's CPU, against TRL too (up to 15 minutes)
+	@$(BIN)/python benchmarks/suite.py $(ARGS)
 
 format: setup ## put the code into its form
 	@$(BIN)/ruff check --fix

@@ -1,0 +1,115 @@
+"""Makes a size's models once and keeps them: the policy by our own SFT stage, the reward model by our own RM stage."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import corpus
+from benchmarks.places import ROOT, say, trainer_python
+from benchmarks.sizes import Size
+
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+_HELD_OUT = 0.02
+_PAIRS = 32
+"""Of an optimizer step."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """Folders and files that both systems are given."""
+
+    policy: Path
+    reward: Path
+    prompts: Path
+    preferences: Path
+    vocab: int
+    """Rows of the embedding."""
+    prompt_tokens: float
+    """Mean length of a prompt."""
+
+
+def ready(size: Size, cache: Path, full_length: bool = False, threads: int | None = None) -> Models:
+    """The size's models, made if they are not there yet (half a minute to two on two quiet cores)."""
+    folder = cache / "models" / f"{size.name}-{size.digest()}"
+    if not (folder / "facts.json").exists():
+        _make(size, folder, threads)
+    facts = json.loads((folder / "facts.json").read_text())
+    kind = "full" if full_length or size.full_length else "natural"
+    data = folder / "data"
+    return Models(
+        folder / f"policy-{kind}",
+        folder / f"reward-{kind}",
+        data / "prompts.jsonl",
+        data / "preferences.jsonl",
+        facts["vocab"],
+        facts["prompt_tokens"],
+    )
+
+
+def _make(size: Size, folder: Path, threads: int | None) -> None:
+    """In a folder of another name, which gets its own once everything is there."""
+    draft = folder.with_name(folder.name + ".making")
+    shutil.rmtree(draft, ignore_errors=True)
+    texts = int(size.sft_steps * size.sft_batch / (1 - _HELD_OUT))
+    corpus.write(draft / "data", size.reviews, texts=texts, pairs=int(size.reward_steps * _PAIRS / (1 - _HELD_OUT)))
+    (draft / "size.json").write_text(size.to_json())
+    if size.trained:
+        say(f"{size.name}: training its policy and its reward model, once (kept in {folder})")
+        for stage, spec in (("sft", _sft(size)), ("reward_model", _reward_model(draft / "run-sft/checkpoints/sft"))):
+            files = {name: str(draft / "data" / f"{name}.jsonl") for name in spec["data"]}
+            lengths = {"eval_fraction": _HELD_OUT, "max_prompt_tokens": 32, "max_completion_tokens": 128}
+            spec |= {"stages": [stage], "data": files | lengths, "runtime": {"device": size.device, "threads": threads}}
+            (draft / f"{stage}.json").write_text(json.dumps(spec, indent=1))
+            _run(
+                ["trainer", "run", f"{draft / stage}.json", "--run-dir", str(draft / f"run-{stage.split('_')[0]}")],
+                draft,
+            )
+    _run(["benchmarks.variants", str(draft)], draft)
+    for run in draft.glob("run-*"):
+        shutil.rmtree(run)
+    draft.rename(folder)
+
+
+def _run(module: list[str], folder: Path) -> None:
+    log = folder / "log.txt"
+    with log.open("a") as out:
+        done = subprocess.run(
+            [trainer_python(), "-m", *module], cwd=ROOT, env=os.environ | OFFLINE, stdout=out, stderr=out, check=False
+        )
+    if done.returncode:
+        sys.exit(f"Making the models failed; {log} ends with:\n{log.read_text()[-2000:]}")
+
+
+def _sft(size: Size) -> dict[str, Any]:
+    """So brief that the lengths come out natural, no more."""
+    shape = size.shape
+    config = {
+        "model_type": "llama",
+        "hidden_size": shape.hidden,
+        "intermediate_size": shape.ffn,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "num_key_value_heads": shape.key_values,
+        "max_position_embeddings": 256,
+        "tie_word_embeddings": shape.tied,
+        "initializer_range": size.init_std,
+    }
+    return {
+        "model": {"config": config, "tokenizer": {"vocab_size": 1024}},
+        "data": ["sft"],
+        "sft": {"batch_size": size.sft_batch, "learning_rate": size.sft_rate, "save_every": 10_000},
+    }
+
+
+def _reward_model(policy: Path) -> dict[str, Any]:
+    """So brief that scores mean something. The peer knows no bias of a score: as they come."""
+    return {
+        "model": {"path": str(policy)},
+        "data": ["preferences"],
+        "reward_model": {"batch_size": _PAIRS, "learning_rate": 1e-3, "save_every": 10_000, "normalize": "none"},
+    }

@@ -1,0 +1,128 @@
+"""The peer: TRL's PPOTrainer, in a virtual environment of its own, driven by a script that uses its public API alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.models import OFFLINE, Models
+from benchmarks.ours import KL_COEF
+from benchmarks.places import say, trainer_python
+from benchmarks.runs import Run, counted, from_peer, measured
+from benchmarks.settings import Settings
+
+SYSTEM = "trl"
+VERSION = "1.12.0"
+"""The last release with PPO: TRL removed the trainer in 1.13."""
+_SMALL_TORCH = "https://download.pytorch.org/whl/cpu"
+
+
+def python_of(cache: Path, given: Path | None) -> Path:
+    """The Python that has the peer: the one given, else that of a virtual environment made on first use."""
+    if given is not None:
+        _require(given)
+        return given
+    python = cache / "peer" / "bin" / "python"
+    if not _has_peer(python):
+        _install(cache / "peer")
+        _require(python)
+    return python
+
+
+def _has_peer(python: Path) -> bool:
+    asked = f"from importlib.metadata import version; assert version('trl') == '{VERSION}'; import torch, transformers"
+    return (
+        python.exists() and subprocess.run([str(python), "-c", asked], capture_output=True, check=False).returncode == 0
+    )
+
+
+def _require(python: Path) -> None:
+    if not _has_peer(python):
+        sys.exit(f"{python} cannot import trl {VERSION} with torch and transformers.")
+
+
+def _install(venv: Path) -> None:
+    """torch and transformers at the versions that ours run with, so that the two differ by their trainers alone."""
+    say(f"making the peer's virtual environment in {venv} (trl {VERSION}; some minutes, once)")
+    venv.parent.mkdir(parents=True, exist_ok=True)
+    log = venv.parent / "peer-install.log"
+    with log.open("w") as out:
+        for command in (
+            [sys.executable, "-m", "venv", "--clear", str(venv)],
+            [str(venv / "bin" / "python"), "-m", "pip", "install", *_packages()],
+        ):
+            done = subprocess.run(command, stdout=out, stderr=out, check=False)
+            if done.returncode:
+                sys.exit(
+                    f"`{' '.join(command)}` failed; {log} ends with:\n{log.read_text()[-2000:]}\n"
+                    "A Python that has the packages already can be named with --peer-python."
+                )
+
+
+def _packages() -> list[str]:
+    """What ours runs with, by number: a build's local part (2.13.0+cpu) is unknown to most indexes."""
+    asked = (
+        "from importlib.metadata import version as v; print(*[v(p) for p in ('torch', 'transformers', 'accelerate')])"
+    )
+    found = subprocess.run([trainer_python(), "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    names = zip(("torch", "transformers", "accelerate"), found, strict=True)
+    packages = [f"trl=={VERSION}", *(f"{name}=={version.partition('+')[0]}" for name, version in names)]
+    # Where ours is PyTorch's small build without CUDA, so is the peer's.
+    return [*packages, "--extra-index-url", _SMALL_TORCH] if found[0].endswith("+cpu") else packages
+
+
+def run(settings: Settings, models: Models, folder: Path, python: Path, script: Path) -> Run:
+    """One run of the peer's script, its report in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "peer.json"
+    command = command_for(settings, models, python, script, report)
+    environment = {**OFFLINE, "PYTHONWARNINGS": "ignore"} | (
+        {} if settings.size.device == "cuda" else {"CUDA_VISIBLE_DEVICES": ""}
+    )
+    done = measured(command, folder / "peer-log.txt", environment, settings.size.device)
+    found = json.loads(report.read_text())
+    iterations = from_peer(found)
+    return Run(
+        SYSTEM,
+        iterations,
+        counted(iterations, settings.iterations, last_too=not settings.learn),
+        done.peak_rss_mib,
+        done.cpu_seconds,
+        done.wall_seconds,
+        done.foreign_cores,
+        done.peak_device_mib,
+        {name: str(found[name]) for name in ("trl", "torch", "transformers", "threads")},
+    )
+
+
+def command_for(settings: Settings, models: Models, python: Path, script: Path, report: Path) -> list[str]:
+    size = settings.size
+    through = [str(Path(__file__).with_name("peer_on_gpu.py"))] if size.device == "cuda" else []
+    values = {
+        "--model": models.policy,
+        "--reward-model": models.reward,
+        "--prompts": models.prompts,
+        "--steps": settings.iterations,
+        "--batch-size": size.batch,
+        "--response-length": size.response,
+        "--epochs": size.epochs,
+        "--minibatches": size.minibatches,
+        "--lr": settings.learning_rate,
+        "--lr-schedule": settings.schedule,
+        "--kl-coef": KL_COEF,
+        "--threads": settings.threads,
+        "--seed": settings.seed,
+        "--out": report,
+    }
+    flags = ["--bf16"] if size.dtype == "bfloat16" else []
+    return [str(python), *through, str(script), *(str(x) for pair in values.items() for x in pair), *flags]
+
+
+def script_at(given: Path) -> Path:
+    """The peer's script. Ends the program where it is not."""
+    if not given.is_file():
+        sys.exit(
+            f"The peer's script is not at {os.path.relpath(given)}: name it with --peer-script, or measure ours alone with --peer none."
+        )
+    return given

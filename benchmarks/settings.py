@@ -1,0 +1,39 @@
+"""What both systems are told: one set of numbers, handed to each in its own words."""
+
+from dataclasses import dataclass
+
+from benchmarks.sizes import Size
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One comparison. Everything that is not here is in `ours.spec` and `peer.command`, side by side in the docs."""
+
+    size: Size
+    iterations: int
+    threads: int
+    seed: int = 0
+    full_length: bool = False
+    learn: bool = False
+    """At a rate at which the policy learns, for the curves; else at one so small that the lengths stay put."""
+    rate: float | None = None
+
+    @property
+    def learning_rate(self) -> float:
+        return self.rate if self.rate is not None else 3e-4 if self.learn else 1e-6
+
+    @property
+    def schedule(self) -> str:
+        return "linear" if self.learn else "constant"
+
+    @property
+    def own_iterations(self) -> int:
+        """Ours evaluates in its last iteration. While timing it takes one more, which is not looked at; while learning
+        that would be another schedule, so the last one is left out of the times of both."""
+        return self.iterations if self.learn else self.iterations + 1
+
+    @property
+    def label(self) -> str:
+        """For people and folders."""
+        kinds = [self.size.name, *(["full"] if self.full_length else []), *(["learn"] if self.learn else [])]
+        return "-".join(kinds)

@@ -1,0 +1,97 @@
+"""The CPU part of the benchmarks in one go: `make bench`, or `python benchmarks/suite.py`. At most 15 minutes on two quiet cores.
+
+Few pairs each: for a figure to quote, call the single benchmarks with more of them.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.pop(0)  # this folder, whose names would stand before the standard library's
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.compare import columns
+from benchmarks.places import CACHE, PEER_SCRIPT, ROOT, say, write_json
+
+STEPS: tuple[tuple[str, str, list[str]], ...] = (
+    ("demo", "ppo", ["--size", "demo", "--pairs", "2"]),
+    ("3m", "ppo", ["--size", "3m", "--pairs", "2"]),
+    ("3m, full length", "ppo", ["--size", "3m", "--full-length", "--pairs", "1", "--iterations", "4"]),
+    ("28m", "ppo", ["--size", "28m", "--pairs", "1"]),
+    ("3m-32k", "ppo", ["--size", "3m-32k", "--pairs", "1"]),
+    ("share of the ceiling", "machine", ["--size", "28m", "--rounds", "1"]),
+    ("2 processes", "parallel", ["--pairs", "1", "--iterations", "3"]),
+    ("platform", "platform_cost", ["--pairs", "1", "--steps", "20"]),
+)
+"""Name, script, arguments; the most wanted first, in case the time runs out."""
+
+
+def main() -> None:
+    arguments = _parser().parse_args()
+    began, folder = time.monotonic(), arguments.json or CACHE / "results"
+    found: dict[str, dict[str, Any]] = {}
+    for name, script, options in STEPS:
+        if time.monotonic() - began > arguments.minutes * 60:
+            say(f"== {name}: left out, {arguments.minutes:g} minutes are over")
+        elif (Path(__file__).parent / f"{script}.py").exists():
+            say(f"== {name}")
+            further = [*(_peer(arguments) if script == "ppo" else []), "--cache", str(arguments.cache)]
+            found |= _step(name, script, [*options, *further], folder)
+    print(f"\n{table(found)}\n{(time.monotonic() - began) / 60:.1f} minutes; every figure is in {folder}")
+    write_json(summary(found), folder / "summary.json")
+
+
+def _step(name: str, script: str, options: list[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """One benchmark in a process of its own; nothing where it failed, which does not end the others."""
+    path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, str(Path(__file__).parent / f"{script}.py"), *options, "--json", str(path)]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        say(f"== {name} failed")
+        return {}
+    return {name: json.loads(path.read_text())}
+
+
+def _peer(arguments: argparse.Namespace) -> list[str]:
+    if arguments.peer == "none" or not arguments.peer_script.is_file():
+        say("without the peer: ours alone")
+        return ["--peer", "none"]
+    python = ["--peer-python", str(arguments.peer_python)] if arguments.peer_python else []
+    return ["--peer-script", str(arguments.peer_script), *python]
+
+
+def summary(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The figures that have goals."""
+    wanted = ("speedup", "speedup_tokens", "memory_ratio")
+    figures: dict[str, Any] = {name: {key: one[key] for key in wanted if key in one} for name, one in found.items()}
+    if "2 processes" in found:
+        figures["2 processes"]["apart (weights)"] = found["2 processes"]["apart"]["weights"]
+    if share := found.get("share of the ceiling"):
+        figures["share of the ceiling"] = {"train_share": share["sizes"]["28m"]["train_share"]}
+    return figures
+
+
+def table(found: dict[str, dict[str, Any]]) -> str:
+    rows: list[tuple[str, ...]] = [("", "figure", "value")]
+    for name, figures in summary(found).items():
+        rows += [(name, key, f"{value:.3g}") for key, value in figures.items()]
+    return columns(rows)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="All CPU benchmarks, briefly, and a summary.")
+    parser.add_argument("--json", type=Path, metavar="FOLDER", help="where the JSON goes (default out/bench/results)")
+    parser.add_argument("--minutes", type=float, default=13, help="after which no further one begins")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--peer", choices=("trl", "none"), default="trl")
+    parser.add_argument("--peer-python", type=Path)
+    parser.add_argument("--peer-script", type=Path, default=PEER_SCRIPT)
+    return parser
+
+
+if __name__ == "__main__":
+    main()

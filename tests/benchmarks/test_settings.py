@@ -1,0 +1,41 @@
+"""Both systems are told the same, each in its own words."""
+
+from pathlib import Path
+
+from benchmarks import ours, peer
+from benchmarks.models import Models
+from benchmarks.settings import Settings
+from benchmarks.sizes import SIZES, Size
+from trainer.spec import JobSpec
+
+MODELS = Models(Path("/m/policy"), Path("/m/reward"), Path("/m/prompts.jsonl"), Path("/m/pairs.jsonl"), 555, 8.8)
+
+
+def test_the_spec_of_ours_is_valid_at_every_size() -> None:
+    for size in SIZES.values():
+        found = JobSpec.model_validate(ours.spec(Settings(size, 3, 1), MODELS))
+        assert found.ppo.max_new_tokens == size.response
+
+
+def test_both_are_given_the_same_numbers() -> None:
+    settings = Settings(SIZES["3m"], 5, 2, seed=7)
+    found = ours.spec(settings, MODELS)
+    command = peer.command_for(settings, MODELS, Path("python"), Path("script.py"), Path("out.json"))
+    options = dict(zip(command[2::2], command[3::2], strict=True))
+    assert options["--model"] == found["model"]["path"] == "/m/policy"
+    assert float(options["--lr"]) == found["ppo"]["learning_rate"] == found["ppo"]["critic"]["learning_rate"] == 1e-6
+    assert int(options["--batch-size"]) == found["ppo"]["batch_size"] == 64
+    assert int(options["--minibatches"]) == found["ppo"]["minibatches"] == 4
+    assert float(options["--kl-coef"]) == found["ppo"]["kl"]["coef"] == 0.05
+    assert int(options["--seed"]) == found["seed"] == 7
+    assert int(options["--threads"]) == found["runtime"]["threads"] == 2
+
+
+def test_while_timing_ours_takes_one_iteration_more_for_its_last_evaluation() -> None:
+    assert Settings(SIZES["3m"], 5, 2).own_iterations == 6
+    assert Settings(SIZES["3m"], 25, 2, learn=True).own_iterations == 25
+
+
+def test_models_are_made_anew_when_their_recipe_changes_and_only_then() -> None:
+    assert SIZES["3m"].digest() != SIZES["28m"].digest()
+    assert Size.from_json(SIZES["3m-32k"].to_json()) == SIZES["3m-32k"]
