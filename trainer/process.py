@@ -49,9 +49,9 @@ def _with_log(spec: JobSpec, run_dir: Path, lease: Path | None, world: World, fa
     world.from_main(lambda: opened.append(EventLog(run_dir / "events.jsonl")))
     log = opened[0] if opened else None
     try:
-        if fate is not None:
-            fate.begin(log)
         session = Session(spec, run_dir, log, lease, world)
+        if fate is not None:
+            fate.begin(log, lambda: (session.stage, session.step or None))
         with session.listening():
             return _guarded(session, _body(spec), fate)
     finally:

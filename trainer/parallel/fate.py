@@ -30,6 +30,10 @@ _LAST_WORDS_SECONDS = 3.0
 _TAKE_OVER_SECONDS = 10.0
 
 
+Where = tuple[str | None, int | None]
+"""Stage and step."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """What ended the run."""
@@ -56,12 +60,13 @@ class Fate:
         self._rank = rank
         self._peers = peers
         self._log: EventLog | None = None
+        self._where: Callable[[], Where] = lambda: (None, None)
         self._leaving = threading.Event()
         self._ending = threading.Lock()
 
-    def begin(self, log: EventLog | None) -> None:
-        """Watch from now on. `log`: the run's, where this is the main process."""
-        self._log = log
+    def begin(self, log: EventLog | None, where: Callable[[], Where]) -> None:
+        """Watch from now on. `log`: the run's, where this is the main process. `where` the run stands, for its last word."""
+        self._log, self._where = log, where
         threading.Thread(target=self._watch, name="fate", daemon=True).start()
 
     def leave(self) -> None:
@@ -69,10 +74,13 @@ class Fate:
         self._leaving.set()
 
     def end(self, failure: Failure | None) -> NoReturn:
-        """Note the failure, or take over the one that was noted before (None: another process must have one), see to it
-        that events.jsonl has it, and end this process."""
+        """Note the failure, or take over the one that was noted before, see to it that events.jsonl has it, and end this
+        process. None: another process must have one, or has been killed."""
+        if failure is None:  # the watcher will hear of it, and not come back from here
+            time.sleep(2 * _LAST_WORDS_SECONDS)
+            failure = self._lost("Another process of this run does not answer any more")
         with self._ending:  # main thread and watcher may both come here; the second waits until the process is gone
-            found = self._noted(failure)
+            found = failure if self._write(failure) else self._read() or failure
             if self._log is not None:
                 self._log.emit(found.event())
             elif failure is found:
@@ -81,14 +89,9 @@ class Fate:
             sys.stdout.flush()
             os._exit(found.exit_status)  # no clean-up: it would wait for processes that are gone
 
-    def _noted(self, own: Failure | None) -> Failure:
-        deadline = time.monotonic() + _LAST_WORDS_SECONDS
-        while own is None and time.monotonic() < deadline:
-            if (found := self._read()) is not None:
-                return found
-            time.sleep(_LOOK_SECONDS / 5)
-        own = own or lost("Another process of this run does not answer any more", self._rank)
-        return own if self._write(own) else self._read() or own
+    def _lost(self, what: str) -> Failure:
+        why = "it was killed, or its machine has run out of memory. Run the same command to resume."
+        return Failure(ProcessLost.code, f"{what}: {why}", ProcessLost.exit_status, self._rank, *self._where())
 
     def _write(self, failure: Failure) -> bool:
         """Whether it is the first. Appears whole: written under another name, then linked."""
@@ -132,12 +135,7 @@ class Fate:
             gone = ended.look()
             if gone and not self._leaving.wait(_LAST_WORDS_SECONDS):
                 ranks = ", ".join(map(str, gone))
-                self.end(self._read() or lost(f"Process {ranks} of this run has ended without a word", self._rank))
-
-
-def lost(what: str, rank: int) -> Failure:
-    why = "it was killed, or its machine has run out of memory. Run the same command to resume."
-    return Failure(ProcessLost.code, f"{what}: {why}", ProcessLost.exit_status, rank)
+                self.end(self._read() or self._lost(f"Process {ranks} of this run has ended without a word"))
 
 
 def failure_of(error: TrainerError, rank: int, stage: str | None, step: int | None) -> Failure:
