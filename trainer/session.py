@@ -1,6 +1,7 @@
 """What every stage of a run needs at hand: the spec, the event log, the checkpoints, and whether to go on."""
 
 import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -63,6 +64,13 @@ class Session:
 
     def say(self, text: str, warning: bool = False) -> None:
         self.emit(Message(text=text, level="warning" if warning else "info"))
+
+    def warn(self, text: str) -> None:
+        """Of trouble that this process alone has met, and deals with: the others may know nothing of it."""
+        if self.world.is_main:
+            self.say(text, warning=True)
+        else:
+            print(f"process {self.world.rank}: {text}", file=sys.stderr, flush=True)  # noqa: T201 events are not its to write
 
     def seed(self, *purpose: str | int) -> int:
         return derive_seed(self.spec.seed, *purpose)
