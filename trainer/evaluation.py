@@ -22,6 +22,7 @@ from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
 from trainer.rewards.answer import Answer
 from trainer.sampling import uniforms
+from trainer.sampling.engines import sampler_for
 from trainer.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.statistics import wilson_interval
@@ -138,6 +139,7 @@ def run(
     """
     began = time.perf_counter()
     session.begin("evaluation", 1, 0)
+    actors = replace(actors, sampler=sampler_for(session, spec, None, codec))
     evaluation = Evaluation(session, held_out, actors, codec, spec)
     before = evaluation.play(actors.initial if against is None else against, "before")
     session.stop_if_asked()

@@ -230,6 +230,42 @@ PPO = [
         "mean tokens per response",
         "Tokens per response, the EOS included.",
     ),
+    Metric(
+        "ppo",
+        "sampling/logp_difference/mean",
+        "Sampler gap",
+        "mean over tokens of |log π_old(a) − log π_sampler(a)|",
+        "How far the sampler and the trainer's own forward pass lie apart on the sampled tokens: rounding alone for the built-in engine, a step's update with `ppo.rollout.asynchronous`.",
+        None,
+        "Above 0.05 without `ppo.rollout.asynchronous`: the sampler computes something else; look at types and templates.",
+    ),
+    Metric(
+        "ppo",
+        "sampling/logp_difference/max",
+        "Largest sampler gap",
+        "max over tokens of |log π_old(a) − log π_sampler(a)|",
+        "The token on which sampler and trainer agree least.",
+    ),
+    *(
+        Metric(
+            "ppo",
+            f"sampling/importance_sampling_ratio/{name}",
+            f"Importance weight: {name}",
+            f"{name} over tokens of min(π_old(a) ÷ π_sampler(a), C)",
+            "What the policy loss of each token is multiplied by, where `ppo.rollout.importance_cap` weighs it.",
+            healthy,
+            advice,
+        )
+        for name, healthy, advice in (
+            ("min", None, ""),
+            (
+                "mean",
+                (0.8, 1.2),
+                "Far from 1: the sampler is too old or too coarse for the policy; smaller steps, or no `asynchronous`.",
+            ),
+            ("max", None, "Always the cap: it cuts off much; the update is that much less than the policy's own."),
+        )
+    ),
     Metric("ppo", "critic_lr", "Critic learning rate", "schedule(step)", "Learning rate of the critic."),
     Metric(
         "ppo",

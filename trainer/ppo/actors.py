@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from trainer.models import Model
+from trainer.pairing import IN_TURN, Pair
 from trainer.parallel import SINGLE, World
 from trainer.rewards.base import Rewards
+from trainer.sampling import BUILT_IN, Sampler
 
 
 @dataclass(frozen=True)
@@ -24,3 +26,7 @@ class Actors:
     """The one trained in this run, where there is one: online iterations refit it in place."""
     world: World = SINGLE
     """The processes that share the work."""
+    sampler: Sampler = BUILT_IN
+    """How they answer."""
+    pair: Pair = IN_TURN
+    """Whether two models may compute at the same time."""

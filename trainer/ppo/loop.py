@@ -8,6 +8,7 @@ chosen. `docs/ppo.md` has every formula with its source.
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from trainer.checkpoint import StageResult
@@ -26,13 +27,14 @@ from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.online import Feedback, refit, round_beginning_at
 from trainer.ppo.ptx import Pretraining
 from trainer.ppo.report import describe, describe_dials, describe_rates, summarise
-from trainer.ppo.rollout import respond_and_score
+from trainer.ppo.rollout import score
+from trainer.ppo.rollouts import Rollouts
 from trainer.ppo.saved import restore, trainer_state
 from trainer.ppo.token_tables import token_tables
 from trainer.ppo.update import moved_from_old_policy, update
 from trainer.ppo.watch import Watch
 from trainer.prompts import EncodedPrompt
-from trainer.randomness import batch_indices, generator
+from trainer.sampling.engines import sampler_for
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import PPOSpec
@@ -60,6 +62,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     """
     point = ResumePoint.of(session, "ppo")
     seed, device = session.seed("ppo"), session.device
+    actors = replace(actors, sampler=sampler_for(session, spec, actors.policy, codec))
     course = Course(Monitor(session.spec.health, spec))
     watch = Watch(session, course, held_out.spec.keep_best)
     learners = Learners.of(actors, spec)
@@ -67,36 +70,37 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     evaluation = Evaluation(session, held_out, actors, codec, spec)
     dials = restore(point.checkpoint, actors, learners, course) if point.checkpoint else Dials.of(spec)
     learners = learners.at(course.rate_factor, watch.leave_out)
+    rollouts = Rollouts(spec, actors, codec, prompts, seed, device)
+    rollouts.restore(point.checkpoint)
 
     def iteration(index: int) -> dict[str, float]:
         metrics = refit_if_due(index)
 
-        # sample and score
-        group = spec.samples_per_prompt
-        rows = batch_indices(len(prompts), spec.batch_size // group, index, seed, "order")
-        rows = [row for row in rows for _ in range(group)]
-        batch = [prompts[row] for row in rows]
-        scored = respond_and_score(actors, batch, codec, spec, generator(seed, "sampling", index), device)
-        dials.scale = dials.scale.with_scores(scored.rewards.totals)
+        # sample
+        batch, responses, seconds = rollouts.of(index)
+        with rollouts.ahead_of(index + 1):
+            # score
+            scored = score(actors, batch, responses, codec, spec, device, spec.temperature, seconds)
+            dials.scale = dials.scale.with_scores(scored.rewards.totals)
 
-        # advantages
-        kl_coef = dials.kl_coef_at(index, spec)
-        best = [dials.optimal_values[row] for row in rows] if dials.optimal_values else None
-        experience = experience_of(
-            scored,
-            actors.critic,
-            spec,
-            kl_coef=kl_coef,
-            score_scale=dials.scale.deviation,
-            optimal_values=best,
-            world=actors.world,
-        )
+            # advantages
+            kl_coef = dials.kl_coef_at(index, spec)
+            best = [dials.optimal_values[row] for row in rollouts.rows(index)] if dials.optimal_values else None
+            experience = experience_of(
+                scored,
+                actors.critic,
+                spec,
+                kl_coef=kl_coef,
+                score_scale=dials.scale.deviation,
+                optimal_values=best,
+                world=actors.world,
+            )
 
-        # update
-        began = time.perf_counter()
-        coefficients = Coefficients(kl_coef, dials.old_kl_beta)
-        updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
-        metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
+            # update
+            began = time.perf_counter()
+            coefficients = Coefficients(kl_coef, dials.old_kl_beta)
+            updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
+            metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
         metrics |= describe_rates(learners, updated, spec, index)
         metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
         metrics |= {"episode": (index + 1) * spec.batch_size} | watch.figures()
@@ -135,7 +139,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         actors.policy,
         codec.tokenizer,
         iteration,
-        lambda: trainer_state(actors, learners, dials, course),
+        lambda: trainer_state(actors, learners, dials, course, rollouts.state()),
         lambda done, metrics, seconds: watch.look(run, done, metrics, seconds),
     )
     session.begin("ppo", spec.steps, point.step)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from trainer.learner import require_finite
 from trainer.masking import masked_sum
+from trainer.microbatches import Limits
 from trainer.ppo.averaging import StepMean
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import kl_loss, old_policy_kl
@@ -42,6 +43,7 @@ class Part:
     advantages_BR: Tensor
     old_values_BR: Tensor | None
     returns_BR: Tensor
+    importance_BR: Tensor | None
 
     @classmethod
     def of(cls, experience: Experience, rows: Tensor) -> "Part":
@@ -59,6 +61,7 @@ class Part:
             cut(experience.advantages_BR),
             None if experience.values_BR is None else cut(experience.values_BR),
             cut(experience.returns_BR),
+            None if scored.importance_BR is None else cut(scored.importance_BR),
         )
 
 
@@ -85,11 +88,11 @@ class Minibatch:
         sums: Sums = {}
         world, device = learners.policy.world, self.rows_B.device
         clipped_BR = torch.zeros_like(self.experience.advantages_BR[self.rows_B], dtype=torch.bool)
-        batch, size = self.experience.scored.batch, self.spec.micro_batch_size or len(self.rows_B)
-        mine = world.share((batch.prompt_lengths_B + batch.completion_lengths_B)[self.rows_B].tolist())
+        lengths = self.experience.scored.batch.lengths_of(self.rows_B)
+        mine = world.share(lengths)
         with world.same_fate():
-            for first in range(0, len(mine), size):
-                where = torch.tensor(mine[first : first + size], device=device)
+            for at_once in Limits.of(self.spec).split([lengths[row] for row in mine]):
+                where = torch.tensor([mine[row] for row in at_once], device=device)
                 part = Part.of(self.experience, self.rows_B[where])
                 if only_critic:
                     metrics = self._critic_alone(learners, part, where)
@@ -104,15 +107,19 @@ class Minibatch:
     def _everyone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
         if learners.value_head is not None:
             return self._on_one_trunk(learners, part, where)
+        if learners.critic is None:
+            return self._policy_alone(learners, part, where)
+        (metrics, clipped_BR), value_metrics = learners.pair(
+            lambda: self._policy_alone(learners, part, where), lambda: self._critic_alone(learners, part, where)
+        )
+        return metrics | value_metrics, clipped_BR
+
+    def _policy_alone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
         policy, temperature = learners.policy.model, self.spec.temperature
         logprobs_BR, entropy_BR = completion_logprobs(policy, part.batch, temperature, with_entropy=True)
         assert entropy_BR is not None  # asked for
         loss, metrics, clipped_BR = self._policy_terms(logprobs_BR, entropy_BR, part, where)
         loss.backward()
-        if learners.critic is not None:
-            loss, value_metrics = self._value_terms(completion_values(learners.critic.model, part.batch), part, where)
-            loss.backward()
-            metrics |= value_metrics
         return metrics, clipped_BR
 
     def _on_one_trunk(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
@@ -127,7 +134,7 @@ class Minibatch:
         return metrics | value_metrics, clipped_BR
 
     def _critic_alone(self, learners: Learners, part: Part, where: Tensor) -> Sums:
-        """Warm-up: the policy is not touched, so of a value head's trunk nothing is either."""
+        """In a warm-up the policy is not touched, so of a value head's trunk nothing is either."""
         if learners.value_head is not None:
             values_BR = completion_values(learners.value_head, part.batch, trunk_learns=False)
             loss, metrics = self._value_terms(values_BR, part, where)
@@ -153,6 +160,8 @@ class Minibatch:
             loss_BR, clipped_BR = policy_loss(
                 spec, logprobs_BR, part.old_logprobs_BR, part.advantages_BR, mask_BR, self.coefficients.old_kl
             )
+            if part.importance_BR is not None:
+                loss_BR = loss_BR * part.importance_BR
             loss = self.mean.share(loss_BR, mask_BR, where)
         metrics = {"policy_loss": loss.detach()}
         if self.spec.kl.placement == "loss" and self.coefficients.kl:

@@ -61,7 +61,7 @@ def refit(
     """
     online = spec.online
     assert online is not None and actors.reward_model is not None  # the spec demands both
-    fresh = _labelled(session, spec, actors.policy, codec, prompts, feedback.judge, number)
+    fresh = _labelled(session, spec, actors, codec, prompts, feedback.judge, number)
     old = [*feedback.pairs, *collected]
     order = torch.randperm(len(old), generator=generator(session.seed("ppo"), "old pairs", number)).tolist()
     pairs = [*fresh, *(old[row] for row in order[: len(fresh)])]
@@ -83,7 +83,7 @@ def refit(
 def _labelled(
     session: Session,
     spec: PPOSpec,
-    policy: Model,
+    actors: Actors,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
     judge: Judge,
@@ -101,7 +101,8 @@ def _labelled(
         sides: list[list[Answer]] = []
         for side in ("a", "b"):
             draws_BR = uniforms(generator(seed, "online answers", number, first, side), len(some), spec.max_new_tokens)
-            sides.append(respond(policy, some, codec, draws_BR, spec.temperature, session.device, session.world)[1])
+            how = (codec, draws_BR, spec.temperature, session.device, session.world, actors.sampler)
+            sides.append(respond(actors.policy, some, *how)[1])
         preferred_b = judge.points(*sides)
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
             if a.response_ids != b.response_ids:

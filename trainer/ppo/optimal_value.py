@@ -43,7 +43,14 @@ def estimate(
         )
         repeated = [prompts[n] for n in some for _ in range(samples)]
         _, answers = respond(
-            actors.reference, repeated, codec, draws_BR, spec.temperature, session.device, session.world
+            actors.reference,
+            repeated,
+            codec,
+            draws_BR,
+            spec.temperature,
+            session.device,
+            session.world,
+            actors.sampler,
         )
         totals = actors.rewards.score(answers).totals
         found += [(score, a.finished, len(a.response_ids)) for score, a in zip(totals, answers, strict=True)]

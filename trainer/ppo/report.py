@@ -8,6 +8,7 @@ from trainer.ppo.advantages import explained_variance
 from trainer.ppo.dials import Dials
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
+from trainer.ppo.off_policy import describe_gap
 from trainer.ppo.rollout import Scored
 from trainer.ppo.update import Updated
 from trainer.spec import PPOSpec
@@ -47,6 +48,8 @@ def describe(experience: Experience) -> dict[str, float]:
     }
     if experience.values_BR is not None:
         values["val/explained_var"] = explained_variance(experience.values_BR, experience.returns_BR, mask_BR)
+    if scored.sampler_logprobs_BR is not None:
+        values |= describe_gap(scored.logprobs_BR, scored.sampler_logprobs_BR, mask_BR, scored.importance_BR)
     if scored.initial_logprobs_BR is not None:
         drift_BR = scored.logprobs_BR - scored.initial_logprobs_BR
         values["objective/kl_initial"] = float(masked_sum(drift_BR, mask_BR)) / count

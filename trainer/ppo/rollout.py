@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainer.microbatches import AtOnce, Limits, limits
 from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
 from trainer.ppo.actors import Actors
+from trainer.ppo.off_policy import importance_weights, sampler_logprobs
 from trainer.ppo.shaping import missing_eos
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Scores
-from trainer.sampling import Response, sample_with, uniforms
+from trainer.sampling import BUILT_IN, Response, Sampler, uniforms
 from trainer.sequences import Batch, completion_logprobs
 from trainer.spec import PPOSpec
 from trainer.text import Codec
@@ -32,7 +34,8 @@ class Scored:
     answers: list[Answer]
     """The same responses as text, as rewards and judges see them."""
     logprobs_BR: Tensor
-    """Under the policy, by the training forward pass, at the sampling temperature; 0 outside the mask."""
+    """Under the policy at the sampling temperature, by the training forward pass or (`ppo.rollout.logprobs`) as it was
+    sampled; 0 outside the mask."""
     reference_logprobs_BR: Tensor
     initial_logprobs_BR: Tensor | None
     """Under the policy as it started, where that is not the reference."""
@@ -41,6 +44,10 @@ class Scored:
     scores_B: Tensor
     """The weighted sum, with the rule for a missing EOS applied."""
     seconds: dict[str, float]
+    sampler_logprobs_BR: Tensor | None = None
+    """As the sampler drew each token, where it says so and `logprobs_BR` are not these."""
+    importance_BR: Tensor | None = None
+    """What each token's policy loss is multiplied by, where it is weighed."""
 
     @property
     def kl_BR(self) -> Tensor:
@@ -90,8 +97,24 @@ def respond_with(
     """As `respond_and_score`, the uniform number behind each token given: (B, `max_new_tokens`), in [0, 1)."""
     temperature = spec.temperature if temperature is None else temperature
     began = time.perf_counter()
-    responses, answers = respond(actors.policy, prompts, codec, draws_BR, temperature, device, actors.world)
-    sampled = time.perf_counter()
+    responses = sampled_from(actors.policy, prompts, codec, draws_BR, temperature, device, actors.world, actors.sampler)
+    return score(actors, prompts, responses, codec, spec, device, temperature, time.perf_counter() - began)
+
+
+@torch.no_grad()
+def score(
+    actors: Actors,
+    prompts: Sequence[EncodedPrompt],
+    responses: list[Response],
+    codec: Codec,
+    spec: PPOSpec,
+    device: torch.device,
+    temperature: float,
+    seconds_sampled: float,
+) -> Scored:
+    """What was sampled, scored and measured against the reference, the policy being as it is now."""
+    began = time.perf_counter()
+    answers = answers_of(prompts, responses, codec)
     batch = Batch.of([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id).to(device)
 
     def logprobs(model: Model) -> Tensor:
@@ -99,17 +122,27 @@ def respond_with(
             return in_parts(
                 lambda part: completion_logprobs(model, part, temperature)[0],
                 batch,
-                spec.micro_batch_size,
+                Limits.of(spec),
                 actors.world,
             )
 
-    own_BR, reference_BR = logprobs(actors.policy), logprobs(actors.reference)
+    reference_BR = logprobs(actors.reference)
+    sampler_BR = sampler_logprobs(responses, reference_BR)
+    if spec.rollout.logprobs == "sampler" and sampler_BR is not None:
+        own_BR, sampler_BR = sampler_BR, None
+    else:
+        own_BR = logprobs(actors.policy)
     initial_BR = None if actors.initial is actors.reference else logprobs(actors.initial)
     said = actors.rewards.score(answers)
     finished_B = torch.tensor([response.finished for response in responses], device=device)
     scores_B = missing_eos(torch.tensor(said.totals, dtype=own_BR.dtype, device=device), finished_B, spec.shaping)
-    seconds = {"time/rollout": sampled - began, "time/score": time.perf_counter() - sampled}
-    return Scored(batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds)
+    seconds = {"time/rollout": seconds_sampled, "time/score": time.perf_counter() - began}
+    cap, weights_BR = spec.rollout.cap, None
+    if cap is not None and sampler_BR is not None:
+        weights_BR = importance_weights(own_BR, sampler_BR, cap)
+    return Scored(
+        batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds, sampler_BR, weights_BR
+    )
 
 
 @torch.no_grad()
@@ -121,38 +154,76 @@ def respond(
     temperature: float,
     device: torch.device,
     world: World = SINGLE,
+    sampler: Sampler = BUILT_IN,
 ) -> tuple[list[Response], list[Answer]]:
-    """One response of `model` to each prompt, as token ids and as rewards see it; each process samples its block of them."""
+    """One response of `model` to each prompt, as token ids and as rewards see it."""
+    responses = sampled_from(model, prompts, codec, draws_BR, temperature, device, world, sampler)
+    return responses, answers_of(prompts, responses, codec)
+
+
+@torch.no_grad()
+def sampled_from(
+    model: Model,
+    prompts: Sequence[EncodedPrompt],
+    codec: Codec,
+    draws_BR: Tensor,
+    temperature: float,
+    device: torch.device,
+    world: World = SINGLE,
+    sampler: Sampler = BUILT_IN,
+) -> list[Response]:
+    """One response of `model` to each prompt; each process samples its block of them."""
+    own = sample_mine(model, prompts, codec, draws_BR, temperature, device, world=world, sampler=sampler)
+    return world.gather_objects(own, world.mine(len(prompts)), len(prompts))
+
+
+@torch.no_grad()
+def sample_mine(
+    model: Model,
+    prompts: Sequence[EncodedPrompt],
+    codec: Codec,
+    draws_BR: Tensor,
+    temperature: float,
+    device: torch.device,
+    *,
+    world: World,
+    sampler: Sampler,
+) -> list[Response]:
+    """This process's block of the responses; the others are not waited for."""
     mine = world.mine(len(prompts))
-    own: list[Response] = []
-    if mine:
-        with present(model):
-            own = sample_with(
-                model,
-                [prompts[row].ids for row in mine],
-                draws_BR[mine],
-                eos_id=codec.eos_id,
-                pad_id=codec.pad_id,
-                temperature=temperature,
-                device=device,
-            )
-    responses = world.gather_objects(own, mine, len(prompts))
-    answers = [
+    if not mine:
+        return []
+    with present(model):
+        return sampler.sample(
+            model,
+            [prompts[row].ids for row in mine],
+            draws_BR[mine],
+            eos_id=codec.eos_id,
+            pad_id=codec.pad_id,
+            temperature=temperature,
+            device=device,
+        )
+
+
+def answers_of(prompts: Sequence[EncodedPrompt], responses: Sequence[Response], codec: Codec) -> list[Answer]:
+    """The responses as rewards see them."""
+    return [
         Answer(prompt.prompt, prompt.ids, r.ids, codec.decode(r.ids), r.finished, prompt.answer)
         for prompt, r in zip(prompts, responses, strict=True)
     ]
-    return responses, answers
 
 
-def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, size: int | None, world: World = SINGLE) -> Tensor:
-    """Run `forward` on `size` rows at a time (None: all), each part as narrow as its longest row, and put them together.
+def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, at_once: AtOnce, world: World = SINGLE) -> Tensor:
+    """Run `forward` on so many rows at a time, each part as narrow as its longest row, and put them together in order.
 
     Each process does so with its share of the rows, and gets all of them.
     """
     width, device = batch.mask_BR.shape[1], batch.input_ids_BT.device
-    mine = world.share((batch.prompt_lengths_B + batch.completion_lengths_B).tolist())
-    parts = []
-    for first in range(0, len(mine), size or len(batch)):
-        part = batch.select(torch.tensor(mine[first : first + (size or len(batch))], device=device))
-        parts.append(torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1])))
-    return world.gather_rows(torch.cat(parts) if parts else None, mine, len(batch), device)
+    mine = world.share(batch.lengths)
+    found: list[Tensor] = [batch.prompt_lengths_B] * len(mine)  # to be replaced, row by row
+    for rows in limits(at_once).split([batch.lengths[row] for row in mine]):
+        part = batch.select(torch.tensor([mine[at] for at in rows], device=device))
+        values = torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1]))
+        for at, row_R in zip(rows, values, strict=True):
+            found[at] = row_R
+    return world.gather_rows(torch.stack(found) if found else None, mine, len(batch), device)

@@ -1,6 +1,8 @@
 """What a PPO checkpoint holds beside the policy: enough for a resume to go on with the same bits."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -15,9 +17,16 @@ from trainer.ppo.learners import Learners
 from trainer.spec import PPOSpec
 
 
-def trainer_state(actors: Actors, learners: Learners, dials: Dials, course: Course) -> TrainerState:
-    """Optimizers, the critic or its head, a reference that moved, the dials, and the course of the run."""
-    tensors, models = learners.state(), {}
+def trainer_state(
+    actors: Actors,
+    learners: Learners,
+    dials: Dials,
+    course: Course,
+    pending: Mapping[str, dict[str, Tensor]] = MappingProxyType({}),
+) -> TrainerState:
+    """Optimizers, the critic or its head, a reference that moved, the dials, the course of the run, and the responses that
+    wait to be learnt from."""
+    tensors, models = learners.state() | dict(pending), {}
     if learners.value_head is not None:
         tensors["value_head"] = weights(learners.value_head)
     elif actors.critic is not None:

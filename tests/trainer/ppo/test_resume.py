@@ -45,6 +45,12 @@ CASES: dict[str, dict[str, Any]] = {
         "reference": {"update": "reanchored", "every": 2},
         "kl": {"controller": "cosine", "coef": 0.2},
     },
+    "one step off": {"rollout": {"asynchronous": True}},
+    "one step off, online, a value head": {
+        "rollout": {"asynchronous": True, "importance_cap": 1.5, "rows_at_once": 4},
+        "online": {"rounds": 4, "prompts": 6, "learning_rate": 1e-2},
+        "critic": {"kind": "value_head"},
+    },
     "grpo": {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,
