@@ -56,7 +56,7 @@ def station(station: Station) -> Station:
 def ranks_of(settings: Settings, job_id: str, count: int = 2) -> list[int]:
     """The process ids of a run that has begun."""
     folder = settings.data_dir / "runs" / job_id / "attempt-1"
-    eventually(lambda: status(job_id) == "running", 30)
+    eventually(lambda: status(job_id) == "running", 90)
     pids = [int(file.read_text()) for file in sorted(folder.glob("rank-*"))]
     assert len(pids) == count and all(alive(pid) for pid in pids)
     return pids
@@ -66,14 +66,16 @@ def gone(pids: list[int]) -> Callable[[], bool]:
     return lambda: not any(alive(pid) for pid in pids)
 
 
-def test_a_killed_process_ends_the_others_and_the_run_is_tried_again(
-    queue: Queue, station: Station, presence: Presence
+def test_a_killed_process_ends_the_others_and_counts_as_a_killed_trainer(
+    queue: Queue, station: Station, presence: Presence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job_id = queue("begin steps wait_in_attempt_1 finish", "die_in_attempt_1")
+    monkeypatch.setenv("PROXIMAL_MAX_ATTEMPTS", "1")
+    get_settings.cache_clear()
+    job_id = queue("begin lose_the_others", "die")
     drain(station, presence)
-    assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
-    reasons = [event.data["reason"] for event in events(job_id, "status_changed")]
-    assert any("killed from outside (SIGKILL)" in reason for reason in reasons)
+    error = job(job_id).error or {}
+    assert error["code"] == "too_many_attempts"
+    assert "killed from outside (SIGKILL)" in error["message"]
 
 
 def test_the_trouble_of_any_process_is_that_of_the_run(queue: Queue, station: Station, presence: Presence) -> None:
