@@ -1,7 +1,6 @@
 """The models and rewards of each stage, made from what earlier stages left, from the spec's paths, or from a checkpoint."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from trainer.errors import ModelError
@@ -63,7 +62,7 @@ class Assembly:
             care: Care = "frozen" if spec.online is None else "moving"
             own = self._reward_model(maker, "reward_model", care, self.session.checkpoints.final("reward_model"))
         critic = self._critic(maker, policy) if spec.uses_critic else None
-        return Actors(policy, reference, initial, critic, self._rewards(own), own)
+        return Actors(policy, reference, initial, critic, self._rewards(own), own, self.session.world)
 
     def compared(self) -> tuple[Actors, Model | None]:
         """The policy that the run trained beside the one before it, for the evaluation; and `evaluation.against`."""
@@ -79,16 +78,28 @@ class Assembly:
         own = None
         if self.needs_own_reward_model("evaluation"):
             own = self._reward_model(maker, "reward_model", "frozen", self.lineage.refitted())
-        return Actors(policy, initial, initial, None, self._rewards(own), own), other
+        return Actors(policy, initial, initial, None, self._rewards(own), own, self.session.world), other
 
     def judge(self, spec: str | JudgeSpec | None, own: Model | None) -> Judge | None:
         return load_judge(spec, self.context(own))
 
     def context(self, own: Model | None = None) -> RewardContext:
         """What the run's rewards and judges are made with."""
-        notify = partial(self.session.say, warning=True)
+        notify = self.session.warn
         size, dtype = self.spec.ppo.micro_batch_size, dtype_of(self.spec.model)
-        return RewardContext(self.codec, self.session.device, own, size, notify, dtype)
+        runtime = self.spec.runtime
+        return RewardContext(
+            self.codec,
+            self.session.device,
+            own,
+            size,
+            notify,
+            dtype,
+            runtime.packing,
+            runtime.offload_frozen,
+            world=self.session.world,
+            batch_tokens=self.spec.ppo.micro_batch_tokens,
+        )
 
     def needs_own_reward_model(self, stage: StageName) -> bool:
         """Whether a reward or a judge of `stage` is the reward model that this run trains."""
@@ -102,7 +113,9 @@ class Assembly:
             """A reference that moves begins as the policy's twin, so that an average of the two is one of like with like."""
             return self.session.seed("adapter", stage, "policy" if part == "reference" else part)
 
-        return maker_for(self.spec.model, self.session.device, seed)
+        runtime = self.spec.runtime
+        offload = runtime.offload_frozen and stage in ("ppo", "evaluation")  # DPO asks its reference at every step
+        return maker_for(self.spec.model, self.session.device, seed, runtime.packing, offload)
 
     def _policy(
         self, maker: Maker, part: str, stage: StageName, care: Care, saved: Path | None = None, path: str | None = None

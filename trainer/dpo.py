@@ -9,6 +9,7 @@ B counts pairs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 import torch.nn.functional as F
@@ -16,10 +17,11 @@ from torch import Tensor
 
 from trainer.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.learner import Learner, require_finite
+from trainer.microbatches import AtOnce, limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.randomness import batch_indices
-from trainer.reward_model.pairs import Pair, pairs_at_once
+from trainer.reward_model.pairs import Pair, pair_limits
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import DPOSpec
@@ -70,7 +72,7 @@ def train(
     """
     point = ResumePoint.of(session, "dpo")
     steps = total_steps(len(pairs), spec)
-    at_once = pairs_at_once(spec)
+    at_once = pair_limits(spec)
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
@@ -103,24 +105,22 @@ def accumulate(
     reference: Model,
     batch: Sequence[Pair],
     codec: Codec,
-    micro_batch: int,
+    micro_batch: AtOnce,
     device: torch.device,
     spec: DPOSpec,
     world: World = SINGLE,
 ) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split into `micro_batch` pairs; return its figures."""
     parts: list[Compared] = []
-    mine = _share(batch, world)
+    parts_of_mine = _split(batch, _share(batch, world), micro_batch)
     with world.same_fate():
-        for first in range(0, len(mine), micro_batch):
-            some = compare(
-                policy, reference, [batch[row] for row in mine[first : first + micro_batch]], codec, device, spec
-            )
+        for rows in parts_of_mine:
+            some = compare(policy, reference, [batch[row] for row in rows], codec, device, spec)
             loss = some.losses(spec).sum() / len(batch)
             require_finite(loss, "DPO loss")
             loss.backward()
             parts.append(Compared(some.a_B.detach(), some.b_B.detach(), some.targets_B))
-    return figures(_everyones(parts, mine, batch, device, world), spec)
+    return figures(_everyones(parts, [*chain(*parts_of_mine)], batch, device, world), spec)
 
 
 @torch.no_grad()
@@ -129,21 +129,25 @@ def evaluate(
     reference: Model,
     pairs: Sequence[Pair],
     codec: Codec,
-    batch_size: int,
+    at_once: AtOnce,
     device: torch.device,
     spec: DPOSpec,
     world: World = SINGLE,
 ) -> dict[str, float]:
-    """The figures of all pairs, `batch_size` pairs at once."""
-    mine = _share(pairs, world)
-    starts = range(0, len(mine), batch_size)
-    some = ([pairs[row] for row in mine[first : first + batch_size]] for first in starts)
-    parts = [compare(policy, reference, few, codec, device, spec) for few in some]
-    return figures(_everyones(parts, mine, pairs, device, world), spec)
+    """The figures of all pairs, so many pairs at once."""
+    parts_of_mine = _split(pairs, _share(pairs, world), at_once)
+    parts = [compare(policy, reference, [pairs[row] for row in rows], codec, device, spec) for rows in parts_of_mine]
+    return figures(_everyones(parts, [*chain(*parts_of_mine)], pairs, device, world), spec)
 
 
 def _share(pairs: Sequence[Pair], world: World) -> list[int]:
     return world.share([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
+
+
+def _split(pairs: Sequence[Pair], rows: Sequence[int], at_once: AtOnce) -> list[list[int]]:
+    """Those pairs in parts; the longer side of a pair stands for both."""
+    lengths = [2 * (len(pairs[row].prompt) + max(len(pairs[row].a), len(pairs[row].b))) for row in rows]
+    return [[rows[at] for at in part] for part in limits(at_once).split(lengths)]
 
 
 def _everyones(

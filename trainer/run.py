@@ -3,21 +3,24 @@
 import gc
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
-from trainer import data, dpo, evaluation, models, reward_model, sft, threads
+from trainer import data, dpo, evaluation, models, pairing, reward_model, sft, threads
 from trainer.assembly import Assembly
 from trainer.encoded import Encoded, encode
 from trainer.evaluation import HeldOut
 from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.fit import check_config, check_fit
 from trainer.models import Model, check_quantization
+from trainer.models.attention import underlying
+from trainer.pairing import Pair
 from trainer.places import check_places
 from trainer.ppo import loop
+from trainer.ppo.actors import Actors
 from trainer.ppo.online import Feedback
 from trainer.ppo.watch import GoneBack
 from trainer.reward_model.pairs import rankings
@@ -111,7 +114,23 @@ def _optimise(job: Job) -> None:
         feedback = Feedback(source, encoded.pairs, encoded.references)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
     texts, references = encoded.texts, encoded.references
-    loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
+    with _pair(job.session, actors) as pair:
+        actors = replace(actors, pair=pair)
+        loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
+
+
+def _pair(session: Session, actors: Actors) -> Pair:
+    """How the policy and a critic of its own share the time of this machine's cores."""
+    runtime, world = session.spec.runtime, session.world
+    own = actors.critic is not None and underlying(actors.critic) is not underlying(actors.policy)
+    return pairing.choose(
+        runtime.critic_thread,
+        fits=own and session.device.type == "cpu" and world.size == 1,
+        parameters=int(actors.policy.num_parameters()),
+        threads=torch.get_num_threads(),
+        cores=runtime.threads if isinstance(runtime.threads, int) else threads.available_cores(),
+        memory=session.run_dir / "critic_thread",
+    )
 
 
 def _evaluate(job: Job) -> None:

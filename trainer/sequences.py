@@ -60,6 +60,10 @@ class Batch:
         """Of each prompt with its completion, in tokens."""
         return tuple((self.prompt_lengths_B + self.completion_lengths_B).tolist())
 
+    def lengths_of(self, rows: Tensor) -> list[int]:
+        """The same of those rows."""
+        return [self.lengths[row] for row in rows.tolist()]
+
     @cached_property
     def mask_BR(self) -> Tensor:
         """(B, R) True where a completion token exists; R is the longest completion."""

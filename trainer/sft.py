@@ -7,6 +7,7 @@ a template rewrites earlier turns, and no mask has to be guessed from a rendered
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +16,7 @@ from trainer.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.data import Demonstration
 from trainer.learner import Learner, require_finite
 from trainer.masking import masked_sum
+from trainer.microbatches import AtOnce, Limits, limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.randomness import batch_indices
@@ -51,7 +53,7 @@ def train(
     """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
     point = ResumePoint.of(session, "sft")
     steps = total_steps(len(examples), spec)
-    at_once = spec.micro_batch_size or spec.batch_size
+    at_once = Limits.of(spec, spec.batch_size)
     learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
@@ -86,17 +88,17 @@ def accumulate(
     model: Model,
     batch: list[Example],
     codec: Codec,
-    micro_batch: int,
+    micro_batch: AtOnce,
     device: torch.device,
     world: World = SINGLE,
 ) -> float:
     """Add the gradient of the batch's mean loss per completion token, whatever the split; return that loss."""
     tokens = sum(len(example.completion) for example in batch)
     total = 0.0
-    mine = [batch[row] for row in world.share([len(e.prompt) + len(e.completion) for e in batch])]
+    mine = [batch[row] for row in world.share(_lengths(batch))]
     with world.same_fate():
-        for first in range(0, len(mine), micro_batch):
-            loss = _negative_logprob(model, mine[first : first + micro_batch], codec, device) / tokens
+        for rows in limits(micro_batch).split(_lengths(mine)):
+            loss = _negative_logprob(model, [mine[row] for row in rows], codec, device) / tokens
             require_finite(loss, "SFT loss")
             loss.backward()
             total += float(loss.detach())
@@ -108,15 +110,19 @@ def evaluate(
     model: Model,
     examples: list[Example],
     codec: Codec,
-    batch_size: int,
+    at_once: AtOnce,
     device: torch.device,
     world: World = SINGLE,
 ) -> float:
     """Mean loss per completion token, in nats."""
-    mine = [examples[row] for row in world.share([len(e.prompt) + len(e.completion) for e in examples])]
-    starts = range(0, len(mine), batch_size)
-    losses = [float(_negative_logprob(model, mine[i : i + batch_size], codec, device)) for i in starts]
+    mine = [examples[row] for row in world.share(_lengths(examples))]
+    parts = ([mine[row] for row in rows] for rows in limits(at_once).split(_lengths(mine)))
+    losses = [float(_negative_logprob(model, part, codec, device)) for part in parts]
     return world.sum_number(math.fsum(losses)) / sum(len(example.completion) for example in examples)
+
+
+def _lengths(examples: Sequence[Example]) -> list[int]:
+    return [len(example.prompt) + len(example.completion) for example in examples]
 
 
 def _negative_logprob(model: Model, examples: list[Example], codec: Codec, device: torch.device) -> torch.Tensor:

@@ -13,9 +13,11 @@ from torch import nn
 
 from trainer.errors import ModelError
 from trainer.models import adapters
+from trainer.models.attention import Packing, pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model, compute_in
 from trainer.models.loading import draw_score_head, load_policy, load_reward_model, new_policy, new_reward_model
+from trainer.models.offload import settle
 from trainer.models.quantized import quantization_options
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
@@ -51,17 +53,30 @@ class Maker(Protocol):
         ...
 
 
-def maker_for(spec: ModelSpec, device: torch.device, seed: Callable[[str], int]) -> Maker:
-    """`seed(part)` is what a fresh adapter of that part is drawn from."""
-    return WholeModels(spec, device) if spec.lora is None else Roles(spec, spec.lora, device, seed)
+def maker_for(
+    spec: ModelSpec,
+    device: torch.device,
+    seed: Callable[[str], int],
+    packing: Packing = "auto",
+    offload_frozen: bool = False,
+) -> Maker:
+    """`seed(part)` is what a fresh adapter of that part is drawn from. With `offload_frozen` whole models that are frozen
+    live in host memory; a backbone under adapters is always at work."""
+    if spec.lora is None:
+        return WholeModels(spec, device, packing, offload_frozen)
+    return Roles(spec, spec.lora, device, seed, packing)
 
 
 class WholeModels:
     """Full fine-tuning: each part a model of its own."""
 
-    def __init__(self, spec: ModelSpec, device: torch.device) -> None:
+    def __init__(
+        self, spec: ModelSpec, device: torch.device, packing: Packing = "auto", offload_frozen: bool = False
+    ) -> None:
         self.spec = spec
         self.device = device
+        self.packing = packing
+        self.offload_frozen = offload_frozen
 
     def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
         return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(care)), care)
@@ -77,7 +92,7 @@ class WholeModels:
         return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
 
     def _ready(self, model: Model, care: Care) -> Model:
-        model = model.to(self.device)
+        model = pack_as(settle(model, self.device, self.offload_frozen and care == "frozen"), self.packing)
         if care == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
         return _settled(model, care, self.spec)
@@ -91,11 +106,19 @@ class WholeModels:
 class Roles:
     """LoRA: parts whose weights start at the same place share a backbone, unless the spec wants one for each."""
 
-    def __init__(self, spec: ModelSpec, lora: LoraSpec, device: torch.device, seed: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        spec: ModelSpec,
+        lora: LoraSpec,
+        device: torch.device,
+        seed: Callable[[str], int],
+        packing: Packing = "auto",
+    ) -> None:
         self.spec = spec
         self.lora = lora
         self.device = device
         self.seed = seed
+        self.packing = packing
         self._backbones: dict[str, Backbone] = {}
 
     def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
@@ -129,7 +152,7 @@ class Roles:
             dtype = dtype_of(self.spec)
             options = quantization_options(self.spec, dtype, self.device)
             model = load(source, dtype, **options)
-            model = model if options else model.to(self.device)
+            model = pack_as(model if options else model.to(self.device), self.packing)
             self._backbones[key] = Backbone(model, where, self.lora, self.spec.gradient_checkpointing)
         return self._backbones[key], first
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from trainer.logprobs import entropies, selected_logprobs
 from trainer.models import half
@@ -70,9 +71,10 @@ def token_logprobs(
 
 
 def _is_plain(head: Any) -> bool:
-    """A linear layer whose weights lie here whole, which nothing listens to or replaces."""
+    """A linear layer whose weights lie here whole (or would: the preflight counts with fakes), which nothing listens to or
+    replaces."""
     hooked = type(head) is not nn.Linear or head._forward_hooks or head._forward_pre_hooks or "forward" in vars(head)
-    return not hooked and type(head.weight) in (nn.Parameter, Tensor) and head.weight.device.type != "meta"
+    return not hooked and type(head.weight) in (nn.Parameter, Tensor, FakeTensor) and head.weight.device.type != "meta"
 
 
 class _Output(torch.autograd.Function):

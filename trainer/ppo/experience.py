@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from trainer.masking import masked_whiten
+from trainer.microbatches import Limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.ppo.advantages import gae, group_deviations, group_means, length_adaptive_lambda, rewards_to_go
@@ -76,7 +77,7 @@ def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> Tensor:
 
 def _values(critic: Model, scored: Scored, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:
     """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
-    batch, size = scored.batch, spec.micro_batch_size
+    batch, size = scored.batch, Limits.of(spec)
     if not spec.advantage.bootstrap_truncated:
         return in_parts(lambda part: completion_values(critic, part), batch, size, world), None
     states_BS = in_parts(lambda part: state_values(critic, part), batch, size, world)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from trainer.errors import Diverged
 from trainer.learner import Learner
+from trainer.pairing import IN_TURN, Pair
 from trainer.ppo.actors import Actors
 from trainer.ppo.value_head import ValueHead
 from trainer.spec import PPOSpec
@@ -28,6 +29,8 @@ class Learners:
     critic: Learner | None
     value_head: ValueHead | None
     leave_out: LeaveOut = never
+    pair: Pair = IN_TURN
+    """How the policy and a separate critic share the time."""
 
     @classmethod
     def of(cls, actors: Actors, spec: PPOSpec) -> "Learners":
@@ -37,7 +40,7 @@ class Learners:
             return cls(policy, None, head)
         rate = spec.critic.learning_rate
         critic = Learner(actors.critic, spec, spec.steps, peak=rate, eps=spec.adam_eps, world=actors.world)
-        return cls(policy, critic, None)
+        return cls(policy, critic, None, pair=actors.pair)
 
     def state(self) -> dict[str, dict[str, Tensor]]:
         """Optimizer moments by name."""

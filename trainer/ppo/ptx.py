@@ -8,6 +8,7 @@ import torch
 from trainer.errors import DataError
 from trainer.learner import require_finite
 from trainer.masking import masked_sum
+from trainer.microbatches import Limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.randomness import batch_indices
@@ -24,7 +25,7 @@ class Pretraining:
     pad_id: int
     seed: int
     steps_per_iteration: int
-    micro_batch_size: int | None
+    at_once: Limits
     device: torch.device
     world: World = SINGLE
 
@@ -44,8 +45,8 @@ class Pretraining:
         usable = [text for text in texts if len(text) > 1]
         if not usable:
             raise DataError("`data.pretraining` has no text of at least two tokens.")
-        steps, size = spec.epochs * spec.minibatches, spec.micro_batch_size
-        return cls(usable, spec.ptx, pad_id, seed, steps, size, device, world)
+        steps = spec.epochs * spec.minibatches
+        return cls(usable, spec.ptx, pad_id, seed, steps, Limits.of(spec), device, world)
 
     def accumulate(self, policy: Model, iteration: int, step: int) -> float:
         """Add `coef` × the gradient of the mean loss per predicted token of this step's texts; return that loss.
@@ -56,11 +57,10 @@ class Pretraining:
         rows = batch_indices(len(self.texts), self.spec.batch_size, position, self.seed, "ptx")
         texts = [self.texts[row] for row in rows]
         tokens, total = sum(len(text) - 1 for text in texts), 0.0
-        size = self.micro_batch_size or len(texts)
         mine = [texts[row] for row in self.world.share([len(text) for text in texts])]
         with self.world.same_fate():
-            for first in range(0, len(mine), size):
-                some = mine[first : first + size]
+            for part in self.at_once.split([len(text) for text in mine]):
+                some = [mine[row] for row in part]
                 batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
                 loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
                 require_finite(loss, "pretraining loss")

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from trainer.errors import Diverged
 from trainer.masking import masked_mean
+from trainer.microbatches import Limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.ppo.experience import Experience
@@ -92,6 +93,6 @@ def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec, 
         return None
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
     logprobs_BR = in_parts(
-        lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, spec.micro_batch_size, world
+        lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, Limits.of(spec), world
     )
     return float(masked_mean(old_policy_kl(log_ratios(logprobs_BR, scored.logprobs_BR, mask_BR)), mask_BR))

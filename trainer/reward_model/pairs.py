@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainer.data import Comparison
+from trainer.microbatches import Limits
 from trainer.spec import DPOSpec, RewardModelSpec
 from trainer.text import Codec
 
@@ -57,6 +58,11 @@ def rankings(pairs: Sequence[Pair]) -> list[list[Pair]]:
         key = ("own", at) if pair.group is None else ("group", pair.group)
         found.setdefault(key, []).append(pair)
     return list(found.values())
+
+
+def pair_limits(spec: RewardModelSpec | DPOSpec) -> Limits:
+    """Of one forward pass, its rows counted in pairs."""
+    return Limits(pairs_at_once(spec), spec.micro_batch_tokens)
 
 
 def pairs_at_once(spec: RewardModelSpec | DPOSpec) -> int:

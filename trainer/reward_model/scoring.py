@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from trainer.learner import require_finite
+from trainer.microbatches import AtOnce, Limits, limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.reward_model.loss import bradley_terry_loss, centring_loss
@@ -49,7 +50,7 @@ def accumulate(
     model: Model,
     batch: Sequence[Pair],
     codec: Codec,
-    micro_batch: int,
+    micro_batch: AtOnce,
     device: torch.device,
     spec: RewardModelSpec | None = None,
     world: World = SINGLE,
@@ -66,7 +67,7 @@ def accumulate_rankings(
     model: Model,
     batch: Sequence[Ranking],
     codec: Codec,
-    micro_batch: int,
+    micro_batch: AtOnce,
     device: torch.device,
     spec: RewardModelSpec,
     world: World = SINGLE,
@@ -75,7 +76,7 @@ def accumulate_rankings(
     parts: list[Scored] = []
     mine = _share(batch, world)
     with world.same_fate():
-        for some in _in_parts([batch[row] for row in mine], 2 * micro_batch):
+        for some in _in_parts([batch[row] for row in mine], limits(micro_batch)):
             scored = _score(model, some, codec, device)
             loss = scored.loss(spec) / len(batch)
             require_finite(loss, "reward-model loss")
@@ -86,20 +87,20 @@ def accumulate_rankings(
 
 @torch.no_grad()
 def judge(
-    model: Model, pairs: Sequence[Pair], codec: Codec, batch_size: int, device: torch.device, world: World = SINGLE
+    model: Model, pairs: Sequence[Pair], codec: Codec, at_once: AtOnce, device: torch.device, world: World = SINGLE
 ) -> Scored:
-    """Scores of all pairs, `batch_size` pairs at once. Rankings stay together, so the order may change."""
+    """Scores of all pairs, so many pairs at once. Rankings stay together, so the order may change."""
     together = rankings(pairs)
     mine = _share(together, world)
-    own = _in_parts([together[row] for row in mine], 2 * batch_size)
+    own = _in_parts([together[row] for row in mine], limits(at_once))
     return _everyones([_score(model, some, codec, device) for some in own], mine, together, device, world)
 
 
 def evaluate(
-    model: Model, pairs: Sequence[Pair], codec: Codec, batch_size: int, device: torch.device, world: World = SINGLE
+    model: Model, pairs: Sequence[Pair], codec: Codec, at_once: AtOnce, device: torch.device, world: World = SINGLE
 ) -> dict[str, float]:
     """Loss (plain Bradley-Terry), accuracy and margin over all pairs; nothing where there are none."""
-    return figures(judge(model, pairs, codec, batch_size, device, world)) if pairs else {}
+    return figures(judge(model, pairs, codec, at_once, device, world)) if pairs else {}
 
 
 def figures(scored: Scored, spec: RewardModelSpec | None = None) -> dict[str, float]:
@@ -152,17 +153,20 @@ def _everyones(
     return _scored(together, a_P, b_P)
 
 
-def _in_parts(together: Sequence[Ranking], answers: int) -> Iterator[list[Ranking]]:
-    """Rankings in order, in parts of at most so many answers, but at least one ranking each."""
+def _in_parts(together: Sequence[Ranking], most: Limits) -> Iterator[list[Ranking]]:
+    """Rankings in order, in parts of at most two answers for each pair allowed and so many tokens, but at least one
+    ranking each."""
     part: list[Ranking] = []
-    count = 0
+    count = longest = 0
     for ranking in together:
-        size = len({tuple(side) for pair in ranking for side in (pair.a, pair.b)})
-        if part and count + size > answers:
+        answers = {tuple(side) for pair in ranking for side in (pair.a, pair.b)}
+        width = len(ranking[0].prompt) + max(map(len, answers))
+        rows, tokens = count + len(answers), (count + len(answers)) * max(longest, width)
+        if part and ((most.rows and rows > 2 * most.rows) or (most.tokens and tokens > most.tokens)):
             yield part
-            part, count = [], 0
+            part, count, longest = [], 0, 0
         part.append(ranking)
-        count += size
+        count, longest = count + len(answers), max(longest, width)
     if part:
         yield part
 

@@ -9,7 +9,7 @@ from trainer.models import Model
 from trainer.randomness import batch_indices
 from trainer.reward_model import report_card
 from trainer.reward_model.normalise import REFERENCES, normalise, unscale
-from trainer.reward_model.pairs import Pair, pairs_at_once, rankings
+from trainer.reward_model.pairs import Pair, pair_limits, pairs_at_once, rankings
 from trainer.reward_model.report_card import Judged
 from trainer.reward_model.scoring import accumulate_rankings, figures, judge
 from trainer.session import Session
@@ -35,7 +35,7 @@ def train(
     point = ResumePoint.of(session, "reward_model")
     together = rankings(pairs)
     steps = total_steps(len(together), spec)
-    at_once = pairs_at_once(spec)
+    at_once = pair_limits(spec)
     learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
@@ -63,7 +63,7 @@ def train(
     run = StageRun("reward_model", steps, spec.save_every, model, codec.tokenizer, step, state)
     seconds = run_steps(session, run, point)
     began = time.perf_counter()
-    scale = normalise(session, spec, model, codec, references, 2 * at_once)
+    scale = normalise(session, spec, model, codec, references, 2 * pairs_at_once(spec))
     card = report_card.report_card(judged, scale, min(len(references), REFERENCES))
     files = {}
     if card is not None:

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 
 from trainer.errors import RewardError
+from trainer.microbatches import Limits
 from trainer.models import Model
 from trainer.models.attention import Packing
 from trainer.parallel import SINGLE, World
@@ -65,6 +66,12 @@ class RewardContext:
     """Whether scoring models live in host memory and come to the device to score."""
     world: World = SINGLE
     """The processes that share the scoring."""
+    batch_tokens: int | None = None
+    """Tokens per forward pass of a scoring model; None for no limit."""
+
+    @property
+    def at_once(self) -> Limits:
+        return Limits(self.batch_size, self.batch_tokens)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from trainer.errors import ModelError, RewardError
+from trainer.microbatches import AtOnce, limits
 from trainer.models import Model, load_reward_model, load_tokenizer, present, settle
 from trainer.models.attention import pack_as
 from trainer.rewards.answer import Answer
@@ -24,18 +25,18 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
     if spec.path is None:
         if context.own_model is None:
             raise ModelError("This run has no reward model of its own: give the `path` of one.")
-        return TokenScorer(context.own_model, context.codec.pad_id, context.batch_size)
+        return TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
     tokenizer = load_tokenizer(spec.path)
     model = settle(load_reward_model(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
     pack_as(model, context.packing)
     check_vocabulary(spec.path, model, tokenizer)
-    scorer = TokenScorer(model, context.codec.pad_id, context.batch_size)
+    scorer = TokenScorer(model, context.codec.pad_id, context.at_once)
     if same_tokenizer(tokenizer, context.codec.tokenizer):
         return scorer
     if tokenizer.eos_token_id is None:
         raise ModelError(f"{spec.path}: its tokenizer has no EOS token, where a reward model is read.")
     codec = Codec(tokenizer, sys.maxsize, sys.maxsize, getattr(tokenizer, "chat_template", None) is not None)
-    return TextScorer(TokenScorer(model, codec.pad_id, context.batch_size), codec)
+    return TextScorer(TokenScorer(model, codec.pad_id, context.at_once), codec)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class TokenScorer:
 
     model: Model
     pad_id: int
-    batch_size: int | None
+    batch_size: AtOnce
 
     def score(self, answers: Sequence[Answer]) -> list[float]:
         return self.score_ids([a.prompt_ids for a in answers], [a.response_ids for a in answers])
@@ -58,8 +59,12 @@ class TokenScorer:
         check_context(longest, self.model)
         with present(self.model):
             batch = Batch.of(prompts, responses, self.pad_id).to(self.model.device)
-            rows = torch.arange(len(batch), device=self.model.device).split(self.batch_size or len(batch))
-            return [float(s) for part in rows for s in sequence_scores(self.model, batch.select(part)).tolist()]
+            scores = [0.0] * len(batch)
+            for rows in limits(self.batch_size).split(batch.lengths):
+                part = batch.select(torch.tensor(rows, device=self.model.device))
+                for row, score in zip(rows, sequence_scores(self.model, part).tolist(), strict=True):
+                    scores[row] = score
+            return scores
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,20 @@ class RuntimeSpec(Section):
     """`auto` takes a GPU where there is one."""
     threads: PositiveInt | Literal["auto"] | None = None
     """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
+    packing: bool | Literal["auto"] = "auto"
+    """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and padding would be more than a tenth. Changes speed, not the result."""
+    critic_thread: bool | Literal["auto"] = "auto"
+    """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below eight million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
+    offload_frozen: bool = False
+    """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result."""
+
+    @model_validator(mode="after")
+    def _each_device_has_its_own(self) -> "RuntimeSpec":
+        if self.device == "cpu":
+            self.refuse_idle(["offload_frozen"], 'with `device` = "cpu": it all is in host memory')
+        if self.device == "cuda":
+            self.refuse_idle(["critic_thread"], 'with `device` = "cuda": it shares out the cores of a CPU')
+        return self
 
 
 class JobSpec(Section):

@@ -23,6 +23,8 @@ class OptimizerSpec(Section):
     """Gradients are scaled down to this global L2 norm."""
     micro_batch_size: PositiveInt | None = None
     """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    micro_batch_tokens: PositiveInt | None = None
+    """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: Literal["adamw", "adamw_8bit"] = "adamw"
     """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
     offload_optimizer: bool = False
@@ -33,7 +35,7 @@ class OptimizerSpec(Section):
     @property
     def accumulates(self) -> bool:
         """Whether the gradient of a step may come in several backward passes."""
-        return self.micro_batch_size is not None
+        return self.micro_batch_size is not None or self.micro_batch_tokens is not None
 
 
 class SFTSpec(OptimizerSpec):

@@ -9,6 +9,7 @@ from tests.trainer.models import scorer
 from tests.trainer.stage_tools import CPU, new_codec, scores_alone
 from trainer import data
 from trainer.data import Comparison
+from trainer.models.attention import pack_as
 from trainer.reward_model import accumulate, bradley_terry_loss, encode, evaluate, rankings
 from trainer.reward_model.loss import centring_loss
 from trainer.reward_model.pairs import Pair
@@ -104,7 +105,7 @@ def test_margin_and_centring_enter_the_loss_where_the_spec_says_so() -> None:
 
 
 def test_each_answer_of_a_ranking_goes_through_the_model_once() -> None:
-    model, rows = scorer(), []
+    model, rows = pack_as(scorer(), False), []
     model.base_model.register_forward_pre_hook(
         lambda module, args, kwargs: rows.extend(kwargs["input_ids"].tolist()), with_kwargs=True
     )
