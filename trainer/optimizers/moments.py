@@ -12,11 +12,11 @@ from torch.optim.adamw import adamw
 from trainer.optimizers.eight_bit import BLOCK, decode, encode, encode_unbiased
 
 Kept = dict[str, Tensor]
-_SMALL = 4096
+SMALL = 4096
 """Tensors below this many numbers (norms, biases, heads) keep their moments in fp32: there is nothing to save."""
-_CHUNK = 1 << 21
+CHUNK = 1 << 21
 """Numbers taken out of 8 bits at a time; whole blocks."""
-assert _CHUNK % BLOCK == 0
+assert CHUNK % BLOCK == 0
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Rule:
 def fresh(weight: Tensor, eight_bit: bool) -> Kept:
     """Moments of 0 before the first step, where `weight` is."""
     step = torch.zeros((), dtype=torch.float32, device=weight.device)
-    if not eight_bit or weight.numel() < _SMALL:
+    if not eight_bit or weight.numel() < SMALL:
         return {"step": step, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
     count, blocks = weight.numel(), -(-weight.numel() // BLOCK)
     kept = {"step": step}
@@ -59,8 +59,8 @@ def advance(kept: Kept, weight: Tensor, gradient: Tensor, rule: Rule, seed: int)
         rule.apply(weight, gradient, kept["exp_avg"], kept["exp_avg_sq"], kept["step"])
     else:
         draws = torch.Generator(weight.device).manual_seed(seed * 1_000_003 + int(kept["step"]))
-        for first in range(0, weight.numel(), _CHUNK):
-            _advance_chunk(kept, weight.view(-1), gradient.view(-1), rule, slice(first, first + _CHUNK), draws)
+        for first in range(0, weight.numel(), CHUNK):
+            _advance_chunk(kept, weight.view(-1), gradient.view(-1), rule, slice(first, first + CHUNK), draws)
     kept["step"] += 1
 
 

@@ -48,7 +48,7 @@ class _Draft:
 def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
     """Look at a valid spec from every side. Problems become findings; nothing is raised for them."""
     wishes, draft, device = wishes or Wishes(), _Draft(), _device(spec)
-    found = models.look(spec, device)
+    found = models.look(spec, device, elsewhere=wishes.device_memory is not None)
     draft.findings += scorers.look_at_models(spec)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
@@ -143,7 +143,9 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
 
     @cache
     def passes(model: str) -> Passes:
-        return Passes(Blueprint(blueprint.config, ModelSpec.model_validate_json(model), blueprint.device))
+        return Passes(
+            Blueprint(blueprint.config, ModelSpec.model_validate_json(model), blueprint.device, spec.runtime.packing)
+        )
 
     def estimate(changed: JobSpec) -> list[PhaseMemory]:
         return Phases(changed, passes(changed.model.model_dump_json()), sizes, other_weights).all()
@@ -152,6 +154,9 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
     if why := passes(spec.model.model_dump_json()).uncounted:
         detail = f"Memory is by formula, not counted, and rough: {why}"
         found.findings.append(models.finding("warning", "memory_by_formula", "#/model", detail))
+    if host := Phases(spec, passes(spec.model.model_dump_json()), sizes).host():
+        detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory."
+        found.findings.append(models.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
     here = blueprint.device == "cpu" or torch.cuda.is_available()
     memory = wished if wished is not None else available(blueprint.device) if here else None
     suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])

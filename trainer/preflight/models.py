@@ -15,7 +15,7 @@ from trainer.errors import ModelError
 from trainer.fit import check_config
 from trainer.models import check_quantization, has_linear_score, load_tokenizer
 from trainer.preflight.memory.blueprint import Blueprint
-from trainer.preflight.places import config_of, local, weights_of
+from trainer.preflight.places import config_of, has_weights, local, weights_of
 from trainer.preflight.report import Finding, Level, ModelReport
 from trainer.preflight.sizes import Sizes
 from trainer.spec import JobSpec, ModelSpec
@@ -43,16 +43,19 @@ def finding(level: Level, code: str, where: str, detail: str, fix: str | None = 
     return Finding(level=level, area="model", code=code, where=where, detail=detail, fix=fix)
 
 
-def look(spec: JobSpec, device: Device) -> Found:
-    """Before the data is read: the model's folder and its tokenizer, the machine, the libraries."""
-    found = Found(list(_machine(spec, device)))
+def look(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
+    """Before the data is read: the model's folder and its tokenizer, the machine, the libraries.
+
+    `elsewhere`: the question is of another machine, so what only this one lacks is worth a warning, no error.
+    """
+    found = Found(list(_machine(spec, device, elsewhere)))
     for where, check in (("#/model/config", check_config), ("#/model/quantization", check_quantization)):
         try:
             check(spec.model)
         except ModelError as error:
             found.problem(where, "invalid_model", error)
     if spec.model.path is not None:
-        _find(found, spec.model.path)
+        _find(found, spec.model.path, elsewhere)
     return found
 
 
@@ -70,7 +73,7 @@ def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> No
         found.problem("#/model", "vocabulary", f"The tokenizer has {tokens} tokens, the model only {vocabulary}.")
     if _needs_scalar_head(spec):
         _try_scalar_head(found, config)
-    blueprint = Blueprint(config, spec.model, device)
+    blueprint = Blueprint(config, spec.model, device, spec.runtime.packing)
     try:
         blueprint.trained("policy")
     except ModelError as error:
@@ -115,14 +118,16 @@ def lengths(spec: JobSpec, config: Any, sizes: Sizes) -> Iterator[Finding]:
             yield finding("error", "context", where, detail, "Lower it, or `data.max_prompt_tokens`.")
 
 
-def _machine(spec: JobSpec, device: Device) -> Iterator[Finding]:
+def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding]:
     if spec.runtime.device == "cuda" and not torch.cuda.is_available():
         fix = 'Set `runtime.device` to "auto", or run it where there is a GPU.'
-        yield finding("error", "no_cuda", "#/runtime/device", "There is no CUDA device on this machine.", fix)
+        level: Level = "warning" if elsewhere else "error"
+        yield finding(level, "no_cuda", "#/runtime/device", "There is no CUDA device on this machine.", fix)
     if device == "cpu" and spec.model.dtype == "float16":
         detail = "float16 on a CPU is slow, and overflows where bfloat16 does not."
         yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "bfloat16" or "float32".')
-    if device == "cuda" and spec.model.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
+    has_gpu = device == "cuda" and torch.cuda.is_available()
+    if has_gpu and spec.model.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
         detail = "This GPU does not compute in bfloat16."
         yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "float16" or "float32".')
     if spec.model.quantization is not None and device == "cpu":
@@ -132,7 +137,7 @@ def _machine(spec: JobSpec, device: Device) -> Iterator[Finding]:
         yield finding("error", "no_peft", "#/model/lora", "peft is not installed here.", "pip install peft")
 
 
-def _find(found: Found, path: str) -> None:
+def _find(found: Found, path: str, elsewhere: bool) -> None:
     where = "#/model/path"
     try:
         found.folder = local(path)
@@ -143,10 +148,21 @@ def _find(found: Found, path: str) -> None:
             found.findings.append(finding("warning", "not_checked", where, detail, "Download it, then check again."))
             return
         found.config = config_of(found.folder)
-        weights_of(found.folder)
         found.tokenizer = load_tokenizer(found.folder)
+        if has_weights(found.folder):
+            weights_of(found.folder)
+        else:
+            found.findings.append(_no_weights(path, found.folder, elsewhere))
     except ModelError as error:
         found.problem(where, "invalid_model", error)
+
+
+def _no_weights(path: str, folder: Path, elsewhere: bool) -> Finding:
+    """What a run needs of memory is known all the same. Of a hub id it would download them, of a folder it has none."""
+    detail, where = f"{folder} holds no weights as safetensors", "#/model/path"
+    if Path(path).is_dir() and not elsewhere:
+        return finding("error", "no_weights", where, f"{detail}: memory is worked out, but no run could start.")
+    return finding("warning", "not_checked", where, f"{detail} yet.", "Download them before the run.")
 
 
 def _new_config(spec: ModelSpec, tokenizer: Tokenizer) -> Any:

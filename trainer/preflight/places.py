@@ -38,6 +38,11 @@ def config_of(folder: Path) -> Any:
         raise ModelError(f"{folder} has no usable config.json: {str(error).splitlines()[0]}") from error
 
 
+def has_weights(folder: Path) -> bool:
+    """Whether there are any: a configuration and a tokenizer are enough to work out how much memory a run takes."""
+    return any(folder.glob("*.safetensors"))
+
+
 def weights_of(folder: Path) -> dict[str, tuple[int, ...]]:
     """Names and shapes of the weights in a folder, read off the files' heads. Raises ModelError where there are none."""
     files = sorted(folder.glob("*.safetensors"))

@@ -235,4 +235,22 @@ def test_a_pretrained_model_its_adapters_and_a_folder_without_weights(tmp_path: 
     assert model is not None and model.trained_parameters == 2 * (16 + 16)
     (folder / "model.safetensors").unlink()
     report = check(JobSpec.model_validate(raw))
-    assert "holds no weights as safetensors" in only(report, "invalid_model").detail and report.exit_status() == 4
+    assert "holds no weights as safetensors" in only(report, "no_weights").detail and report.exit_status() == 4
+    assert report.memory is not None and report.memory == check(JobSpec.model_validate(raw)).memory
+
+
+def test_how_much_gpu_a_model_needs_is_known_from_its_configuration_alone(tmp_path: Path) -> None:
+    """A Llama of 7 billion parameters of which nothing has been downloaded but the small files, on no GPU."""
+    folder = tmp_path / "model"
+    tokenizer = train_tokenizer([" ".join(WORDS)], 300)
+    LlamaConfig(vocab_size=32_000).save_pretrained(folder)  # the sizes of Llama-7B are its defaults
+    tokenizer.save_pretrained(folder)
+    raw = job(tmp_path, stages=["ppo"], ppo={"steps": 2, "batch_size": 8, "max_new_tokens": 40}, rewards=[])
+    raw |= {"model": {"path": str(folder), "dtype": "bfloat16", "lora": {}, "gradient_checkpointing": True}}
+    raw |= {"rewards": [{"type": "length", "target": 10}], "runtime": {"device": "cuda"}}
+    report = check(JobSpec.model_validate(raw), Wishes(device_memory=24 * 2**30))
+    assert report.errors() == [] and report.model is not None and report.model.parameters == 6_738_415_616
+    assert report.memory is not None and report.memory.available == 24 * 2**30
+    weights = report.memory.peak().parts["weights"]
+    assert 2 * 6_738_415_616 < weights < 2.05 * 6_738_415_616 and report.memory.peak().expected < 16 * 2**30
+    assert {"no_weights", "not_checked"} & {found.code for found in report.findings}

@@ -25,7 +25,7 @@ from trainer.preflight.memory.blueprint import Blueprint, tensors_of
 from trainer.preflight.memory.counting import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
-from trainer.preflight.memory.residents import Resident, members
+from trainer.preflight.memory.residents import Resident
 from trainer.preflight.report import PhaseMemory
 from trainer.preflight.sizes import Example, Pair, Sizes
 from trainer.prompts import EncodedPrompt
@@ -149,7 +149,7 @@ def test_models_on_backbones_weigh_what_the_trainer_makes_of_them(tmp_path: Path
         maker.scorer("critic", tmp_path, "trained", fresh_head=1),
     ]
     weigh = {w.data_ptr(): w.nbytes for model in everyone for w in tensors_of(model) if isinstance(w, nn.Parameter)}
-    expected = Resident.of(members(spec, "ppo_update"), Blueprint(LLAMA, spec.model, "cpu"))
+    expected = Resident.of(spec, "ppo_update", Blueprint(LLAMA, spec.model, "cpu"))
     assert expected.weights == sum(weigh.values())
     learning = sum(w.nbytes for model in everyone for w in model.parameters() if w.requires_grad)
     assert expected.optimizer == 2 * learning

@@ -15,6 +15,7 @@ _STAGES: dict[Phase, str] = {
     "sft": "sft",
     "reward_model": "reward_model",
     "dpo": "dpo",
+    "ppo_rollout": "ppo",
     "ppo_score": "ppo",
     "ppo_update": "ppo",
 }
@@ -54,19 +55,27 @@ def _steps(
 
 
 def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Offloading is tried on a CPU too, where it changes nothing and so is not proposed."""
     yield from _smaller_batches(spec, phase)
+    if phase == "ppo_rollout" and (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) > 1:
+        yield ("ppo", "rollout", "rows_at_once"), (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) // 2
     if not spec.model.gradient_checkpointing:
         yield ("model", "gradient_checkpointing"), True
+    yield ("runtime", "offload_frozen"), True
+    if (stage := _STAGES.get(phase)) and not getattr(spec, stage).offload_optimizer:
+        yield (stage, "offload_optimizer"), True
     if spec.model.dtype == "float32":
         yield ("model", "dtype"), "bfloat16"
+    if spec.model.dtype == "bfloat16" and spec.model.lora is None:
+        yield ("model", "trained_weights"), "bfloat16"
+    if stage and getattr(spec, stage).optimizer == "adamw" and spec.model.lora is None:
+        yield (stage, "optimizer"), "adamw_8bit"
     if spec.model.lora is not None and not spec.model.lora.share_backbone:
         yield ("model", "lora", "share_backbone"), True
     if spec.model.lora is None and spec.model.path is not None:
         yield ("model", "lora"), {"rank": 16}
     if phase.startswith("ppo") and spec.ppo.max_new_tokens > 16:
         yield ("ppo", "max_new_tokens"), spec.ppo.max_new_tokens // 2
-    if phase == "ppo_rollout" and spec.ppo.batch_size > spec.ppo.minibatches * spec.ppo.samples_per_prompt:
-        yield ("ppo", "batch_size"), spec.ppo.batch_size // 2
     if spec.model.lora is not None and spec.model.quantization is None:
         yield ("model", "quantization"), "4bit"
 
@@ -75,7 +84,7 @@ def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, .
     """The micro-batch, halved once or more often: memory for nothing but some speed."""
     if phase == "evaluation":
         size, where = spec.evaluation.batch_size, ("evaluation", "batch_size")
-    elif phase in _STAGES:
+    elif phase in _STAGES and phase != "ppo_rollout":
         section = getattr(spec, _STAGES[phase])
         whole = section.batch_size // (section.minibatches if phase == "ppo_update" else 1)
         sides = 2 if phase in ("reward_model", "dpo") else 1

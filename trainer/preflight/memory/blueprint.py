@@ -1,9 +1,8 @@
 """The run's models as fake ones: built by the trainer's own code, without their memory.
 
-Sizes in bytes, N parameters: a trained model holds 4·N (weights are trained in float32, `model.dtype`), its gradients 4·N,
-and AdamW's two moments 8·N (Kingma and Ba 2015; 16 bytes a parameter in all: Rajbhandari et al. 2020, "ZeRO", §3.1); a
-frozen one 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2 with 0.127 bits of scales (Dettmers et al. 2023,
-"QLoRA", §3).
+Sizes in bytes, N parameters: a trained model holds 4·N or 2·N by `model.trained_weights`, what learning adds is in
+trainer/preflight/memory/learning.py; a frozen one 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2 with 0.127 bits
+of scales (Dettmers et al. 2023, "QLoRA", §3).
 """
 
 import copy
@@ -13,14 +12,15 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
+from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model, compute_in
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
-from trainer.preflight.memory.counting import attention_for
+from trainer.preflight.memory.counting import assume_packs, attention_for
+from trainer.preflight.memory.known import KnownNumbers
 from trainer.spec import ModelSpec
 
 Head = Literal["policy", "scalar"]
@@ -30,12 +30,12 @@ _QUANTIZED = {"8bit": 1.0, "4bit": 0.5 + 0.127 / 8}
 class Blueprint:
     """Fake models of one architecture on one kind of device. Each is built once."""
 
-    def __init__(self, config: Any, spec: ModelSpec, device: Literal["cpu", "cuda"]) -> None:
-        self.spec, self.device = spec, device
+    def __init__(self, config: Any, spec: ModelSpec, device: Literal["cpu", "cuda"], packing: Packing = "auto") -> None:
+        self.spec, self.device, self.packing = spec, device, packing
         self.dtype: torch.dtype = getattr(torch, spec.dtype)
         self.config = copy.deepcopy(config)
         self.config._attn_implementation = attention_for(device, self.dtype, config.get_text_config())
-        self.fake = FakeTensorMode()
+        self.fake = KnownNumbers()
         self.trained = lru_cache(maxsize=None)(self._trained)
         self.frozen = lru_cache(maxsize=None)(self._frozen)
 
@@ -43,7 +43,7 @@ class Blueprint:
         """The model, or the adapter on its backbone, that learns."""
         lora, recompute = self.spec.lora, self.spec.gradient_checkpointing
         if lora is None:
-            model = compute_in(self._plain(head, torch.float32), self.dtype)
+            model = compute_in(self._plain(head, getattr(torch, self.spec.trained_weights)), self.dtype)
             if recompute:
                 recompute_layers(model.base_model)
             return self._faked(model)
@@ -60,7 +60,9 @@ class Blueprint:
         config.num_labels = 1
         kind = AutoModelForCausalLM if head == "policy" else AutoModelForSequenceClassification
         with torch.device("meta"):
-            return kind.from_config(config, dtype=dtype).eval()  # type: ignore[no-untyped-call]
+            model = kind.from_config(config, dtype=dtype).eval()  # type: ignore[no-untyped-call]
+        assume_packs(model, self.packing)
+        return model
 
     def _faked(self, model: Model) -> Model:
         """Put fake tensors in place of the meta ones; one that several modules share stays shared."""
@@ -83,11 +85,13 @@ class Blueprint:
     def hidden_size(self) -> int:
         return int(self.config.get_text_config().hidden_size)
 
+    @property
+    def trained_size(self) -> int:
+        """Bytes of a number of the weights that are trained."""
+        return int(getattr(torch, self.spec.trained_weights).itemsize)
+
     def trained_parameters(self, head: Head) -> int:
         return sum(int(p.numel()) for p in self.trained(head).parameters() if p.requires_grad)
-
-    def largest_trained(self, head: Head) -> int:
-        return max(int(p.numel()) for p in self.trained(head).parameters() if p.requires_grad)
 
     def parameters(self, head: Head) -> int:
         return sum(int(p.numel()) for p in self.frozen(head).parameters())
@@ -102,7 +106,7 @@ class Blueprint:
 
     def trained_bytes(self, head: Head) -> int:
         """Of the weights that learn, beside those of their backbone."""
-        return 4 * self.trained_parameters(head)
+        return sum(int(p.nbytes) for p in self.trained(head).parameters() if p.requires_grad)
 
 
 def _quantized(name: str, parameter: torch.Tensor) -> bool:

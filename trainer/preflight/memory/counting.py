@@ -8,7 +8,8 @@ know one architecture and one kernel.
 """
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,9 +18,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 from transformers import AttentionInterface
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-_PLAIN, _MATH = "proximal_counted", "proximal_counted_math"
+from trainer.models import output_layer
+from trainer.models.attention import Packing, attention_forward, underlying
+from trainer.models.heads import Model
+
+_PLAIN, _GPU, _MATH, _MASKED = (f"proximal_counted{suffix}" for suffix in ("", "_gpu", "_math", "_masked"))
 
 
 class LiveBytes(TorchDispatchMode):
@@ -67,11 +72,27 @@ def attention_for(device: str, dtype: torch.dtype, config: Any) -> str:
     """
     heads = getattr(config, "num_attention_heads", 1)
     grouped = (getattr(config, "num_key_value_heads", None) or heads) != heads
-    return _MATH if device == "cuda" and dtype == torch.float32 and grouped else _PLAIN
+    if device == "cpu":
+        return _PLAIN
+    return _MATH if dtype == torch.float32 and grouped else _GPU
+
+
+def assume_packs(model: Model, packing: Packing) -> None:
+    """Of a fake model it cannot be tried whether it computes packed sequences as it does single ones; most do."""
+    model._packing, model._packs = packing, True
 
 
 def _attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, **rest: Any) -> Any:
-    return sdpa_attention_forward(module, query, key, value, None, **rest)
+    return attention_forward(module, query, key, value, None, **rest)
+
+
+def _gpu_attention(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, *, layout: Any = None, **rest: Any
+) -> Any:
+    """Flash attention holds as much for sequences end to end as for one as long as all of them."""
+    if layout is not None:
+        key, value = key.contiguous(), value.contiguous()
+    return attention_forward(module, query, key, value, None, **rest)
 
 
 def _math_attention(*args: Any, **kwargs: Any) -> Any:
@@ -79,5 +100,32 @@ def _math_attention(*args: Any, **kwargs: Any) -> Any:
         return _attention(*args, **kwargs)
 
 
+@contextmanager
+def as_on(device: str) -> Iterator[None]:
+    """While inside, the output layer works in the pieces in which it would on that device: fakes are all on a CPU."""
+    before = output_layer._CACHED_ELEMENTS
+    if device == "cuda":
+        output_layer._CACHED_ELEMENTS = output_layer._AT_ONCE_ELEMENTS
+    try:
+        yield
+    finally:
+        output_layer._CACHED_ELEMENTS = before
+
+
+@contextmanager
+def with_masks(model: Model) -> Iterator[None]:
+    """While inside, its attention takes masks, as it does where sequences are padded at the left."""
+    module = underlying(model)
+    before = module.config._attn_implementation
+    module.set_attn_implementation(_MASKED)
+    try:
+        yield
+    finally:
+        module.set_attn_implementation(before)
+
+
+AttentionInterface.register(_MASKED, attention_forward)
+AttentionMaskInterface.register(_MASKED, sdpa_mask)
 AttentionInterface.register(_PLAIN, _attention)
+AttentionInterface.register(_GPU, _gpu_attention)
 AttentionInterface.register(_MATH, _math_attention)

@@ -1,34 +1,38 @@
 """What one pass of a model holds at its peak: forward, forward and backward, or sampling.
 
-Shapes: B sequences, T positions, N tokens that the output layer sees, V vocabulary.
+The trainer's own functions (trainer/sequences.py, trainer/sampling/) run on fake tensors, so that what is counted is what they
+do.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
+from transformers import Cache, DynamicCache
 
-from trainer.logprobs import entropies, selected_logprobs
-from trainer.models.heads import Model, autocast, head_logits, scalar_head, trunk
+from trainer.models.heads import Model, autocast
 from trainer.preflight.memory.blueprint import Blueprint, Head, tensors_of
 from trainer.preflight.memory.closed_form import Widths
-from trainer.preflight.memory.counting import LiveBytes
+from trainer.preflight.memory.counting import LiveBytes, as_on, with_masks
+from trainer.preflight.memory.shapes import Shape
+from trainer.sampling.cache import keeps_in_place
+from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
+from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 
 T = TypeVar("T")
+Pass = Literal["logprobs", "logprobs_and_entropy", "values", "scores"]
+"""What a model is asked for: of a policy the first two, of a scalar head a value for each token or a score for each row."""
+_GROWING_DRAW = 4 + 3 * 8
+"""Bytes per row and token of the vocabulary while drawing: the logits, and in float64 the scaled logits, the
+probabilities and their cumulative sums (trainer/sampling/draws.py)."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A batch as a model sees it."""
-
-    rows: int
-    width: int
-    counted: int
-    """Tokens whose logits are taken; for a scalar head, positions at which it is read."""
+def head_of(what: Pass) -> Head:
+    return "policy" if what.startswith("logprobs") else "scalar"
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,14 @@ class Training:
 class Sampling:
     """Bytes above the weights while sampling."""
 
-    prefill: int
-    """Peak of reading the prompts, their cache included."""
+    peak: int
+    """Cache included."""
     cache: int
-    """KV cache of the prompts: for a transformer 2 · layers · key-value heads · head size · B · T numbers."""
+    """KV cache: for a transformer 2 · layers · key-value heads · head size · rows · columns numbers."""
+
+
+class _LastStep(Exception):
+    """Further steps hold no more."""
 
 
 class Passes:
@@ -62,41 +70,45 @@ class Passes:
         self.forward = lru_cache(maxsize=None)(self._forward)
         self.sampling = lru_cache(maxsize=None)(self._sampling)
 
-    def _training(self, head: Head, shape: Shape, entropy: bool = False) -> Training:
+    def _training(self, what: Pass, shape: Shape) -> Training:
         def by_formula(widths: Widths) -> Training:
-            kept = widths.kept(shape.rows * shape.width, self.blueprint.spec.gradient_checkpointing)
-            kept += 2 * widths.logits(shape.counted) if head == "policy" else 0
-            gradients = self.blueprint.trained_bytes(head)
+            kept = widths.kept(shape.tokens, self.blueprint.spec.gradient_checkpointing)
+            kept += 2 * widths.logits(shape.counted) if head_of(what) == "policy" else 0
+            gradients = self.blueprint.trained_bytes(head_of(what))
             return Training(max(kept, gradients), kept + gradients)
 
-        return self._counted(lambda: self._count_training(head, shape, entropy), by_formula)
+        return self._counted(lambda: self._count_training(what, shape), by_formula)
 
-    def _forward(self, head: Head, trained: bool, shape: Shape) -> int:
+    def _forward(self, what: Pass, trained: bool, shape: Shape) -> int:
         """Peak of a forward pass without gradients."""
 
         def by_formula(widths: Widths) -> int:
-            return widths.working(shape.rows * shape.width) + (widths.logits(shape.counted) if head == "policy" else 0)
+            return widths.working(shape.tokens) + (widths.logits(shape.counted) if head_of(what) == "policy" else 0)
 
-        return self._counted(lambda: self._count_forward(head, trained, shape), by_formula)
+        return self._counted(lambda: self._count_forward(what, trained, shape), by_formula)
 
-    def _sampling(self, rows: int, width: int) -> Sampling:
+    def _sampling(self, prompts: tuple[int, ...], limit: int) -> Sampling:
+        """Of responses of up to `limit` tokens to prompts of these lengths, in ascending order."""
+        rows, width = len(prompts), max(prompts) + limit - 1
+
         def by_formula(widths: Widths) -> Sampling:
             cache = widths.cache(rows * width)
-            return Sampling(cache + widths.working(rows * width), cache)
+            return Sampling(cache + widths.working(sum(prompts)), cache)
 
-        return self._counted(lambda: self._count_sampling(rows, width), by_formula)
+        return self._counted(lambda: self._count_sampling(prompts, limit), by_formula)
 
     def _counted(self, count: Callable[[], T], by_formula: Callable[[Widths], T]) -> T:
         """By formula where the architecture looks at values, which fake tensors do not have, or misses a kernel for them."""
         if self.uncounted is None:
             try:
-                return count()
+                with as_on(self.blueprint.device):
+                    return count()
             except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
                 self.uncounted = str(error).splitlines()[0] if str(error) else type(error).__name__
         return by_formula(Widths.of(self.blueprint.config.get_text_config(), self.blueprint.dtype.itemsize))
 
-    def _count_training(self, head: Head, shape: Shape, entropy: bool) -> Training:
-        model = self.blueprint.trained(head)
+    def _count_training(self, what: Pass, shape: Shape) -> Training:
+        model = self.blueprint.trained(head_of(what))
         model.zero_grad(set_to_none=True)
         bytes_ = LiveBytes(tensors_of(model))
 
@@ -105,39 +117,80 @@ class Passes:
 
         learning = [weight for weight in model.parameters() if weight.requires_grad]
         hooks = [weight.register_post_accumulate_grad_hook(put_aside) for weight in learning]
+        batch = self.blueprint.fake.batch(shape.prompts, shape.completions)
         with self.blueprint.fake, bytes_:
-            _output(model, head, shape, entropy).sum().backward()
+            _output(model, what, batch).sum().backward()
         for hook in hooks:
             hook.remove()
         return Training(bytes_.peak, bytes_.peak_beside + bytes_.aside)
 
-    def _count_forward(self, head: Head, trained: bool, shape: Shape) -> int:
+    def _count_forward(self, what: Pass, trained: bool, shape: Shape) -> int:
+        head = head_of(what)
         model = self.blueprint.trained(head) if trained else self.blueprint.frozen(head)
+        batch = self.blueprint.fake.batch(shape.prompts, shape.completions)
         with self.blueprint.fake, LiveBytes(tensors_of(model)) as bytes_, torch.no_grad():
-            _output(model, head, shape, entropy=False)
+            _output(model, what, batch)
         return int(bytes_.peak)
 
-    def _count_sampling(self, rows: int, width: int) -> Sampling:
+    def _count_sampling(self, prompts: tuple[int, ...], limit: int) -> Sampling:
         model = self.blueprint.trained("policy")
-        with self.blueprint.fake, LiveBytes(tensors_of(model)) as bytes_, torch.no_grad(), autocast(model):
+        count = self._in_place if keeps_in_place(model) else self._growing
+        ragged = len(set(prompts)) > 1
+        with (
+            with_masks(model) if ragged else nullcontext(),
+            self.blueprint.fake,
+            LiveBytes(tensors_of(model)) as bytes_,
+        ):
+            return count(model, bytes_, prompts, limit)
+
+    def _in_place(self, model: Model, bytes_: LiveBytes, prompts: tuple[int, ...], limit: int) -> Sampling:
+        """The prompts are read, then the last token is taken: a step before it attends to fewer columns."""
+        caches: list[int] = []
+
+        def stepper(model: Model, progress: Progress) -> Step:
+            step, window = eager(model, progress), progress.cache.window
+            caches.append(sum(_cached(progress.cache)))
+
+            def last(tokens_B: Tensor) -> Tensor:
+                window.at = window.width - 1
+                progress.take(step(tokens_B), slice(0, window.live), limit - 1)
+                raise _LastStep
+
+            return last
+
+        ids = [[row % 2] * length for row, length in enumerate(prompts)]  # no two neighbours alike
+        with suppress(_LastStep):
+            sample_in_place(
+                model, ids, torch.rand(len(prompts), limit), eos_id=-1, pad_id=0, temperature=1.0,
+                with_logprobs=False, stepper=stepper,
+            )  # fmt: skip
+        return Sampling(int(bytes_.peak), caches[0])
+
+    def _growing(self, model: Model, bytes_: LiveBytes, prompts: tuple[int, ...], limit: int) -> Sampling:
+        """Reading the prompts, or the last step, with a copy of a layer's part of the cache and the draw."""
+        rows, width, config = len(prompts), max(prompts), self.blueprint.config.get_text_config()
+        with torch.no_grad(), autocast(model):
             cache = DynamicCache(config=model.config)
             ids_BT = torch.zeros(rows, width, dtype=torch.long)
             logits = model(input_ids=ids_BT, past_key_values=cache, use_cache=True, logits_to_keep=1).logits
             del ids_BT, logits
-        return Sampling(bytes_.peak, sum(_cached(cache)))
+        grown = sum(_cached(cache)) * (width + limit - 1) // width
+        last = grown + grown // int(config.num_hidden_layers) + rows * int(config.vocab_size) * _GROWING_DRAW
+        return Sampling(max(int(bytes_.peak), last), grown)
 
 
-def _cached(cache: DynamicCache) -> list[int]:
+def _cached(cache: Cache) -> list[int]:
     return [tensor.nbytes for layer in cache.layers for tensor in vars(layer).values() if isinstance(tensor, Tensor)]
 
 
-def _output(model: Model, head: Head, shape: Shape, entropy: bool) -> Tensor:
-    """The trainer's forward pass over a batch, as in trainer/sequences.py, where no value decides anything."""
-    ids_BT = torch.zeros(shape.rows, shape.width, dtype=torch.long)
-    hidden_BTH = trunk(model)(input_ids=ids_BT, use_cache=False).last_hidden_state
-    hidden_NH = hidden_BTH.flatten(0, 1).index_select(0, torch.zeros(shape.counted, dtype=torch.long))
-    if head == "scalar":
-        return scalar_head(model, hidden_NH)
-    logits_NV = head_logits(model, hidden_NH)
-    logprobs_N = selected_logprobs(logits_NV, torch.zeros(shape.counted, dtype=torch.long))
-    return logprobs_N + entropies(logits_NV) if entropy else logprobs_N
+def _output(model: Model, what: Pass, batch: Batch) -> Tensor:
+    match what:
+        case "values":
+            return completion_values(model, batch)
+        case "scores":
+            return sequence_scores(model, batch)
+        case "logprobs":
+            return completion_logprobs(model, batch)[0]
+    logprobs_BR, entropy_BR = completion_logprobs(model, batch, with_entropy=True)
+    assert entropy_BR is not None  # asked for
+    return logprobs_BR + entropy_BR

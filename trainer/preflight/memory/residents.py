@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainer.preflight.memory.blueprint import Blueprint, Head
+from trainer.preflight.memory.learning import Learning
+from trainer.preflight.memory.passes import Pass
 from trainer.preflight.report import Phase
-from trainer.spec import JobSpec
+from trainer.spec import JobSpec, OptimizerSpec
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,8 @@ class Member:
     learns: bool = False
     """It has gradients and an optimizer."""
     exact: bool = False
+    """In the type of weights that are trained, without learning: the policy that was trained."""
+    moves: bool = False
     """In float32 without learning: a reference that moves, a reward model that is refitted."""
     adapted: bool = False
     """On a backbone it has an adapter without learning: it was trained before."""
@@ -45,7 +49,7 @@ def _ppo(spec: JobSpec) -> list[Member]:
     ppo = spec.ppo
     found = [Member("policy", learns=True), Member("policy")]
     if ppo.reference.update != "fixed":
-        found.append(Member("policy", exact=True, adapted=True, start=ppo.reference.path or "policy"))
+        found.append(Member("policy", exact=True, moves=True, adapted=True, start=ppo.reference.path or "policy"))
     elif ppo.reference.path is not None:
         found.append(Member("policy", start=ppo.reference.path))
     if ppo.uses_critic and ppo.critic.kind == "separate":
@@ -56,7 +60,8 @@ def _ppo(spec: JobSpec) -> list[Member]:
 def _scorer(spec: JobSpec) -> list[Member]:
     if not spec.own_reward_model:
         return []
-    return [Member("scalar", exact=spec.ppo.online is not None, adapted=True, start=_scorer_start(spec))]
+    moves = spec.ppo.online is not None
+    return [Member("scalar", exact=moves, moves=moves, adapted=True, start=_scorer_start(spec))]
 
 
 def _scorer_start(spec: JobSpec) -> str:
@@ -68,26 +73,50 @@ def _critic_start(spec: JobSpec) -> str:
     return _scorer_start(spec) if spec.own_reward_model and spec.ppo.critic.initial != "policy" else "policy"
 
 
+def passes_of(member: Member) -> tuple[Pass, bool]:
+    """What `member` is asked for while a batch is scored, and whether its weights are those of a model that learns."""
+    if member.head == "policy":
+        return "logprobs", member.learns or member.exact
+    return ("values" if member.learns else "scores"), member.learns or member.exact
+
+
 @dataclass(frozen=True)
 class Resident:
     """Bytes that stay for the whole phase."""
 
     weights: int
     optimizer: int
+    host: int = 0
+    """Of an offloaded optimizer, in RAM."""
 
     @classmethod
-    def of(cls, found: Sequence[Member], blueprint: Blueprint, other_weights: int = 0) -> "Resident":
+    def of(cls, spec: JobSpec, phase: Phase, blueprint: Blueprint, other_weights: int = 0) -> "Resident":
         """`other_weights`: of reward models that the run only loads."""
-        optimizer = sum(2 * blueprint.trained_bytes(member.head) for member in found if member.learns)
-        weights = _weights(found, blueprint) if blueprint.spec.lora is None else _on_backbones(found, blueprint)
-        return cls(weights + other_weights, optimizer)
+        found, rule = members(spec, phase), _rule(spec, phase)
+        learning = [Learning.of(blueprint, member.head, rule) for member in found if member.learns]
+        optimizer, host = sum(one.optimizer for one in learning), sum(one.host for one in learning)
+        if blueprint.spec.lora is not None:
+            return cls(_on_backbones(found, blueprint) + other_weights, optimizer, host)
+        away = spec.runtime.offload_frozen and blueprint.device == "cuda" and phase != "dpo"
+        each = [(_held(member, blueprint), away and not (member.learns or member.exact)) for member in found]
+        stay = sum(size for size, goes in each if not goes)
+        if not away:
+            return cls(stay + other_weights, optimizer, host)
+        visits = [0, other_weights, *(size for size, goes in each if goes)]
+        return cls(stay + (max(visits) if phase in ("ppo_score", "evaluation") else 0), optimizer, host)
 
 
-def _weights(found: Sequence[Member], blueprint: Blueprint) -> int:
-    return sum(
-        blueprint.trained_bytes(member.head) if member.learns or member.exact else blueprint.frozen_bytes(member.head)
-        for member in found
-    )
+def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:
+    """Of the stage to which the phase belongs."""
+    return {"sft": spec.sft, "reward_model": spec.reward_model, "dpo": spec.dpo}.get(phase, spec.ppo)
+
+
+def _held(member: Member, blueprint: Blueprint) -> int:
+    if member.learns:
+        return blueprint.trained_bytes(member.head)
+    if not member.exact:
+        return blueprint.frozen_bytes(member.head)
+    return blueprint.parameters(member.head) * (4 if member.moves else blueprint.trained_size)
 
 
 def _on_backbones(found: Sequence[Member], blueprint: Blueprint) -> int:

@@ -1,40 +1,88 @@
 """How large the batches get: from the lengths in the data and the limits in the spec, at three levels."""
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trainer.preflight.memory.passes import Shape
+from trainer.microbatches import Limits
 from trainer.preflight.plan import mean
 from trainer.preflight.sizes import Example, Pair, Sizes
 
 Level = Literal["low", "expected", "high"]
 """Sequences of average length; the worst batch that one must expect; every sequence as long as it may be."""
+_DEVIATIONS = 2.0
+"""By how many of its standard deviations the worst batch is expected to exceed a mean one: one in 44 batches does."""
 
 
-def demonstrations(rows: int, examples: Sequence[Example], level: Level, packing: bool = False) -> Shape:
-    """In the worst batch one row is the longest of all, and the others are padded to it; packed, they lie end to end."""
-    totals = [example.prompt + example.completion for example in examples]
-    completions = [example.completion for example in examples]
-    width = round(mean(totals)) if level == "low" else max(totals)
-    counted = max(completions) if level == "high" else mean(completions)
-    laid = math.ceil(rows * mean(totals) / width) if packing and level == "expected" else rows
-    return Shape(laid, width, max(1, round(rows * counted)))
+@dataclass(frozen=True)
+class Shape:
+    """A batch as a model sees it: how long each row's prompt and completion are."""
+
+    prompts: tuple[int, ...]
+    completions: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        return len(self.prompts)
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.prompts) + sum(self.completions)
+
+    def largest(self, limits: Limits) -> "Shape":
+        """Of the parts that go through a model together, the one with most tokens."""
+        lengths = [sum(pair) for pair in zip(self.prompts, self.completions, strict=True)]
+        rows = max(limits.split(lengths), key=lambda part: sum(lengths[row] for row in part))
+        return Shape(tuple(self.prompts[row] for row in rows), tuple(self.completions[row] for row in rows))
+
+    @property
+    def counted(self) -> int:
+        """Tokens whose log-probability is taken."""
+        return sum(self.completions)
+
+
+def demonstrations(rows: int, examples: Sequence[Example], level: Level) -> Shape:
+    return _rows(rows, [(example.prompt, example.completion) for example in examples], level)
 
 
 def comparisons(sequences: int, pairs: Sequence[Pair], level: Level) -> Shape:
-    """Both sides of each pair are rows. Counted are their completions, as DPO needs them."""
-    totals = [pair.prompt + side for pair in pairs for side in (pair.a, pair.b)]
-    sides = [side for pair in pairs for side in (pair.a, pair.b)]
-    width = round(mean(totals)) if level == "low" else max(totals)
-    counted = max(sides) if level == "high" else mean(sides)
-    return Shape(sequences, width, max(1, round(sequences * counted)))
+    """Both sides of each pair are rows."""
+    return _rows(sequences, [(pair.prompt, side) for pair in pairs for side in (pair.a, pair.b)], level)
 
 
-def read_at_ends(shape: Shape) -> Shape:
-    """As a reward model sees the batch: one number for each row."""
-    return Shape(shape.rows, shape.width, shape.rows)
+def texts(rows: int, lengths: Sequence[int], level: Level) -> Shape:
+    """All but the first token are learnt."""
+    return _rows(rows, [(1, max(1, length - 1)) for length in lengths], level)
+
+
+def _rows(rows: int, found: Sequence[tuple[int, int]], level: Level) -> Shape:
+    """`rows` of the lengths found: all average; spread evenly over what there is, the longest among them; or all longest."""
+    if level == "low":
+        prompt, completion = (max(1, round(mean([pair[side] for pair in found]))) for side in (0, 1))
+        return Shape((prompt,) * rows, (completion,) * rows)
+    ordered = sorted(found, key=lambda pair: (sum(pair), pair))
+    if level == "high":
+        longest = ordered[-1]
+        completion = max(pair[1] for pair in found)
+        return Shape((max(1, sum(longest) - completion),) * rows, (completion,) * rows)
+    chosen = [ordered[_quantile(row, rows, len(ordered))] for row in range(rows)]
+    grown = _grown(rows, [sum(pair) for pair in found])
+    longest_completion = max(pair[1] for pair in found)
+    completions = tuple(min(longest_completion, round(grown * pair[1])) for pair in chosen)
+    return Shape(tuple(pair[0] for pair in chosen), tuple(max(1, length) for length in completions))
+
+
+def _quantile(row: int, rows: int, count: int) -> int:
+    """Index of the (row + 1)-th of `rows` evenly spread quantiles; the last is the longest."""
+    return min(count - 1, math.ceil((row + 1) / rows * count) - 1)
+
+
+def _grown(rows: int, totals: Sequence[int]) -> float:
+    """How much longer than usual all rows of the worst batch together are, as a factor."""
+    average = statistics.fmean(totals)
+    return 1 + _DEVIATIONS * statistics.pstdev(totals) / (math.sqrt(rows) * average) if average else 1.0
 
 
 @dataclass(frozen=True)
@@ -48,32 +96,21 @@ class Responses:
     @classmethod
     def of(cls, sizes: Sizes, limit: int, held_out: bool = False) -> "Responses":
         answers = [min(length, limit) for length in sizes.answers] or [limit]
-        return cls(sizes.prompt_lengths(held_out), answers, limit)
-
-    def prompt(self, level: Level) -> int:
-        """Prompts are padded to the longest of their batch."""
-        return round(mean(self.prompts)) if level == "low" else max(self.prompts, default=1)
-
-    def longest(self, rows: int, level: Level) -> int:
-        """The longest of `rows` responses: at the expected level the quantile 1 − 1/rows."""
-        if level == "high":
-            return self.limit
-        if level == "low":
-            return round(mean(self.answers))
-        return sorted(self.answers)[min(len(self.answers) - 1, int(len(self.answers) * (1 - 1 / rows)))]
+        return cls(sizes.prompt_lengths(held_out) or [1], answers, limit)
 
     def shape(self, rows: int, level: Level) -> Shape:
-        counted = self.limit if level == "high" else mean(self.answers)
-        return Shape(rows, self.prompt(level) + self.longest(rows, level), max(1, round(rows * counted)))
-
-    def cached_tokens(self, rows: int, level: Level) -> tuple[int, int]:
-        """Most tokens in the cache at once, and the rows then alive: those that end leave it.
-
-        Every row's cache is as wide as the longest prompt and the responses so far.
-        """
-        prompt, longest = self.prompt(level), self.longest(rows, level)
         if level == "high":
-            return rows * (prompt + longest), rows
-        alive = [rows * sum(length > t for length in self.answers) / len(self.answers) for t in range(longest)]
-        held = [(max(1, round(count)) * (prompt + t + 1), max(1, round(count))) for t, count in enumerate(alive)]
-        return max(held, default=(rows * prompt, rows))
+            return Shape((max(self.prompts),) * rows, (self.limit,) * rows)
+        return _rows(rows, list(zip(*self._matched(), strict=True)), level)
+
+    def read(self, rows: int, level: Level) -> tuple[int, ...]:
+        """The prompts of a batch, in ascending order."""
+        return tuple(sorted(_rows(rows, [(length, 0) for length in self.prompts], level).prompts))
+
+    def _matched(self) -> tuple[list[int], list[int]]:
+        """Prompts and answers, as many of one as of the other, each in its order: long ones with long ones."""
+        count = min(max(len(self.prompts), len(self.answers)), 1000)
+        return tuple(  # type: ignore[return-value]
+            [ordered[_quantile(i, count, len(ordered))] for i in range(count)]
+            for ordered in (sorted(self.prompts), sorted(self.answers))
+        )
