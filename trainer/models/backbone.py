@@ -74,18 +74,35 @@ class Backbone:
     def quantized(self) -> bool:
         return getattr(self.model, "hf_quantizer", None) is not None
 
-    def merged(self, name: str | None) -> dict[str, Tensor]:
-        """The whole model's weights in fp32 with the adapter added to them, under their plain names; tied ones once."""
-        prefix = f"{self.model.base_model_prefix}."
+    @torch.no_grad()
+    def merged(self, name: str | None, scratch: Path) -> dict[str, Tensor]:
+        """The whole model's weights in fp32 with the adapter added to them, under their plain names; tied ones once.
+
+        Those that differ from the ones in memory lie in the file `scratch`, mapped, one made after the other: a second
+        model in memory, twice as wide as a backbone in bfloat16, may be more than there is.
+        """
+        state = self._plain_weights()
+        paths = self._layers if name is not None else {}
+        adapted = {f"{self.model.base_model_prefix}.{path}.weight": layer for path, layer in paths.items()}
+        made = [key for key, value in state.items() if key in adapted or _differs(value)]
+        count = sum(state[key].numel() for key in made)
+        room = torch.from_file(str(scratch), shared=True, size=count, dtype=torch.float32) if made else torch.empty(0)
+        for key, place in zip(made, room.split([state[key].numel() for key in made]), strict=True):
+            place = place.view(state[key].shape)
+            place.copy_(state[key])
+            if key in adapted:
+                place += adapted[key].get_delta_weight(name).float().to(place.device)
+            state[key] = place
+        return state
+
+    def _plain_weights(self) -> dict[str, Tensor]:
+        """As they are, without any adapter's, by the names that they had before there were adapters; tied ones once."""
         state: dict[str, Tensor] = {}
         seen: set[int] = set()
         for key, value in self.model.state_dict().items():
             if ".lora_" not in key and value.data_ptr() not in seen:
                 seen.add(value.data_ptr())
-                state[key.replace(".base_layer.", ".")] = value.float() if value.is_floating_point() else value
-        for path, layer in self._layers.items() if name is not None else ():
-            key = f"{prefix}{path}.weight"
-            state[key] = state[key] + layer.get_delta_weight(name).float()
+                state[key.replace(".base_layer.", ".")] = value
         return state
 
     @contextmanager
@@ -124,6 +141,11 @@ class Backbone:
         for name in names if isinstance(names, list) else ():
             if not any(path == name or path.endswith(f".{name}") for path in self._layers):
                 raise ModelError(f"`model.lora.target_modules`: {self.source} has no linear layer {name!r} to adapt.")
+
+
+def _differs(value: Tensor) -> bool:
+    """From what is saved: fp32, on the CPU."""
+    return value.is_floating_point() and (value.dtype != torch.float32 or value.device.type != "cpu")
 
 
 @torch.no_grad()

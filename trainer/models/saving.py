@@ -26,13 +26,16 @@ def save_result(model: Model, folder: Path) -> None:
 
 def _save_merged(role: Role, folder: Path) -> None:
     """In float32: rounded to the backbone's type, most of what a small learning rate taught would be gone."""
-    state, plain = role.backbone.merged(role.adapter_name), role.backbone.model
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = folder / "merged.scratch"
+    state, plain = role.backbone.merged(role.adapter_name, scratch), role.backbone.model
     if role.score is not None:
         plain = _empty_scorer(role)
         names = plain.state_dict().keys()
         state = {key: value for key, value in state.items() if key in names}
         state["score.weight"] = role.score.weight.detach().float()
     plain.save_pretrained(folder, state_dict={key: value.contiguous() for key, value in state.items()})
+    scratch.unlink(missing_ok=True)
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"dtype": "float32"}, indent=2))
 
