@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import corpus
 from benchmarks.places import ROOT, say, trainer_python
-from benchmarks.sizes import Size
+from benchmarks.sizes import SIZES, Size
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 _HELD_OUT = 0.02
@@ -55,24 +55,36 @@ def _make(size: Size, folder: Path, threads: int | None) -> None:
     """In a folder of another name, which gets its own once everything is there."""
     draft = folder.with_name(folder.name + ".making")
     shutil.rmtree(draft, ignore_errors=True)
-    texts = int(size.sft_steps * size.sft_batch / (1 - _HELD_OUT))
-    corpus.write(draft / "data", size.reviews, texts=texts, pairs=int(size.reward_steps * _PAIRS / (1 - _HELD_OUT)))
+    draft.mkdir(parents=True)
     (draft / "size.json").write_text(size.to_json())
-    if size.trained:
-        say(f"{size.name}: training its policy and its reward model, once (kept in {folder})")
-        for stage, spec in (("sft", _sft(size)), ("reward_model", _reward_model(draft / "run-sft/checkpoints/sft"))):
-            files = {name: str(draft / "data" / f"{name}.jsonl") for name in spec["data"]}
-            lengths = {"eval_fraction": _HELD_OUT, "max_prompt_tokens": 32, "max_completion_tokens": 128}
-            spec |= {"stages": [stage], "data": files | lengths, "runtime": {"device": size.device, "threads": threads}}
-            (draft / f"{stage}.json").write_text(json.dumps(spec, indent=1))
-            _run(
-                ["trainer", "run", f"{draft / stage}.json", "--run-dir", str(draft / f"run-{stage.split('_')[0]}")],
-                draft,
-            )
+    if size.base is not None:
+        base = ready(SIZES[size.base], folder.parent.parent, threads=threads).policy.parent
+        for part in ("data", "policy-natural", "reward-natural"):
+            shutil.copytree(base / part, draft / part)
+    else:
+        _train(size, draft, threads)
     _run(["benchmarks.variants", str(draft)], draft)
     for run in draft.glob("run-*"):
         shutil.rmtree(run)
     draft.rename(folder)
+
+
+def _train(size: Size, draft: Path, threads: int | None) -> None:
+    """The texts, and where the size wants trained models both stages, each as a run of its own."""
+    texts = int(size.sft_steps * size.sft_batch / (1 - _HELD_OUT))
+    corpus.write(draft / "data", size.reviews, texts=texts, pairs=int(size.reward_steps * _PAIRS / (1 - _HELD_OUT)))
+    if not size.trained:
+        return
+    say(f"{size.name}: training its policy and its reward model, once")
+    for stage, spec in (("sft", _sft(size)), ("reward_model", _reward_model(draft / "run-sft/checkpoints/sft"))):
+        files = {name: str(draft / "data" / f"{name}.jsonl") for name in spec["data"]}
+        lengths = {"eval_fraction": _HELD_OUT, "max_prompt_tokens": 32, "max_completion_tokens": 128}
+        spec |= {"stages": [stage], "data": files | lengths, "runtime": {"device": size.device, "threads": threads}}
+        (draft / f"{stage}.json").write_text(json.dumps(spec, indent=1))
+        _run(
+            ["trainer", "run", f"{draft / stage}.json", "--run-dir", str(draft / f"run-{stage.split('_')[0]}")],
+            draft,
+        )
 
 
 def _run(module: list[str], folder: Path) -> None:

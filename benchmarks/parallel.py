@@ -26,7 +26,8 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     """Measure, print, write the JSON; return what the JSON holds."""
     arguments = _parser().parse_args(argv)
     size = SIZES[arguments.size]
-    settings = Settings(size, arguments.iterations or size.iterations, 1)
+    # At a rate at which weights move: at the smallest, no difference in the gradients would show in them.
+    settings = Settings(size, arguments.iterations or size.iterations, 1, rate=3e-4)
     found = models.ready(size, arguments.cache)
     alone: list[Run] = []
     together: list[Run] = []

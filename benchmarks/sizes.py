@@ -50,6 +50,8 @@ class Size:
     """Every response runs to `response` tokens, by models whose EOS is a token that is never drawn."""
     trained: bool = True
     """False: random weights."""
+    base: str | None = None
+    """A size whose trained models these are, with a larger vocabulary."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -81,7 +83,7 @@ SIZES = {
             reward_steps=150, init_std=0.05,
         ),
         Size("3m", _3M, 64, 64, init_std=0.05),
-        Size("3m-32k", Shape(256, 4, 4, 704, vocab=32_000), 64, 64, epochs=1, iterations=2, init_std=0.05, full_length=True),
+        Size("3m-32k", Shape(256, 4, 4, 704, vocab=32_000), 64, 64, epochs=1, iterations=2, base="3m", full_length=True),
         Size("28m", _28M, 32, 64, iterations=3, sft_steps=70, sft_batch=16, sft_rate=1e-3, reward_steps=8),
         Size(
             "0.5b", Shape(896, 24, 14, 4864, kv_heads=2, vocab=151_936), 128, 256, iterations=4, device="cuda",

@@ -1,6 +1,7 @@
 """From one run's models to the folders that are measured: `python -m benchmarks.variants FOLDER`, started by `models`.
 
-FOLDER holds data/, size.json and, where the models are trained, run-sft/ and run-reward/. Makes policy-natural, reward-natural, policy-full,
+FOLDER holds data/, size.json and either the runs that trained the models (run-sft/, run-reward/), or those of a smaller
+vocabulary under their final names, or nothing more, for random weights. Makes policy-natural, reward-natural, policy-full,
 reward-full and facts.json.
 """
 
@@ -27,12 +28,13 @@ def main() -> None:
     folder = Path(sys.argv[1])
     size = Size.from_json((folder / "size.json").read_text())
     policy, reward = folder / "policy-natural", folder / "reward-natural"
-    if size.trained:
+    if size.base is not None:
+        assert size.shape.vocab is not None  # or it would be its base
+        _widen(policy, AutoModelForCausalLM, size.shape.vocab)
+        _widen(reward, AutoModelForSequenceClassification, size.shape.vocab)
+    elif size.trained:
         _take(folder / "run-sft" / "checkpoints" / "sft", policy)
         _take(folder / "run-reward" / "checkpoints" / "reward_model", reward)
-        if size.shape.vocab is not None:
-            _widen(policy, AutoModelForCausalLM, size.shape.vocab)
-            _widen(reward, AutoModelForSequenceClassification, size.shape.vocab)
     else:
         _draw(size, folder, policy, reward)
     for kind in ("policy", "reward"):
