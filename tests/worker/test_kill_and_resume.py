@@ -41,7 +41,7 @@ def numbers(client: Client, job_id: str) -> Numbers:
     return {
         (one["stage"], one["name"]): list(zip(one["steps"], one["values"] or [], strict=True))
         for one in series
-        if not one["name"].startswith("time/")
+        if not one["name"].startswith(("time/", "memory/"))
     }
 
 

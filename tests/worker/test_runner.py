@@ -21,7 +21,7 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
-from trainer.errors import InternalError, Paused, Stopped, TrainerError
+from trainer.errors import InternalError, Paused, ProcessLost, Stopped, TrainerError
 from worker import runner
 from worker.outcome import End, settle
 from worker.presence import Presence
@@ -103,9 +103,11 @@ def test_every_kind_of_trouble_that_the_trainer_knows_has_its_code(queue: Queue,
         claim = jobs.claim(session, "wrk_1")
         assert claim is not None
         settle(session, claim, End(kind.exit_status, None, None, None, "its last words", False, False, False))
-    expected = {Stopped: "", Paused: "paused_by_health", InternalError: "trainer_crashed"}.get(kind, kind.code)
+    expected = {Stopped: "", ProcessLost: "", Paused: "paused_by_health", InternalError: "trainer_crashed"}.get(
+        kind, kind.code
+    )
     assert (job(job_id).error or {}).get("code", "") == expected
-    assert status(job_id) == ("queued" if kind is Stopped else "failed")
+    assert status(job_id) == ("queued" if kind in (Stopped, ProcessLost) else "failed")
 
 
 def test_no_two_kinds_of_trouble_share_an_exit_status() -> None:
