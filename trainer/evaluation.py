@@ -139,7 +139,7 @@ def run(
     """
     began = time.perf_counter()
     session.begin("evaluation", 1, 0)
-    actors = replace(actors, sampler=sampler_for(session, spec, None, codec))
+    actors = replace(actors, sampler=sampler_for(session, spec, codec))
     evaluation = Evaluation(session, held_out, actors, codec, spec)
     before = evaluation.play(actors.initial if against is None else against, "before")
     session.stop_if_asked()

@@ -24,6 +24,7 @@ from trainer.ppo.actors import Actors
 from trainer.ppo.online import Feedback
 from trainer.ppo.watch import GoneBack
 from trainer.reward_model.pairs import rankings
+from trainer.sampling.available import check_engine
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import StageName
@@ -69,6 +70,7 @@ def _prepared(session: Session) -> Job:
     spec = session.spec
     check_config(spec.model)
     check_quantization(spec.model)
+    check_engine(spec)
     loaded = data.load(spec.data, spec.stages, spec.sft.turns)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)

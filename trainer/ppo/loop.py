@@ -17,6 +17,7 @@ from trainer.evaluation import Evaluation, HeldOut
 from trainer.events import Curve
 from trainer.health import Monitor
 from trainer.models import Model
+from trainer.peak import Peak
 from trainer.ppo import optimal_value, reference, self_test
 from trainer.ppo.actors import Actors
 from trainer.ppo.course import Course
@@ -62,7 +63,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     """
     point = ResumePoint.of(session, "ppo")
     seed, device = session.seed("ppo"), session.device
-    actors = replace(actors, sampler=sampler_for(session, spec, actors.policy, codec))
+    actors = replace(actors, sampler=sampler_for(session, spec, codec, actors.policy, [*prompts, *held_out.prompts]))
     course = Course(Monitor(session.spec.health, spec))
     watch = Watch(session, course, held_out.spec.keep_best)
     learners = Learners.of(actors, spec)
@@ -77,7 +78,9 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         metrics = refit_if_due(index)
 
         # sample
+        peak = Peak(device)
         batch, responses, seconds = rollouts.of(index)
+        metrics |= peak.reached("rollout")
         with rollouts.ahead_of(index + 1):
             # score
             scored = score(actors, batch, responses, codec, spec, device, spec.temperature, seconds)
@@ -97,10 +100,12 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
             )
 
             # update
+            metrics |= peak.reached("score")
             began = time.perf_counter()
             coefficients = Coefficients(kl_coef, dials.old_kl_beta)
             updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
             metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
+        metrics |= peak.reached("train")
         metrics |= describe_rates(learners, updated, spec, index)
         metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
         metrics |= {"episode": (index + 1) * spec.batch_size} | watch.figures()

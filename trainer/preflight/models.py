@@ -18,6 +18,7 @@ from trainer.preflight.memory.blueprint import Blueprint
 from trainer.preflight.places import config_of, has_weights, local, weights_of
 from trainer.preflight.report import Finding, Level, ModelReport
 from trainer.preflight.sizes import Sizes
+from trainer.sampling.available import check_engine
 from trainer.spec import JobSpec, ModelSpec
 from trainer.text import Tokenizer
 from trainer.vocabulary import ids_of
@@ -54,6 +55,11 @@ def look(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
             check(spec.model)
         except ModelError as error:
             found.problem(where, "invalid_model", error)
+    try:
+        check_engine(spec)
+    except ModelError as error:
+        level: Level = "warning" if elsewhere else "error"
+        found.findings.append(finding(level, "engine", "#/ppo/rollout/engine", str(error)))
     if spec.model.path is not None:
         _find(found, spec.model.path, elsewhere)
     return found

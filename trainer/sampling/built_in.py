@@ -1,13 +1,14 @@
 """The engine that is always there: the model itself, with a cache of its own."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from trainer.models import Model
 from trainer.sampling.cache import keeps_in_place
-from trainer.sampling.decoding import sample_in_place
+from trainer.sampling.decoding import Stepper, eager, sample_in_place
 from trainer.sampling.draws import uniforms
 from trainer.sampling.growing import sample_growing
 from trainer.sampling.responses import Response
@@ -40,13 +41,14 @@ def sample_with(  # noqa: PLR0913 each is one thing to say
     device: torch.device,
     with_logprobs: bool = False,
     rows_at_once: int | None = None,
+    step: Stepper = eager,
 ) -> list[Response]:
     """As `sample`, from given uniform numbers (B, `max_new_tokens`), `rows_at_once` rows in memory at a time (None: all).
 
     Rows are sampled in order of their prompts' length: those of a part are then all about as long.
     """
     order = sorted(range(len(prompts)), key=lambda row: (len(prompts[row]), prompts[row]))
-    way = sample_in_place if keeps_in_place(model) else sample_growing
+    way = partial(sample_in_place, stepper=step) if keeps_in_place(model) else sample_growing
     draws_BR = draws_BR.to(device)
     responses: dict[int, Response] = {}
     for first in range(0, len(order), rows_at_once or len(order)):

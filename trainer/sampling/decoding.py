@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from trainer.models import Model, autocast
+from trainer.models.attention import NAME as PACKED
+from trainer.models.attention import underlying
 from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
 from trainer.sampling.prompts import in_parts
@@ -98,6 +100,7 @@ class Progress:
 
 Step = Callable[[Tensor], Tensor]
 """The live rows' last tokens (B,) to the logits (B, V) of what comes next; the column is the window's `at`."""
+Stepper = Callable[[Model, Progress], Step]
 
 
 @torch.no_grad()
@@ -110,7 +113,7 @@ def sample_in_place(
     pad_id: int,
     temperature: float,
     with_logprobs: bool,
-    stepper: Callable[[Model, Progress], Step] | None = None,
+    stepper: Stepper | None = None,
 ) -> list[Response]:
     """One response per prompt; `prompts` come in order of their length, equal ones together."""
     progress = Progress.of(model, prompts, draws_BR, eos_id, temperature, with_logprobs)
@@ -150,7 +153,7 @@ def _read(model: Model, progress: Progress, prompts: Sequence[list[int]], pad_id
 
 def eager(model: Model, progress: Progress) -> Step:
     """The model's own forward pass, over the columns in use alone."""
-    window, ready_masks = progress.cache.window, takes_ready_masks(model)
+    window, ready_masks = progress.cache.window, takes_ready_masks(model, progress.cache)
 
     def step(tokens_B: Tensor) -> Tensor:
         mask = progress.mask_BW[: window.live, window.first : window.at + 1]
@@ -167,9 +170,11 @@ def eager(model: Model, progress: Progress) -> Step:
     return step
 
 
-def takes_ready_masks(model: Model) -> bool:
+def takes_ready_masks(model: Model, cache: InPlaceCache) -> bool:
     """Whether a (B, 1, 1, W) mask reaches every layer as it is, so that transformers need not make one at every step."""
-    layers, config = getattr(model, "backbone", None), model.config
-    whole = model if layers is None else layers.model
+    whole = underlying(model)
+    config = whole.config.get_text_config()
+    # a model comes to be packed only when it is first trained or scored with: both names must come to the same bits
+    plain = config._attn_implementation in ("sdpa", PACKED)
     backend = getattr(whole, "_supports_attention_backend", False)
-    return backend and config._attn_implementation == "sdpa" and not getattr(config, "sliding_window", None)
+    return backend and plain and not any(cache.is_sliding)

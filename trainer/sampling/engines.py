@@ -1,26 +1,52 @@
 """The sampler that a spec asks for. What an engine needs is imported only when that engine is chosen."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from trainer.models import Model
+from trainer.prompts import EncodedPrompt
 from trainer.sampling.sampler import Engine, Sampler
 from trainer.session import Session
 from trainer.spec import PPOSpec
 from trainer.text import Codec
 
 
-def sampler_for(session: Session, spec: PPOSpec, policy: Model | None, codec: Codec) -> Sampler:
-    """For a policy that is trained; None: for models that stay as they are, which the built-in engine samples.
+def sampler_for(
+    session: Session, spec: PPOSpec, codec: Codec, policy: Model | None = None, prompts: Sequence[EncodedPrompt] = ()
+) -> Sampler:
+    """For a policy that is trained on those prompts; None: for models that stay as they are, which the built-in engine samples.
 
     Raises ModelError for a policy that the engine cannot sample, and where the engine is not installed.
     """
-    engine: Engine | None = None
-    if policy is not None and spec.rollout.engine == "continuous_batching":
-        from trainer.sampling.continuous import ContinuousBatching
+    return Sampler.of(
+        spec.rollout,
+        partial(session.say, warning=True),
+        None if policy is None else _engine(session, spec, codec, policy, prompts),
+    )
 
-        engine = ContinuousBatching(policy, eos_id=codec.eos_id, pad_id=codec.pad_id)
-    elif policy is not None and spec.rollout.engine == "vllm":
-        from trainer.sampling.vllm import VLLM
 
-        engine = VLLM(policy, codec, session.spec)
-    return Sampler.of(spec.rollout, partial(session.say, warning=True), engine)
+def _engine(
+    session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts: Sequence[EncodedPrompt]
+) -> Engine | None:
+    match spec.rollout.engine:
+        case "continuous_batching":
+            from trainer.sampling.continuous import ContinuousBatching
+
+            return ContinuousBatching(
+                policy, eos_id=codec.eos_id, pad_id=codec.pad_id, rows_at_once=spec.rollout.rows_at_once
+            )
+        case "vllm":
+            from trainer.sampling.vllm import VLLM
+
+            return VLLM(
+                policy,
+                spec,
+                session.spec.model,
+                eos_id=codec.eos_id,
+                context=max(len(prompt.ids) for prompt in prompts)
+                + max(spec.max_new_tokens, session.spec.evaluation.max_new_tokens or 0),
+                folder=session.run_dir / "vllm",
+                processes=session.world.size,
+            )
+        case _:
+            return None

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from trainer.models import Model
 from trainer.sampling.built_in import sample_with
+from trainer.sampling.graphs import stepper
 from trainer.sampling.responses import Response
 from trainer.spec import RolloutSpec
 
@@ -73,6 +74,7 @@ class Sampler:
             device=device,
             with_logprobs=True,
             rows_at_once=self.rows_at_once,
+            step=stepper(self.decode, self.notify),
         )
 
 

@@ -13,7 +13,7 @@ class RolloutSpec(Section):
     engine: Literal["built_in", "continuous_batching", "vllm"] = "built_in"
     """`built_in`: the model itself, with a key-value cache that is written in place; `continuous_batching`: transformers' own scheduler with a paged cache, over the policy's own weights; `vllm`: vLLM in the trainer's process, where installed, its weights brought up to date before every rollout. The last two sample the policy that is trained; any other model is sampled by the first."""
     rows_at_once: PositiveInt | None = None
-    """Rows that the built-in engine samples together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
+    """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
     decode: Literal["auto", "eager", "cuda_graphs"] = "auto"
     """How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it."""
     logprobs: Literal["recomputed", "sampler"] = "recomputed"
@@ -40,10 +40,6 @@ class RolloutSpec(Section):
         if self.engine != "built_in":
             without = f'with `engine` = "{self.engine}": it is the built-in one\'s'
             self.refuse_idle(["logprobs", "asynchronous"], without)
-        if self.engine == "continuous_batching":
-            self.refuse_idle(
-                ["importance_cap"], 'with `engine` = "continuous_batching": it does not say how likely its tokens were'
-            )
         if self.logprobs == "sampler":
             self.refuse_idle(["importance_cap"], 'with `logprobs` = "sampler": π_old is the sampler\'s')
             if self.asynchronous:

@@ -1,0 +1,108 @@
+"""vLLM as an engine, in the trainer's own process: it wakes with the policy's weights of now, samples, and sleeps again.
+
+The model is made without weights of its own: they come from the policy before every rollout, adapters merged into them.
+Asleep (level 2) it holds neither weights nor cache, so that training has the memory. What it said of each token is compared
+with the trainer's own forward pass, and weighs it (`ppo.rollout.importance_cap`).
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trainer.errors import ModelError
+from trainer.models import Model
+from trainer.sampling.available import require_vllm
+from trainer.sampling.continuous import seed_of
+from trainer.sampling.responses import Response
+from trainer.spec import ModelSpec, PPOSpec
+
+_TOKENS = 8192
+"""Of one forward pass at most; its own guess leads its memory profile astray."""
+
+
+class VLLM:
+    """Raises ModelError where vLLM is not installed, and for a policy whose weights it cannot be given."""
+
+    def __init__(
+        self, policy: Model, spec: PPOSpec, model: ModelSpec, *, eos_id: int, context: int, folder: Path, processes: int
+    ) -> None:
+        """`context`: tokens of the longest prompt and response together. `folder`: where the model's configuration is written for vLLM to read."""
+        require_vllm()
+        if hasattr(policy, "run_inside") or model.quantization is not None:
+            raise ModelError(
+                '`ppo.rollout.engine` = "vllm" takes whole weights: not quantized ones, nor such as are spread over processes.'
+            )
+        self._policy, self._eos_id = policy, eos_id
+        # in this process, where its model can be reached; must stand before the import
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+        from vllm import LLM  # type: ignore[import-not-found]
+
+        policy.config.save_pretrained(folder)
+        self._llm: Any = LLM(
+            model=str(folder),
+            load_format="dummy",
+            skip_tokenizer_init=True,
+            dtype=model.dtype,
+            max_model_len=context,
+            max_num_seqs=spec.rollout.rows_at_once or min(spec.batch_size, 256),
+            max_num_batched_tokens=max(_TOKENS, context),
+            gpu_memory_utilization=spec.rollout.gpu_memory_utilization,
+            distributed_executor_backend="uni" if processes == 1 else "external_launcher",
+            enable_sleep_mode=True,
+            # after the temperature, as the trainer's are
+            logprobs_mode="processed_logprobs",
+        )
+        self._asleep = False
+        self.rest()
+
+    def serves(self, model: Model) -> bool:
+        return model is self._policy
+
+    @torch.no_grad()
+    def sample(self, prompts: Sequence[list[int]], draws_BR: Tensor, temperature: float) -> list[Response]:
+        from vllm import SamplingParams
+
+        self._wake()
+        first, tokens = seed_of(draws_BR), draws_BR.shape[1]
+        how = [
+            SamplingParams(
+                temperature=temperature, top_p=1.0, top_k=-1, min_p=0.0, max_tokens=tokens, seed=first + row, logprobs=0,
+                stop_token_ids=[self._eos_id], ignore_eos=True, detokenize=False,
+            )
+            for row in range(len(prompts))
+        ]  # fmt: skip
+        inputs = [{"prompt_token_ids": prompt} for prompt in prompts]
+        found = self._llm.generate(inputs, how, use_tqdm=False)
+        return [self._response(request.outputs[0]) for request in found]
+
+    def rest(self) -> None:
+        if not self._asleep:
+            self._llm.sleep(level=2)
+            self._asleep = True
+
+    def _wake(self) -> None:
+        """Weights first, so that the cache need not find room beside a second set of them."""
+        torch.cuda.empty_cache()  # what training has let go of
+        if self._asleep:
+            self._llm.wake_up(tags=["weights"])
+        self._llm.llm_engine.model_executor.driver_worker.model_runner.model.load_weights(weights_of(self._policy))
+        if self._asleep:
+            self._llm.wake_up(tags=["kv_cache"])
+        self._llm.reset_prefix_cache()  # it is of other weights
+        self._asleep = False
+
+    def _response(self, output: Any) -> Response:
+        ids = list(output.token_ids)
+        said = [float(at[token].logprob) for token, at in zip(ids, output.logprobs, strict=True)]
+        return Response(ids, ids[-1] == self._eos_id, said)
+
+
+def weights_of(policy: Model) -> Iterable[tuple[str, Tensor]]:
+    """Name and value of every weight, under transformers' own names, adapters merged."""
+    backbone = getattr(policy, "backbone", None)
+    weights: dict[str, Tensor] = dict(policy.state_dict()) if backbone is None else backbone.merged(policy.adapter_name)
+    return weights.items()
