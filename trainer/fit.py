@@ -10,6 +10,7 @@ from trainer.encoded import Encoded
 from trainer.errors import ModelError
 from trainer.models import Model, has_linear_score, head_logits, trunk
 from trainer.sampling import sample
+from trainer.sampling.cache import keeps_in_place, let_grow
 from trainer.session import Session
 from trainer.spec import JobSpec, ModelSpec
 from trainer.text import Codec
@@ -99,8 +100,23 @@ def _check_score_head(model: Model) -> None:
         raise ModelError(f"{kind}: the reward model of this architecture has no linear `score` head.")
 
 
-@torch.no_grad()
 def _check_sampling(model: Model) -> None:
+    """A model that is not sampled right with the cache that is written in place is sampled with its own, if that goes."""
+    try:
+        _try_sampling(model)
+    except ModelError:
+        if not keeps_in_place(model):
+            raise
+        let_grow(model.config.model_type)
+        try:
+            _try_sampling(model)
+        except ModelError:
+            let_grow(model.config.model_type, False)
+            raise
+
+
+@torch.no_grad()
+def _try_sampling(model: Model) -> None:
     """A ragged, left-padded batch with a cache must say what each row says alone without one."""
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[token % vocabulary for token in prompt] for prompt in _PROBE]

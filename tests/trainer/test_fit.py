@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import DynamicCache
 
 from tests.trainer.models import gpt2, llama
 from trainer.encoded import Encoded
@@ -13,6 +14,7 @@ from trainer.fit import _check_context, _check_sampling
 from trainer.models import load_policy
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
+from trainer.sampling.cache import keeps_in_place
 from trainer.sft import Example
 from trainer.spec import JobSpec
 
@@ -42,6 +44,21 @@ def test_a_model_whose_positions_ignore_the_padding_is_refused(monkeypatch: pyte
     monkeypatch.setattr(model, "forward", lambda *a, position_ids=None, **k: forward(*a, **k))
     with pytest.raises(ModelError, match="does not agree with the plain forward pass"):
         _check_sampling(model)
+
+
+def test_a_model_that_needs_its_own_cache_is_sampled_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = gpt2()
+    forward = model.forward
+
+    def picky(*args: Any, past_key_values: Any = None, **inputs: Any) -> Any:
+        if past_key_values is not None and type(past_key_values) is not DynamicCache:
+            raise TypeError("not my cache")
+        return forward(*args, past_key_values=past_key_values, **inputs)
+
+    monkeypatch.setattr(model, "forward", picky)
+    monkeypatch.setattr("trainer.sampling.cache._GROWING", set())
+    _check_sampling(model)
+    assert not keeps_in_place(gpt2()) and keeps_in_place(llama())
 
 
 def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:

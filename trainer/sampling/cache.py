@@ -116,6 +116,7 @@ class InPlaceCache(Cache):
 
 
 _GROWING: set[str] = set()
+"""Architectures that were found to be sampled right only with the cache that transformers makes for them."""
 
 
 def keeps_in_place(model: Model) -> bool:
@@ -123,9 +124,9 @@ def keeps_in_place(model: Model) -> bool:
     return model.config.model_type not in _GROWING and _known(_layer_kinds(model))
 
 
-def let_grow(model_type: str) -> None:
-    """From now on models of this type are sampled with transformers' own cache: they were found not to agree with this one."""
-    _GROWING.add(model_type)
+def let_grow(model_type: str, grow: bool = True) -> None:
+    """From now on models of this type are sampled with transformers' own cache, or no longer."""
+    (_GROWING.add if grow else _GROWING.discard)(model_type)
 
 
 def _layer_kinds(model: Model) -> list[type]:

@@ -1,0 +1,28 @@
+"""The spec's `ppo.rollout`: what could change nothing is refused."""
+
+import pytest
+from pydantic import ValidationError
+
+from trainer.spec import RolloutSpec
+
+
+@pytest.mark.parametrize(
+    ("rollout", "said"),
+    [
+        ({"gpu_memory_utilization": 0.5}, "gpu_memory_utilization"),
+        ({"engine": "vllm", "logprobs": "sampler"}, "logprobs"),
+        ({"engine": "continuous_batching", "asynchronous": True}, "asynchronous"),
+        ({"logprobs": "sampler", "importance_cap": 2.0}, "importance_cap"),
+        ({"logprobs": "sampler", "asynchronous": True}, "one step before"),
+    ],
+)
+def test_rollout_fields_that_could_change_nothing_are_refused(rollout: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        RolloutSpec.model_validate(rollout)
+
+
+def test_weights_are_capped_at_2_where_the_sampler_is_not_the_trainer_and_off_where_told() -> None:
+    told: dict[str, object] = {"asynchronous": True}
+    assert RolloutSpec().cap is None and RolloutSpec(asynchronous=True).cap == RolloutSpec(engine="vllm").cap == 2.0
+    assert RolloutSpec.model_validate(told | {"importance_cap": False}).cap is None
+    assert RolloutSpec.model_validate({"importance_cap": 1.5}).cap == 1.5
