@@ -1,6 +1,7 @@
 """The models and rewards of each stage, made from what earlier stages left, from the spec's paths, or from a checkpoint."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from trainer.errors import ModelError
@@ -29,7 +30,7 @@ class Assembly:
     def starting_policy(self, stage: StageName) -> Model:
         """The policy as `stage` finds it, set up as the run's stages need it: to be looked at."""
         care: Care = "exact" if self.lineage.last_policy_stage() is None else "trained"
-        return self._policy(self._maker(stage), "policy", stage, care)
+        return self._policy(self._maker(stage, whole=True), "policy", stage, care)
 
     def policy(self, stage: StageName) -> Model:
         """The policy that `stage` trains, as far as it has come."""
@@ -108,14 +109,21 @@ class Assembly:
             specs.append(self.spec.ppo.online.label_by)
         return any(isinstance(found, ModelReward) and found.path is None for found in specs)
 
-    def _maker(self, stage: StageName) -> Maker:
+    def _maker(self, stage: StageName, whole: bool = False) -> Maker:
+        """`whole`: also where several processes share the models out among them."""
+
         def seed(part: str) -> int:
             """A reference that moves begins as the policy's twin, so that an average of the two is one of like with like."""
             return self.session.seed("adapter", stage, "policy" if part == "reference" else part)
 
         runtime = self.spec.runtime
         offload = runtime.offload_frozen and stage in ("ppo", "evaluation")  # DPO asks its reference at every step
-        return maker_for(self.spec.model, self.session.device, seed, runtime.packing, offload)
+        shard = None
+        if self.session.world.sharded and not whole:
+            from trainer.parallel.sharding import shard as sharded
+
+            shard = partial(sharded, world=self.session.world)
+        return maker_for(self.spec.model, self.session.device, seed, runtime.packing, offload, shard)
 
     def _policy(
         self, maker: Maker, part: str, stage: StageName, care: Care, saved: Path | None = None, path: str | None = None

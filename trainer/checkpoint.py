@@ -5,6 +5,9 @@
     checkpoints/ppo-best/            the one with the best held-out win rate, with best.json (step, metrics)
     checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
 
+Of sharded models (`runtime.sharding`) each process writes a part of the tensors, whole ones, into a file of its own
+(…-00001-of-00002.safetensors): an intermediate checkpoint is still a folder that transformers loads, on any number of processes.
+
 With adapters (`model.lora`) an intermediate checkpoint holds these alone, as peft saves them; a result holds the merged
 weights as well, unless the backbone is quantized. A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
 """
@@ -19,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from trainer.errors import StorageError
-from trainer.models import Model, save_result
+from trainer.models import Model
 from trainer.parallel import SINGLE, World
+from trainer.parallel.saving import save_tensors, save_weights, save_whole
 from trainer.spec import StageName
 from trainer.text import Tokenizer
 
@@ -84,9 +88,8 @@ class Checkpoints:
         """Save an intermediate checkpoint and drop the stage's oldest beyond `keep_last`."""
         path = self.folder / f"{stage}-{step:06d}"
         with _appearing(path, self.world) as folder:
-            if self.world.is_main:
-                _save_model(folder, model, tokenizer)
-                state.save(folder / STATE)
+            _save_model(folder, model, tokenizer, self.world)
+            state.save(folder / STATE, self.world)
         self._prune(stage)
         return path
 
@@ -110,11 +113,11 @@ class Checkpoints:
         """Put this one in the place of the best so far; with `state`, a run can go back to it."""
         path = self._best(stage)
         with _appearing(path, self.world) as folder:
+            _save_result(folder, model, tokenizer, self.world)
             if self.world.is_main:
-                _save_result(folder, model, tokenizer)
                 (folder / _BEST).write_text(json.dumps({"step": step, "metrics": dict(metrics)}, indent=2))
-                if state is not None:
-                    state.save(folder / STATE)
+            if state is not None:
+                state.save(folder / STATE, self.world)
         return path
 
     def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
@@ -142,13 +145,13 @@ class Checkpoints:
         """Save a stage's result, and further texts and models under the names given."""
         path = self.final(stage)
         with _appearing(path, self.world) as folder:
+            if model is not None:
+                _save_result(folder, model, tokenizer, self.world)
+            for name, further in (models or {}).items():
+                _save_result(folder / name, further, tokenizer, self.world)
             if self.world.is_main:
-                if model is not None:
-                    _save_result(folder, model, tokenizer)
                 for name, text in (files or {}).items():
                     (folder / name).write_text(text, encoding="utf-8")
-                for name, further in (models or {}).items():
-                    _save_result(folder / name, further, tokenizer)
                 (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
         return path
 
@@ -174,17 +177,23 @@ class TrainerState:
     models: dict[str, Model]
     numbers: dict[str, Any]
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir()
+    def save(self, folder: Path, world: World = SINGLE) -> None:
+        if world.is_main:
+            folder.mkdir()
+        world.barrier()
         for name, tensors in self.optimizers.items():
-            save_file({key: value.contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
+            save_tensors(folder, name, tensors, world)
         for name, model in self.models.items():
-            model.save_pretrained(folder / name)
-        (folder / _NUMBERS).write_text(json.dumps(self.numbers))
+            save_weights(folder / name, model, world)
+        if world.is_main:
+            (folder / _NUMBERS).write_text(json.dumps(self.numbers))
 
 
 def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
-    return load_file(checkpoint / STATE / f"{name}.safetensors")
+    """What `TrainerState` saved under that name, by however many processes."""
+    folder = checkpoint / STATE
+    files = [folder / f"{name}.safetensors", *sorted(folder.glob(f"{name}-*-of-*.safetensors"))]
+    return {key: value for file in files if file.exists() for key, value in load_file(file).items()}
 
 
 def load_numbers(checkpoint: Path) -> dict[str, Any]:
@@ -220,14 +229,16 @@ def _linked(source: str, target: str) -> None:
         shutil.copyfile(source, target)
 
 
-def _save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+def _save_model(folder: Path, model: Model, tokenizer: Tokenizer, world: World) -> None:
+    save_weights(folder, model, world)
+    if world.is_main:
+        tokenizer.save_pretrained(folder)
 
 
-def _save_result(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
-    save_result(model, folder)
-    tokenizer.save_pretrained(folder)
+def _save_result(folder: Path, model: Model, tokenizer: Tokenizer, world: World) -> None:
+    save_whole(folder, model, world)
+    if world.is_main:
+        tokenizer.save_pretrained(folder)
 
 
 class _appearing:

@@ -18,8 +18,9 @@ from torch import Tensor
 from trainer.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.learner import Learner, require_finite
 from trainer.microbatches import AtOnce, limits
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
+from trainer.parallel.steps import in_step
 from trainer.randomness import batch_indices
 from trainer.reward_model.pairs import Pair, pair_limits
 from trainer.sequences import Batch, completion_logprobs
@@ -113,8 +114,8 @@ def accumulate(
     """Add the gradient of the batch's mean loss, whatever the split into `micro_batch` pairs; return its figures."""
     parts: list[Compared] = []
     parts_of_mine = _split(batch, _share(batch, world), micro_batch)
-    with world.same_fate():
-        for rows in parts_of_mine:
+    with world.same_fate(), present(reference):
+        for rows in in_step(parts_of_mine, world, policy):
             some = compare(policy, reference, [batch[row] for row in rows], codec, device, spec)
             loss = some.losses(spec).sum() / len(batch)
             require_finite(loss, "DPO loss")
@@ -136,7 +137,10 @@ def evaluate(
 ) -> dict[str, float]:
     """The figures of all pairs, so many pairs at once."""
     parts_of_mine = _split(pairs, _share(pairs, world), at_once)
-    parts = [compare(policy, reference, [pairs[row] for row in rows], codec, device, spec) for rows in parts_of_mine]
+    with present(policy), present(reference):
+        parts = [
+            compare(policy, reference, [pairs[row] for row in rows], codec, device, spec) for rows in parts_of_mine
+        ]
     return figures(_everyones(parts, [*chain(*parts_of_mine)], pairs, device, world), spec)
 
 

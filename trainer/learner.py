@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from trainer.errors import Diverged
 from trainer.optimizers import clip_gradients, optimizer_for
 from trainer.parallel import SINGLE, World
+from trainer.parallel.world import told_by_gradients
+from trainer.parallel.steps import slice_of
 from trainer.spec import OptimizerSpec, Schedule
 
 
@@ -59,7 +61,7 @@ class Learner:
     def clip(self, step: int) -> float:
         """Clip the gradient accumulated by all processes and return its norm before. Raises Diverged when it is not finite."""
         self.world.sum_gradients(self.parameters)
-        norm = float(clip_gradients(self.parameters, self.spec.max_grad_norm))
+        norm = _number(clip_gradients(self.parameters, self.spec.max_grad_norm))
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
         return norm
@@ -80,13 +82,25 @@ class Learner:
         return self.optimizer.tensors()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Put back what `state` returned."""
+        """Put back what `state` returned; of sharded weights, what it returned in all processes together."""
+        if self.world.sharded:
+            weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+            tensors = {key: slice_of(value, weights[int(key.split(".")[0])]) for key, value in tensors.items()}
         self.optimizer.put_back(tensors)
 
 
+def _number(norm: Tensor) -> float:
+    """Of slices, each process has its share of the sum."""
+    return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
+
+
 def require_finite(loss: Tensor, name: str) -> None:
-    """Raise Diverged before a bad loss can reach the weights."""
-    if not torch.isfinite(loss).all():
+    """Raise Diverged before a bad loss can reach the weights.
+
+    Sharded processes wait for each other in the backward pass, so none may leave before it: the sum of their gradients, which
+    is not finite either, has it said by all.
+    """
+    if not told_by_gradients.get() and not torch.isfinite(loss).all():
         raise Diverged(
             f"The {name} is not finite ({float(loss.detach().sum())}). Lower the learning rate, or look at the data of this step."
         )

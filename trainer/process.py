@@ -49,6 +49,7 @@ def _with_log(spec: JobSpec, run_dir: Path, lease: Path | None, world: World, fa
     world.from_main(lambda: opened.append(EventLog(run_dir / "events.jsonl")))
     log = opened[0] if opened else None
     try:
+        world.sharded = world.size > 1 and spec.runtime.sharding == "fsdp"
         session = Session(spec, run_dir, log, lease, world)
         if fate is not None:
             fate.begin(log, lambda: (session.stage, session.step or None))

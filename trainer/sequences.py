@@ -16,9 +16,10 @@ from torch import Tensor, nn
 
 from trainer.models import scalar_head, trunk
 from trainer.models.attention import Layout, packing_of, packs, reach, run_packed
+from trainer.models.heads import inside
 from trainer.models.output_layer import token_logprobs
 
-_NEARLY_FULL = 0.9
+_NEARLY_FULL = 0.98
 """Share of real tokens from which on padded rows are the faster ones."""
 
 
@@ -121,8 +122,12 @@ def completion_logprobs(
 
     The output layer sees only the positions that predict a completion token.
     """
-    mask_BR = batch.mask_BR
-    return _logprobs(model, _hidden_at(model, batch, batch.positions_BR - 1, mask_BR), batch, temperature, with_entropy)
+
+    def work(model: nn.Module) -> tuple[Tensor, Tensor | None]:
+        hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.mask_BR)
+        return _logprobs(model, hidden_NH, batch, temperature, with_entropy)
+
+    return inside(model, work)
 
 
 def completion_logprobs_and_values(
@@ -147,9 +152,13 @@ def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True
 
     Without `trunk_learns` only the head gets a gradient.
     """
-    with torch.set_grad_enabled(torch.is_grad_enabled() and trunk_learns):
-        hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.mask_BR)
-    return _spread(scalar_head(critic, hidden_NH), batch.mask_BR)
+
+    def work(critic: nn.Module) -> Tensor:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and trunk_learns):
+            hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.mask_BR)
+        return _spread(scalar_head(critic, hidden_NH), batch.mask_BR)
+
+    return inside(critic, work)
 
 
 def state_values(critic: nn.Module, batch: Batch) -> Tensor:
@@ -160,13 +169,18 @@ def state_values(critic: nn.Module, batch: Batch) -> Tensor:
     steps_S = torch.arange(int(batch.completion_lengths_B.max()) + 1, device=batch.input_ids_BT.device)
     mask_BS = steps_S <= batch.completion_lengths_B[:, None]
     positions_BS = (batch.prompt_lengths_B[:, None] - 1 + steps_S).clamp(max=batch.input_ids_BT.shape[1] - 1)
-    return _spread(scalar_head(critic, _hidden_at(critic, batch, positions_BS, mask_BS)), mask_BS)
+
+    def work(critic: nn.Module) -> Tensor:
+        return _spread(scalar_head(critic, _hidden_at(critic, batch, positions_BS, mask_BS)), mask_BS)
+
+    return inside(critic, work)
 
 
 def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
     """Score of each sequence at its last token (the EOS of a whole completion), (B,) fp32."""
     everyone = torch.ones(len(batch), 1, dtype=torch.bool, device=batch.input_ids_BT.device)
-    return scalar_head(reward_model, _hidden_at(reward_model, batch, batch.last_positions_B[:, None], everyone))
+    last_B1 = batch.last_positions_B[:, None]
+    return inside(reward_model, lambda model: scalar_head(model, _hidden_at(model, batch, last_B1, everyone)))
 
 
 def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, mask_BX: Tensor) -> Tensor:

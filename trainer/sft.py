@@ -17,8 +17,9 @@ from trainer.data import Demonstration
 from trainer.learner import Learner, require_finite
 from trainer.masking import masked_sum
 from trainer.microbatches import AtOnce, Limits, limits
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
+from trainer.parallel.steps import in_step
 from trainer.randomness import batch_indices
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
@@ -97,7 +98,7 @@ def accumulate(
     total = 0.0
     mine = [batch[row] for row in world.share(_lengths(batch))]
     with world.same_fate():
-        for rows in limits(micro_batch).split(_lengths(mine)):
+        for rows in in_step(limits(micro_batch).split(_lengths(mine)), world, model):
             loss = _negative_logprob(model, [mine[row] for row in rows], codec, device) / tokens
             require_finite(loss, "SFT loss")
             loss.backward()
@@ -117,7 +118,8 @@ def evaluate(
     """Mean loss per completion token, in nats."""
     mine = [examples[row] for row in world.share(_lengths(examples))]
     parts = ([mine[row] for row in rows] for rows in limits(at_once).split(_lengths(mine)))
-    losses = [float(_negative_logprob(model, part, codec, device)) for part in parts]
+    with present(model):
+        losses = [float(_negative_logprob(model, part, codec, device)) for part in parts]
     return world.sum_number(math.fsum(losses)) / sum(len(example.completion) for example in examples)
 
 

@@ -6,7 +6,7 @@ Shapes: N positions, H hidden size, V vocabulary.
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from trainer.models import half
 
+T = TypeVar("T")
 Model = Any  # transformers' models, and the roles on a shared backbone: callables with a config
 
 
@@ -51,6 +52,12 @@ def has_linear_score(model: Model) -> bool:
 def trunk(model: Model) -> Callable[..., Any]:
     """The transformer without its head, to be called with `input_ids` and what else it takes."""
     return partial(_run_trunk, model)
+
+
+def inside(model: Model, work: Callable[[Model], T]) -> T:
+    """`work(model)`. All use of a model's weights belongs inside: one that is sharded gathers them for the time."""
+    run: Callable[[Callable[[Model], T]], T] | None = getattr(model, "run_inside", None)
+    return work(model) if run is None else run(work)
 
 
 def _run_trunk(model: Model, **inputs: Any) -> Any:

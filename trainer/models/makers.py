@@ -59,11 +59,13 @@ def maker_for(
     seed: Callable[[str], int],
     packing: Packing = "auto",
     offload_frozen: bool = False,
+    shard: Callable[[Model], Model] | None = None,
 ) -> Maker:
     """`seed(part)` is what a fresh adapter of that part is drawn from. With `offload_frozen` whole models that are frozen
-    live in host memory; a backbone under adapters is always at work."""
+    live in host memory; a backbone under adapters is always at work. `shard` is what several processes do with a whole
+    model, of which each is to hold a slice."""
     if spec.lora is None:
-        return WholeModels(spec, device, packing, offload_frozen)
+        return WholeModels(spec, device, packing, offload_frozen, shard)
     return Roles(spec, spec.lora, device, seed, packing)
 
 
@@ -71,12 +73,18 @@ class WholeModels:
     """Full fine-tuning: each part a model of its own."""
 
     def __init__(
-        self, spec: ModelSpec, device: torch.device, packing: Packing = "auto", offload_frozen: bool = False
+        self,
+        spec: ModelSpec,
+        device: torch.device,
+        packing: Packing = "auto",
+        offload_frozen: bool = False,
+        shard: Callable[[Model], Model] | None = None,
     ) -> None:
         self.spec = spec
         self.device = device
         self.packing = packing
         self.offload_frozen = offload_frozen
+        self.shard = shard
 
     def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
         return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(care)), care)
@@ -95,7 +103,8 @@ class WholeModels:
         model = pack_as(settle(model, self.device, self.offload_frozen and care == "frozen"), self.packing)
         if care == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
-        return _settled(model, care, self.spec)
+        model = _settled(model, care, self.spec)
+        return model if self.shard is None else self.shard(model)
 
     def _dtype(self, care: Care) -> torch.dtype:
         if care in ("trained", "exact"):

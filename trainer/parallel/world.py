@@ -10,6 +10,7 @@ With one process nothing is imported and nothing is done.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import torch
@@ -24,6 +25,10 @@ _BUCKET = 32 << 20
 """Bytes summed in one message: large enough for the network, small enough for the first to be on its way early."""
 
 
+told_by_gradients: ContextVar[bool] = ContextVar("told_by_gradients", default=False)
+"""Whether a loss that is not finite is left to be found in the sum of the gradients."""
+
+
 class PeerGone(Exception):
     """Another process does not answer: it has ended, or its machine has. Not the cause of anything."""
 
@@ -34,6 +39,8 @@ class World:
     def __init__(self, rank: int = 0, size: int = 1, device: torch.device | None = None) -> None:
         self.rank = rank
         self.size = size
+        self.sharded = False
+        """Whether each process holds a slice of the models' weights, not all."""
         self.device = device
         """Where this process computes; None: not settled by the launch."""
 
@@ -112,6 +119,9 @@ class World:
         """Sum the gradients. One that no process has stays None: the optimizer is to leave that parameter alone."""
         if self.size == 1:
             return
+        parameters = [
+            parameter for parameter in parameters if not hasattr(parameter, "full_tensor")
+        ]  # a slice's is summed
         there = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.uint8)
         self._all_reduce(there, largest=True)
         found = [parameter for parameter, any_has in zip(parameters, there.tolist(), strict=True) if any_has]
@@ -160,10 +170,13 @@ class World:
             yield
             return
         trouble: Diverged | None = None
+        before = told_by_gradients.set(self.sharded)
         try:
             yield
         except Diverged as error:
             trouble = error
+        finally:
+            told_by_gradients.reset(before)
         if self.any(trouble is not None):
             raise next(error for error in self.everyones(trouble) if error is not None)
 

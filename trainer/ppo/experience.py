@@ -11,7 +11,7 @@ from torch import Tensor
 
 from trainer.masking import masked_whiten
 from trainer.microbatches import Limits
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
 from trainer.ppo.advantages import gae, group_deviations, group_means, length_adaptive_lambda, rewards_to_go
 from trainer.ppo.kl import kl_estimate
@@ -79,8 +79,10 @@ def _values(critic: Model, scored: Scored, spec: PPOSpec, world: World) -> tuple
     """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
     batch, size = scored.batch, Limits.of(spec)
     if not spec.advantage.bootstrap_truncated:
-        return in_parts(lambda part: completion_values(critic, part), batch, size, world), None
-    states_BS = in_parts(lambda part: state_values(critic, part), batch, size, world)
+        with present(critic):
+            return in_parts(lambda part: completion_values(critic, part), batch, size, world), None
+    with present(critic):
+        states_BS = in_parts(lambda part: state_values(critic, part), batch, size, world)
     after_B = states_BS.gather(1, batch.completion_lengths_B[:, None]).squeeze(1)
     before_BR = torch.where(batch.mask_BR, states_BS[:, :-1], torch.zeros_like(states_BS[:, :-1]))
     return before_BR, torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)

@@ -11,6 +11,7 @@ from torch import Tensor
 from trainer.learner import require_finite
 from trainer.masking import masked_sum
 from trainer.microbatches import Limits
+from trainer.parallel.steps import in_step
 from trainer.ppo.averaging import StepMean
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import kl_loss, old_policy_kl
@@ -90,8 +91,9 @@ class Minibatch:
         clipped_BR = torch.zeros_like(self.experience.advantages_BR[self.rows_B], dtype=torch.bool)
         lengths = self.experience.scored.batch.lengths_of(self.rows_B)
         mine = world.share(lengths)
+        learning = [None if only_critic else learners.policy.model, learners.critic and learners.critic.model]
         with world.same_fate():
-            for at_once in Limits.of(self.spec).split([lengths[row] for row in mine]):
+            for at_once in in_step(Limits.of(self.spec).split([lengths[row] for row in mine]), world, *learning):
                 where = torch.tensor([mine[row] for row in at_once], device=device)
                 part = Part.of(self.experience, self.rows_B[where])
                 if only_critic:

@@ -11,6 +11,7 @@ from trainer.masking import masked_sum
 from trainer.microbatches import Limits
 from trainer.models import Model
 from trainer.parallel import SINGLE, World
+from trainer.parallel.steps import in_step
 from trainer.randomness import batch_indices
 from trainer.sequences import Batch, completion_logprobs
 from trainer.spec import PPOSpec, PtxSpec
@@ -59,7 +60,7 @@ class Pretraining:
         tokens, total = sum(len(text) - 1 for text in texts), 0.0
         mine = [texts[row] for row in self.world.share([len(text) for text in texts])]
         with self.world.same_fate():
-            for part in self.at_once.split([len(text) for text in mine]):
+            for part in in_step(self.at_once.split([len(text) for text in mine]), self.world, policy):
                 some = [mine[row] for row in part]
                 batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
                 loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens

@@ -191,9 +191,9 @@ def sample_mine(
 ) -> list[Response]:
     """This process's block of the responses; the others are not waited for."""
     mine = world.mine(len(prompts))
-    if not mine:
-        return []
-    with present(model):
+    with present(model):  # for which a sharded model needs everyone, also who has no rows
+        if not mine:
+            return []
         return sampler.sample(
             model,
             [prompts[row].ids for row in mine],

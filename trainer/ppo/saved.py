@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from trainer.checkpoint import TrainerState, load_numbers, load_optimizer
 from trainer.models import Model
+from trainer.parallel.steps import slice_of
 from trainer.ppo.actors import Actors
 from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
@@ -78,4 +79,4 @@ def weights(model: Model | nn.Module) -> dict[str, Tensor]:
 def put_weights(model: Model | nn.Module, tensors: dict[str, Any]) -> None:
     """Put back what `weights` returned."""
     for name, parameter in model.named_parameters():
-        parameter.copy_(tensors[name])
+        parameter.copy_(slice_of(tensors[name], parameter))

@@ -74,7 +74,7 @@ def run(
 
     `references` are the stored answers on which the run's own reward model was normalised.
     """
-    with present(actors.reference), present(actors.reward_model):
+    with present(actors.policy), present(actors.critic), present(actors.reference), present(actors.reward_model):
         _run(session, spec, actors, codec, prompts, references)
 
 

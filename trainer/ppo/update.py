@@ -9,7 +9,7 @@ from torch import Tensor
 from trainer.errors import Diverged
 from trainer.masking import masked_mean
 from trainer.microbatches import Limits
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
 from trainer.ppo.experience import Experience
 from trainer.ppo.guards import cut_steps_left, went_too_far
@@ -92,7 +92,8 @@ def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec, 
     if spec.policy_loss.old_kl_target is None:
         return None
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
-    logprobs_BR = in_parts(
-        lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, Limits.of(spec), world
-    )
+    with present(policy):
+        logprobs_BR = in_parts(
+            lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, Limits.of(spec), world
+        )
     return float(masked_mean(old_policy_kl(log_ratios(logprobs_BR, scored.logprobs_BR, mask_BR)), mask_BR))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
 from trainer.sequences import Batch, sequence_scores
 from trainer.session import Session
@@ -69,9 +69,10 @@ def _raw_scores(
     """(N,) scores with bias and scale undone."""
     mine = world.share([len(e.prompt) + len(e.completion) for e in examples])
     batches = ([examples[row] for row in mine[i : i + batch_size]] for i in range(0, len(mine), batch_size))
-    scores = [
-        sequence_scores(model, Batch.of([e.prompt for e in b], [e.completion for e in b], codec.pad_id).to(device))
-        for b in batches
-    ]
+    with present(model):
+        scores = [
+            sequence_scores(model, Batch.of([e.prompt for e in b], [e.completion for e in b], codec.pad_id).to(device))
+            for b in batches
+        ]
     scores_N = world.gather_rows(torch.cat(scores) if scores else None, mine, len(examples), device)
     return scores_N * float(getattr(model.config, "score_scale", 1.0)) + float(model.config.score_bias)

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from trainer.learner import require_finite
 from trainer.microbatches import AtOnce, Limits, limits
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
+from trainer.parallel.steps import in_step
 from trainer.reward_model.loss import bradley_terry_loss, centring_loss
 from trainer.reward_model.pairs import Pair, rankings
 from trainer.sequences import Batch, sequence_scores
@@ -76,7 +77,7 @@ def accumulate_rankings(
     parts: list[Scored] = []
     mine = _share(batch, world)
     with world.same_fate():
-        for some in _in_parts([batch[row] for row in mine], limits(micro_batch)):
+        for some in in_step([*_in_parts([batch[row] for row in mine], limits(micro_batch))], world, model):
             scored = _score(model, some, codec, device)
             loss = scored.loss(spec) / len(batch)
             require_finite(loss, "reward-model loss")
@@ -93,7 +94,9 @@ def judge(
     together = rankings(pairs)
     mine = _share(together, world)
     own = _in_parts([together[row] for row in mine], limits(at_once))
-    return _everyones([_score(model, some, codec, device) for some in own], mine, together, device, world)
+    with present(model):
+        parts = [_score(model, some, codec, device) for some in own]
+    return _everyones(parts, mine, together, device, world)
 
 
 def evaluate(

@@ -101,7 +101,7 @@ class Rewards:
         Each process asks about its block of the answers, and is told of all.
         """
         mine = self._world.mine(len(answers))
-        own = self._score([answers[row] for row in mine]) if mine or not answers else None
+        own = self._score([answers[row] for row in mine]) if mine or not answers or self._world.sharded else None
         return _joined([scores for scores in self._world.everyones(own) if scores is not None])
 
     def _score(self, answers: Sequence[Answer]) -> Scores:

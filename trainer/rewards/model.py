@@ -53,18 +53,19 @@ class TokenScorer:
     @torch.no_grad()
     def score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
         """Scores at the last token of each. Raises RewardError where the model's context is too short."""
-        if not prompts:
-            return []
+        with present(self.model):  # for which a sharded model needs everyone, also who has no answers
+            return self._score_ids(prompts, responses) if prompts else []
+
+    def _score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
         longest = max(len(p) + len(r) for p, r in zip(prompts, responses, strict=True))
         check_context(longest, self.model)
-        with present(self.model):
-            batch = Batch.of(prompts, responses, self.pad_id).to(self.model.device)
-            scores = [0.0] * len(batch)
-            for rows in limits(self.batch_size).split(batch.lengths):
-                part = batch.select(torch.tensor(rows, device=self.model.device))
-                for row, score in zip(rows, sequence_scores(self.model, part).tolist(), strict=True):
-                    scores[row] = score
-            return scores
+        batch = Batch.of(prompts, responses, self.pad_id).to(self.model.device)
+        scores = [0.0] * len(batch)
+        for rows in limits(self.batch_size).split(batch.lengths):
+            part = batch.select(torch.tensor(rows, device=self.model.device))
+            for row, score in zip(rows, sequence_scores(self.model, part).tolist(), strict=True):
+                scores[row] = score
+        return scores
 
 
 @dataclass(frozen=True)

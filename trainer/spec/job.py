@@ -35,6 +35,9 @@ class RuntimeSpec(Section):
     offload_frozen: bool = False
     """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result."""
 
+    sharding: Literal["replicated", "fsdp"] = "replicated"
+    """What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out."""
+
     @model_validator(mode="after")
     def _each_device_has_its_own(self) -> "RuntimeSpec":
         if self.device == "cpu":
@@ -79,6 +82,27 @@ class JobSpec(Section):
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: Annotated[int, Field(ge=1, le=64)] = 1
     """Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
+
+    @model_validator(mode="after")
+    def _what_can_be_sharded(self) -> "JobSpec":
+        if self.runtime.sharding == "replicated":
+            return self
+        ppo = self.ppo if "ppo" in self.stages else None
+        trained = (self.sft, self.reward_model, self.dpo, self.ppo)
+        refused = {
+            "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
+            '`model.dtype` = "float16"': self.model.dtype == "float16",
+            '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
+            "`runtime.offload_frozen`": self.runtime.offload_frozen,
+            '`optimizer` = "adamw_8bit"': any(section.optimizer != "adamw" for section in trained),
+            "`offload_optimizer`": any(section.offload_optimizer for section in trained),
+            '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.uses_critic and ppo.critic.kind == "value_head",
+            "`ppo.online`": ppo is not None and ppo.online is not None,
+            '`ppo.rollout.engine` other than "built_in"': ppo is not None and ppo.rollout.engine != "built_in",
+        }
+        if named := [what for what, so in refused.items() if so]:
+            raise ValueError(f'`runtime.sharding` = "fsdp" does not go with {" or ".join(named)}')
+        return self
 
     @model_validator(mode="after")
     def _stages_in_order(self) -> "JobSpec":

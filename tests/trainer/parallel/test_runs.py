@@ -66,6 +66,25 @@ def test_two_machines_go_on_there_and_stop_when_one_is_asked_and_one_process_end
     assert_like(tmp_path, alone)
 
 
+def test_models_in_slices_are_trained_as_whole_ones_and_their_checkpoints_go_on_with_three_processes_and_with_one(
+    alone: Path, tmp_path: Path
+) -> None:
+    spec, two, one = (
+        write_spec(tmp_path, runtime={"sharding": "fsdp", "threads": 1}),
+        tmp_path / "two",
+        tmp_path / "one",
+    )
+    assert signal_when(start(spec, two), two, at("ppo", 3), 0, signal.SIGTERM) == [75, 75]
+    newest = max((two / "checkpoints").glob("ppo-0*"))
+    assert len(list(newest.glob("model-*-of-00002.safetensors"))) == 2 and not (newest / "model.safetensors").exists()
+    assert len(list((newest / "trainer_state").glob("critic_optimizer-*-of-00002.safetensors"))) == 2
+    shutil.copytree(two, one)
+    assert statuses(start(spec, two, 3)) == [0, 0, 0]
+    run_in_process(load_spec(spec), one)
+    assert_like(two, alone)
+    assert_like(one, alone)
+
+
 def test_the_trouble_of_any_process_ends_all_under_its_own_name(alone: Path, tmp_path: Path) -> None:
     def reply(question: dict[str, Any]) -> Reply:
         """Of 5 held-out answers the second process asks about 2."""
