@@ -1,11 +1,12 @@
 """Passes that all processes must make together."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from torch import Tensor
 
-from trainer.models import Model
+from trainer.models import Model, present
 from trainer.parallel.world import World
 
 T = TypeVar("T")
@@ -26,6 +27,11 @@ def in_step(parts: Sequence[T], world: World, *models: Model | None) -> Iterator
             from trainer.parallel.sharding import empty_pass
 
             empty_pass(model)
+
+
+def layerwise(model: Model | None) -> AbstractContextManager[None]:
+    """As `present`, where all processes make the same passes: one that is sharded need not be gathered as a whole."""
+    return nullcontext() if is_sharded(model) else present(model)
 
 
 def slice_of(whole: Tensor, weight: Tensor) -> Tensor:

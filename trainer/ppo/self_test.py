@@ -17,6 +17,7 @@ from torch import Tensor
 
 from trainer.errors import SelfTestFailed
 from trainer.models import Model, present
+from trainer.parallel.steps import layerwise
 from trainer.ppo.actors import Actors
 from trainer.ppo.off_policy import sampler_logprobs
 from trainer.prompts import EncodedPrompt
@@ -74,7 +75,7 @@ def run(
 
     `references` are the stored answers on which the run's own reward model was normalised.
     """
-    with present(actors.policy), present(actors.critic), present(actors.reference), present(actors.reward_model):
+    with layerwise(actors.reference), layerwise(actors.reward_model):
         _run(session, spec, actors, codec, prompts, references)
 
 
@@ -111,15 +112,16 @@ def _sampled(
     """Up to 8 short prompts with at most 12 tokens each, drawn from a stream of the test's own."""
     chosen = [prompt.ids for prompt in sorted(prompts[:_LOOKED_AT], key=lambda prompt: len(prompt.ids))[:_PROMPTS]]
     draws_BR = uniforms(generator(session.seed("ppo"), "self_test"), len(chosen), min(spec.max_new_tokens, _TOKENS))
-    responses = actors.sampler.sample(
-        actors.policy,
-        chosen,
-        draws_BR,
-        eos_id=codec.eos_id,
-        pad_id=codec.pad_id,
-        temperature=spec.temperature,
-        device=session.device,
-    )
+    with present(actors.policy):
+        responses = actors.sampler.sample(
+            actors.policy,
+            chosen,
+            draws_BR,
+            eos_id=codec.eos_id,
+            pad_id=codec.pad_id,
+            temperature=spec.temperature,
+            device=session.device,
+        )
     batch = Batch.of(chosen, [response.ids for response in responses], codec.pad_id).to(session.device)
     logprobs_BR = completion_logprobs(actors.policy, batch, spec.temperature)[0]
     return Sampled(batch, sampler_logprobs(responses, logprobs_BR), logprobs_BR)

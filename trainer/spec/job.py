@@ -29,7 +29,7 @@ class RuntimeSpec(Section):
     threads: PositiveInt | Literal["auto"] | None = None
     """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
     packing: bool | Literal["auto"] = "auto"
-    """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and padding would be more than a tenth. Changes speed, not the result."""
+    """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result."""
     critic_thread: bool | Literal["auto"] = "auto"
     """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below eight million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
     offload_frozen: bool = False
@@ -97,6 +97,7 @@ class JobSpec(Section):
             '`optimizer` = "adamw_8bit"': any(section.optimizer != "adamw" for section in trained),
             "`offload_optimizer`": any(section.offload_optimizer for section in trained),
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.uses_critic and ppo.critic.kind == "value_head",
+            "`ppo.rollout.asynchronous`": ppo is not None and ppo.rollout.asynchronous,
             "`ppo.online`": ppo is not None and ppo.online is not None,
             '`ppo.rollout.engine` other than "built_in"': ppo is not None and ppo.rollout.engine != "built_in",
         }
