@@ -68,9 +68,9 @@ def events_of(run_dir: Path) -> list[Event]:
 
 
 def metrics_of(run_dir: Path) -> dict[tuple[str, int], dict[str, float]]:
-    """The last word on every (stage, step), clock readings left out."""
+    """The last word on every (stage, step), clock and memory readings left out."""
     return {
-        (event.stage, event.step): {k: v for k, v in event.values.items() if not k.startswith("time/")}
+        (event.stage, event.step): {k: v for k, v in event.values.items() if not k.startswith(("time/", "memory/"))}
         for event in events_of(run_dir)
         if isinstance(event, Metrics)
     }

@@ -284,6 +284,20 @@ PPO = [
         "Reward model, reference, critic and old log-probabilities.",
     ),
     Metric("ppo", "time/train", "Seconds: train", "wall clock", "All epochs of updates."),
+    *(
+        Metric(
+            "ppo",
+            f"memory/{phase}",
+            f"Peak memory: {phase}",
+            "bytes",
+            f"Most memory in use while {doing}: tensors on a GPU, else the process' resident memory, where Linux says.",
+        )
+        for phase, doing in (
+            ("rollout", "sampling"),
+            ("score", "responses are scored and values and advantages worked out"),
+            ("train", "policy and critic learn"),
+        )
+    ),
     Metric("ppo", "online/round", "Round", "1, 2, …", "The round of `ppo.online` that begins here, after a refit."),
     Metric(
         "ppo",
