@@ -12,7 +12,7 @@ def clip_gradients(parameters: Sequence[nn.Parameter], max_norm: float) -> Tenso
     Of bfloat16 gradients too: their squares would otherwise be summed to 8 bits, a norm that is off by half a percent.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    if all(gradient.dtype == torch.float32 for gradient in gradients):
+    if all(gradient.dtype in (torch.float32, torch.float64) for gradient in gradients):
         return nn.utils.clip_grad_norm_(parameters, max_norm)
     norms = [torch.linalg.vector_norm(gradient, dtype=torch.float32) for gradient in gradients]
     norm: Tensor = torch.linalg.vector_norm(torch.stack(norms))
