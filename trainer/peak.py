@@ -9,6 +9,8 @@ from pathlib import Path
 
 import torch
 
+from trainer.allocator import give_back
+
 _MARK, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _FORGET_THE_MARK = "5"
 """proc(5): resets the peak resident set size to what it is now."""
@@ -22,8 +24,12 @@ class Peak:
         self._restart()
 
     def reached(self, phase: str) -> dict[str, float]:
-        """`memory/<phase>`: bytes at the peak since then; nothing where the system does not say."""
+        """`memory/<phase>`: bytes at the peak since then; nothing where the system does not say.
+
+        What the phase left unused is given back, so that the next one's peak is its own.
+        """
         found = self._bytes()
+        give_back(self._device)
         self._restart()
         return {} if found is None else {f"memory/{phase}": float(found)}
 

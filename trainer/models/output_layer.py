@@ -22,6 +22,8 @@ from trainer.models.heads import Model, autocast, head_logits
 
 BUFFER_BYTES = 1 << 28
 """Of logits kept for the backward pass. More are computed twice, and never stand there all at once."""
+_READ_BYTES = 1 << 25
+"""Of logits on a CPU that are only read."""
 _CACHED_ELEMENTS = 1 << 18
 """Logits at a time on a CPU whose statistics are taken: 1 MiB in float32, so that they stay in its cache."""
 _AT_ONCE_ELEMENTS = 1 << 24
@@ -103,6 +105,7 @@ class _Output(torch.autograd.Function):
             chosen = None if grad is None else grad[rows]
             _to_gradient(logits, targets[rows], normaliser[rows], entropy[rows], chosen, gradient, ctx.how)
             found.add(rows, logits)
+            del logits  # before the next chunk's are there
         return found.hidden, found.weight, found.bias, None, None
 
 
@@ -123,8 +126,10 @@ class _Linear:
         return logits if cap is None else logits.div_(cap).tanh_().mul_(cap)
 
     def chunks(self) -> Iterator[slice]:
-        """As many rows as a buffer holds."""
-        return _chunks(len(self.hidden), BUFFER_BYTES // (len(self.weight) * self.how.dtype.itemsize))
+        """As many rows as a buffer holds: a small one where the logits are only read, on a CPU, which needs no large one to
+        be busy."""
+        size = BUFFER_BYTES if self.how.keep or self.hidden.device.type != "cpu" else _READ_BYTES
+        return _chunks(len(self.hidden), size // (len(self.weight) * self.how.dtype.itemsize))
 
 
 class _Gradients:
@@ -158,6 +163,7 @@ def _statistics(linear: _Linear, whole: Tensor | None, targets: Tensor) -> tuple
         of_chunk = targets[outer]
         for rows in _at_once(logits):
             parts.append(_of_rows(logits[rows], of_chunk[rows], linear.how))
+        del logits  # before the next chunk's are there
     logprobs, normaliser, entropy = (torch.cat(some) for some in zip(*parts, strict=True))
     return logprobs, normaliser, entropy
 
