@@ -77,7 +77,9 @@ def test_a_field_that_stands_elsewhere_is_shown_its_place(changes: dict[str, Any
 
 
 def test_what_nobody_can_guess_lists_what_is_known() -> None:
-    assert problems_of(runtime={"zzz": 1}) == ["#/runtime/zzz: unknown field 'zzz'; known here: device, threads, packing, critic_thread, offload_frozen."]
+    assert problems_of(runtime={"zzz": 1}) == [
+        "#/runtime/zzz: unknown field 'zzz'; known here: device, threads, packing, critic_thread, offload_frozen, sharding."
+    ]
 
 
 def test_a_value_of_no_kind_is_told_each_kind() -> None:
