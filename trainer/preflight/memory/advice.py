@@ -59,17 +59,8 @@ def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any
     yield from _smaller_batches(spec, phase)
     if phase == "ppo_rollout" and (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) > 1:
         yield ("ppo", "rollout", "rows_at_once"), (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) // 2
-    if not spec.model.gradient_checkpointing:
-        yield ("model", "gradient_checkpointing"), True
-    yield ("runtime", "offload_frozen"), True
-    if (stage := _STAGES.get(phase)) and not getattr(spec, stage).offload_optimizer:
-        yield (stage, "offload_optimizer"), True
-    if spec.model.dtype == "float32":
-        yield ("model", "dtype"), "bfloat16"
-    if spec.model.dtype == "bfloat16" and spec.model.lora is None:
-        yield ("model", "trained_weights"), "bfloat16"
-    if stage and getattr(spec, stage).optimizer == "adamw" and spec.model.lora is None:
-        yield (stage, "optimizer"), "adamw_8bit"
+    yield from _same_result(spec, phase)
+    yield from _smaller_numbers(spec, phase)
     if spec.model.lora is not None and not spec.model.lora.share_backbone:
         yield ("model", "lora", "share_backbone"), True
     if spec.model.lora is None and spec.model.path is not None:
@@ -78,6 +69,29 @@ def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any
         yield ("ppo", "max_new_tokens"), spec.ppo.max_new_tokens // 2
     if spec.model.lora is not None and spec.model.quantization is None:
         yield ("model", "quantization"), "4bit"
+
+
+def _same_result(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Time for memory. Offloading is tried on a CPU too, where it changes nothing and so is not proposed."""
+    if not spec.model.gradient_checkpointing:
+        yield ("model", "gradient_checkpointing"), True
+    if not spec.runtime.offload_frozen:
+        yield ("runtime", "offload_frozen"), True
+    stage = _STAGES.get(phase)
+    if stage and not getattr(spec, stage).offload_optimizer:
+        yield (stage, "offload_optimizer"), True
+
+
+def _smaller_numbers(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if spec.model.dtype == "float32":
+        yield ("model", "dtype"), "bfloat16"
+    if spec.model.lora is not None:
+        return
+    if spec.model.dtype == "bfloat16" and spec.model.trained_weights == "float32":
+        yield ("model", "trained_weights"), "bfloat16"
+    stage = _STAGES.get(phase)
+    if stage and getattr(spec, stage).optimizer == "adamw":
+        yield (stage, "optimizer"), "adamw_8bit"
 
 
 def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from trainer.microbatches import Limits
+from trainer.pairing import LARGE
 from trainer.preflight.memory import shapes
 from trainer.preflight.memory.blueprint import Head
 from trainer.preflight.memory.learning import Learning
@@ -20,6 +21,7 @@ from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.sizes import Sizes
 from trainer.spec import DPOSpec, JobSpec, OptimizerSpec, RewardModelSpec
+from trainer.threads import available_cores
 
 Parts = dict[str, int]
 ShapeAt = Callable[[Level], Shape]
@@ -122,7 +124,8 @@ class Phases:
         """Passes without gradients, one model after the other; at the low level, the share that the tokens have."""
         asked = {passes_of(member) for member in members(self.spec, phase)}
         shape = shape_at("expected" if level == "low" else level)
-        counted = max(self.passes.forward(*one, shape) for one in asked)
+        each = sorted((self.passes.forward(*one, shape) for one in asked), reverse=True)
+        counted = sum(each[: 2 if self._in_pairs() else 1])
         return {"activations": counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)}
 
     def _update(self, level: Level) -> Parts:
@@ -138,13 +141,22 @@ class Phases:
         moments += [policy.later + gradients.get("scalar", 0) if several else policy.first]
         if "scalar" in learners:
             critic = self._training("values", shape_at, level, ppo)
-            moments.append((critic.later if several else critic.first) + gradients["policy"])
+            beside = (policy.later if several else policy.first) if self._in_pairs() else gradients["policy"]
+            moments.append((critic.later if several else critic.first) + beside)
         if ppo.ptx is not None:
             texts, _ = _in_parts(partial(shapes.texts, ppo.ptx.batch_size, self.sizes.texts), ppo)
             pass_ = self._training("logprobs", texts, level, ppo)
             moments.append(pass_.later + gradients.get("scalar", 0))
         total = sum(gradients.values())
         return {"gradients": total, "activations": max(0, max(moments) - total)}
+
+    def _in_pairs(self) -> bool:
+        """Whether policy and critic are likely to be at work at once (trainer/pairing.py)."""
+        setting = self.spec.runtime.critic_thread
+        if self.blueprint.device != "cpu" or self.spec.model.lora is not None or setting is False:
+            return False
+        cores = self.spec.runtime.threads if isinstance(self.spec.runtime.threads, int) else available_cores()
+        return setting is True or (cores > 1 and self.blueprint.parameters("policy") < LARGE)
 
     def _evaluation(self, level: Level) -> Parts:
         """Sampling or scoring, whichever takes more."""
