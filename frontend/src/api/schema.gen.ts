@@ -754,6 +754,24 @@ export interface components {
              */
             micro_batch_size?: number | null;
             /**
+             * Micro Batch Tokens
+             * @description Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result.
+             */
+            micro_batch_tokens?: number | null;
+            /**
+             * Optimizer
+             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @default adamw
+             * @enum {string}
+             */
+            optimizer: "adamw" | "adamw_8bit";
+            /**
+             * Offload Optimizer
+             * @description Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only.
+             * @default false
+             */
+            offload_optimizer: boolean;
+            /**
              * Save Every
              * @description Steps between checkpoints to resume from.
              * @default 100
@@ -1577,10 +1595,11 @@ export interface components {
              *       "warmup_ratio": 0.03,
              *       "weight_decay": 0,
              *       "max_grad_norm": 1,
+             *       "optimizer": "adamw",
+             *       "offload_optimizer": false,
              *       "save_every": 100,
              *       "epochs": 1,
              *       "batch_size": 32,
-             *       "packing": false,
              *       "turns": "last"
              *     }
              */
@@ -1593,6 +1612,8 @@ export interface components {
              *       "warmup_ratio": 0.03,
              *       "weight_decay": 0,
              *       "max_grad_norm": 1,
+             *       "optimizer": "adamw",
+             *       "offload_optimizer": false,
              *       "save_every": 100,
              *       "epochs": 1,
              *       "batch_size": 64,
@@ -1610,6 +1631,8 @@ export interface components {
              *       "warmup_ratio": 0.03,
              *       "weight_decay": 0,
              *       "max_grad_norm": 1,
+             *       "optimizer": "adamw",
+             *       "offload_optimizer": false,
              *       "save_every": 100,
              *       "epochs": 1,
              *       "batch_size": 64,
@@ -1627,6 +1650,8 @@ export interface components {
              *       "warmup_ratio": 0.03,
              *       "weight_decay": 0,
              *       "max_grad_norm": 1,
+             *       "optimizer": "adamw",
+             *       "offload_optimizer": false,
              *       "save_every": 10,
              *       "steps": 100,
              *       "batch_size": 64,
@@ -1636,6 +1661,14 @@ export interface components {
              *       "adam_eps": 0.00001,
              *       "max_new_tokens": 64,
              *       "temperature": 1,
+             *       "rollout": {
+             *         "asynchronous": false,
+             *         "decode": "auto",
+             *         "engine": "built_in",
+             *         "gpu_memory_utilization": 0.3,
+             *         "importance_cap": "auto",
+             *         "logprobs": "recomputed"
+             *       },
              *       "advantage": {
              *         "baseline": "none",
              *         "bootstrap_truncated": false,
@@ -1783,10 +1816,22 @@ export interface components {
             checkpoints: components["schemas"]["CheckpointSpec"];
             /**
              * @default {
-             *       "device": "auto"
+             *       "device": "auto",
+             *       "packing": "auto",
+             *       "critic_thread": "auto",
+             *       "offload_frozen": false,
+             *       "sharding": "replicated"
              *     }
              */
             runtime: components["schemas"]["RuntimeSpec"];
+            /**
+             * @description How many processes, on how many machines.
+             * @default {
+             *       "processes": 1,
+             *       "machines": 1
+             *     }
+             */
+            resources: components["schemas"]["ResourcesSpec"];
             /**
              * Seed
              * @description Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits.
@@ -2233,11 +2278,18 @@ export interface components {
             tokenizer?: components["schemas"]["TokenizerSpec"] | null;
             /**
              * Dtype
-             * @description Type of the frozen models' weights, and of the backbone under adapters. Weights that are trained stay in float32; with a smaller type here their forward passes compute in it (autocast).
+             * @description Type of the frozen models' weights, and of the backbone under adapters. With a smaller one the forward passes of weights that are trained compute in it too (autocast).
              * @default float32
              * @enum {string}
              */
             dtype: "float32" | "bfloat16" | "float16";
+            /**
+             * Trained Weights
+             * @description Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up.
+             * @default float32
+             * @enum {string}
+             */
+            trained_weights: "float32" | "bfloat16";
             /**
              * Gradient Checkpointing
              * @description Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower.
@@ -2386,6 +2438,24 @@ export interface components {
              */
             micro_batch_size?: number | null;
             /**
+             * Micro Batch Tokens
+             * @description Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result.
+             */
+            micro_batch_tokens?: number | null;
+            /**
+             * Optimizer
+             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @default adamw
+             * @enum {string}
+             */
+            optimizer: "adamw" | "adamw_8bit";
+            /**
+             * Offload Optimizer
+             * @description Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only.
+             * @default false
+             */
+            offload_optimizer: boolean;
+            /**
              * Save Every
              * @description Iterations between checkpoints to resume from.
              * @default 10
@@ -2439,6 +2509,18 @@ export interface components {
              * @default 1
              */
             temperature: number;
+            /**
+             * @description How the responses are sampled.
+             * @default {
+             *       "engine": "built_in",
+             *       "decode": "auto",
+             *       "logprobs": "recomputed",
+             *       "importance_cap": "auto",
+             *       "asynchronous": false,
+             *       "gpu_memory_utilization": 0.3
+             *     }
+             */
+            rollout: components["schemas"]["RolloutSpec"];
             /**
              * @default {
              *       "estimator": "gae",
@@ -2795,6 +2877,24 @@ export interface components {
             whole: boolean;
         };
         /**
+         * ResourcesSpec
+         * @description How many processes share the work. Not part of what the run is: it may be resumed with others.
+         */
+        ResourcesSpec: {
+            /**
+             * Processes
+             * @description Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients; the result is that of one process, but for rounding.
+             * @default 1
+             */
+            processes: number;
+            /**
+             * Machines
+             * @description Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many.
+             * @default 1
+             */
+            machines: number;
+        };
+        /**
          * RewardModelSpec
          * @description Bradley-Terry reward model: a scalar head on the SFT model, score taken at the EOS token.
          */
@@ -2835,6 +2935,24 @@ export interface components {
              * @description Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
              */
             micro_batch_size?: number | null;
+            /**
+             * Micro Batch Tokens
+             * @description Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result.
+             */
+            micro_batch_tokens?: number | null;
+            /**
+             * Optimizer
+             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @default adamw
+             * @enum {string}
+             */
+            optimizer: "adamw" | "adamw_8bit";
+            /**
+             * Offload Optimizer
+             * @description Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only.
+             * @default false
+             */
+            offload_optimizer: boolean;
             /**
              * Save Every
              * @description Steps between checkpoints to resume from.
@@ -2879,6 +2997,56 @@ export interface components {
             normalize: "none" | "mean" | "mean_and_std";
         };
         /**
+         * RolloutSpec
+         * @description Which engine samples the responses, and what stands in for the log-probabilities of the policy that did.
+         */
+        RolloutSpec: {
+            /**
+             * Engine
+             * @description `built_in`: the model itself, with a key-value cache that is written in place; `continuous_batching`: transformers' own scheduler with a paged cache, over the policy's own weights; `vllm`: vLLM in the trainer's process, where installed, its weights brought up to date before every rollout. The last two sample the policy that is trained; any other model is sampled by the first.
+             * @default built_in
+             * @enum {string}
+             */
+            engine: "built_in" | "continuous_batching" | "vllm";
+            /**
+             * Rows At Once
+             * @description Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch.
+             */
+            rows_at_once?: number | null;
+            /**
+             * Decode
+             * @description How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it.
+             * @default auto
+             * @enum {string}
+             */
+            decode: "auto" | "eager" | "cuda_graphs";
+            /**
+             * Logprobs
+             * @description Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. The built-in engine's agree with the trainer's but for rounding.
+             * @default recomputed
+             * @enum {string}
+             */
+            logprobs: "recomputed" | "sampler";
+            /**
+             * Importance Cap
+             * @description C: the policy loss of each token is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all.
+             * @default auto
+             */
+            importance_cap: number | "auto" | null;
+            /**
+             * Asynchronous
+             * @description Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights.
+             * @default false
+             */
+            asynchronous: boolean;
+            /**
+             * Gpu Memory Utilization
+             * @description Share of the GPU's memory that vLLM takes for its weights and its cache while it samples.
+             * @default 0.3
+             */
+            gpu_memory_utilization: number;
+        };
+        /**
          * RuntimeSpec
          * @description Where and how the run computes.
          */
@@ -2895,6 +3063,31 @@ export interface components {
              * @description CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had.
              */
             threads?: number | "auto" | null;
+            /**
+             * Packing
+             * @description Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result.
+             * @default auto
+             */
+            packing: boolean | "auto";
+            /**
+             * Critic Thread
+             * @description On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below eight million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes.
+             * @default auto
+             */
+            critic_thread: boolean | "auto";
+            /**
+             * Offload Frozen
+             * @description Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result.
+             * @default false
+             */
+            offload_frozen: boolean;
+            /**
+             * Sharding
+             * @description What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out.
+             * @default replicated
+             * @enum {string}
+             */
+            sharding: "replicated" | "fsdp";
         };
         /**
          * SFTSpec
@@ -2938,6 +3131,24 @@ export interface components {
              */
             micro_batch_size?: number | null;
             /**
+             * Micro Batch Tokens
+             * @description Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result.
+             */
+            micro_batch_tokens?: number | null;
+            /**
+             * Optimizer
+             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @default adamw
+             * @enum {string}
+             */
+            optimizer: "adamw" | "adamw_8bit";
+            /**
+             * Offload Optimizer
+             * @description Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only.
+             * @default false
+             */
+            offload_optimizer: boolean;
+            /**
              * Save Every
              * @description Steps between checkpoints to resume from.
              * @default 100
@@ -2955,12 +3166,6 @@ export interface components {
              * @default 32
              */
             batch_size: number;
-            /**
-             * Packing
-             * @description Lay several examples end to end in one row, each seeing only itself: no work on padding. Changes speed, not the result.
-             * @default false
-             */
-            packing: boolean;
             /**
              * Turns
              * @description Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn.
