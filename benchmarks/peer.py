@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from benchmarks.settings import Settings
 SYSTEM = "trl"
 VERSION = "1.12.0"
 """The last release with PPO: TRL removed the trainer in 1.13."""
-_SMALL_TORCH = "https://download.pytorch.org/whl/cpu"
+_SMALL_TORCH = "download.pytorch.org"
 
 
 def python_of(cache: Path, given: Path | None) -> Path:
@@ -44,13 +45,22 @@ def _require(python: Path) -> None:
 
 def _install(venv: Path) -> None:
     """torch and transformers at the versions that ours run with, so that the two differ by their trainers alone."""
-    say(f"making the peer's virtual environment in {venv} (trl {VERSION}; some minutes, once)")
+    say(
+        f"making the peer's virtual environment in {venv} (trl {VERSION}; some minutes, once; -> peer-install.log beside it)"
+    )
     venv.parent.mkdir(parents=True, exist_ok=True)
     log = venv.parent / "peer-install.log"
+    torch, *others = _our_versions()
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "install"]
+    # Where ours is PyTorch's small build without CUDA, so is the peer's.
+    small = (
+        ["--extra-index-url", f"https://{_SMALL_TORCH}/whl/cpu"] if "+cpu" in torch and _reachable(_SMALL_TORCH) else []
+    )
     with log.open("w") as out:
         for command in (
             [sys.executable, "-m", "venv", "--clear", str(venv)],
-            [str(venv / "bin" / "python"), "-m", "pip", "install", *_packages()],
+            [*pip, torch.partition("+")[0], *small],
+            [*pip, torch.partition("+")[0], f"trl=={VERSION}", *others],
         ):
             done = subprocess.run(command, stdout=out, stderr=out, check=False)
             if done.returncode:
@@ -60,16 +70,19 @@ def _install(venv: Path) -> None:
                 )
 
 
-def _packages() -> list[str]:
-    """What ours runs with, by number: a build's local part (2.13.0+cpu) is unknown to most indexes."""
-    asked = (
-        "from importlib.metadata import version as v; print(*[v(p) for p in ('torch', 'transformers', 'accelerate')])"
-    )
-    found = subprocess.run([trainer_python(), "-c", asked], capture_output=True, text=True, check=True).stdout.split()
-    names = zip(("torch", "transformers", "accelerate"), found, strict=True)
-    packages = [f"trl=={VERSION}", *(f"{name}=={version.partition('+')[0]}" for name, version in names)]
-    # Where ours is PyTorch's small build without CUDA, so is the peer's.
-    return [*packages, "--extra-index-url", _SMALL_TORCH] if found[0].endswith("+cpu") else packages
+def _our_versions() -> list[str]:
+    """As pip wants them; torch with its build's local part (2.13.0+cpu), which most indexes do not know."""
+    asked = "from importlib.metadata import version as v; print(*[f'{p}=={v(p)}' for p in ('torch', 'transformers', 'accelerate')])"
+    return subprocess.run([trainer_python(), "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+
+
+def _reachable(host: str) -> bool:
+    """pip would try an index that is not there again and again, for every package."""
+    try:
+        socket.create_connection((host, 443), timeout=3).close()
+    except OSError:
+        return False
+    return True
 
 
 def run(settings: Settings, models: Models, folder: Path, python: Path, script: Path) -> Run:
