@@ -20,7 +20,7 @@ from trainer.preflight.memory.residents import Resident, members, passes_of
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.sizes import Sizes
-from trainer.spec import DPOSpec, JobSpec, OptimizerSpec, RewardModelSpec
+from trainer.spec import DPOSpec, JobSpec, OptimizerSpec, RewardModelSpec, StageName
 from trainer.threads import available_cores
 
 Parts = dict[str, int]
@@ -40,6 +40,10 @@ class Phases:
     def all(self) -> list[PhaseMemory]:
         """In the order in which a run goes through them."""
         return [self._phase(phase, parts) for phase, parts in self._planned()]
+
+    def of(self, stage: StageName) -> list[PhaseMemory]:
+        """Those of one stage."""
+        return [self._phase(phase, parts) for phase, parts in self._planned() if phase.split("_")[0] == stage]
 
     def host(self) -> int:
         """Bytes in RAM that an offloaded optimizer keeps, in the stage where they are most."""
