@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import floors, models, ours
 from benchmarks.compare import columns, of_iterations
-from benchmarks.places import CACHE, ROOT, cores, processor, say, trainer_python, write_json
+from benchmarks.places import CACHE, ROOT, cores, path, processor, say, trainer_python, write_json
 from benchmarks.runs import Run
 from benchmarks.settings import Settings
 from benchmarks.sizes import SIZES, Size
@@ -134,8 +134,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--iterations", type=int)
     parser.add_argument("--threads", type=int, help="default: one per core")
     parser.add_argument("--full-length", action="store_true")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--json", type=path)
+    parser.add_argument("--cache", type=path, default=CACHE)
     return parser
 
 

@@ -16,7 +16,7 @@ sys.path.pop(0)  # this folder, whose names would stand before the standard libr
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import compare, models, ours
-from benchmarks.places import CACHE, say, write_json
+from benchmarks.places import CACHE, path, say, write_json
 from benchmarks.runs import Run
 from benchmarks.settings import Settings
 from benchmarks.sizes import SIZES
@@ -97,8 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--iterations", type=int)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--json", type=path)
+    parser.add_argument("--cache", type=path, default=CACHE)
     return parser
 
 

@@ -30,6 +30,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def path(text: str) -> Path:
+    """Of an argument, as seen from wherever the command was typed: the runs have another working directory. Links stay
+    links, since a virtual environment's Python is one."""
+    return Path(text).absolute()
+
+
 def cores() -> int:
     """Of which this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -42,8 +48,8 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def write_json(figures: Mapping[str, Any], path: Path | None) -> None:
-    """Nothing where no path is given."""
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(figures, indent=1) + "\n")
+def write_json(figures: Mapping[str, Any], target: Path | None) -> None:
+    """Nothing where no file is named."""
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(figures, indent=1) + "\n")

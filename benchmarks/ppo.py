@@ -15,7 +15,7 @@ sys.path.pop(0)  # this folder, whose names would stand before the standard libr
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import compare, models, ours, peer
-from benchmarks.places import CACHE, PEER_SCRIPT, cores, processor, say, write_json
+from benchmarks.places import CACHE, PEER_SCRIPT, cores, path, processor, say, write_json
 from benchmarks.runs import Run
 from benchmarks.settings import Settings
 from benchmarks.sizes import SIZES
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--size", choices=SIZES, required=True)
     parser.add_argument("--peer", choices=("trl", "none"), default="trl", help="none: ours alone")
-    parser.add_argument("--json", type=Path, help="write every figure here")
+    parser.add_argument("--json", type=path, help="write every figure here")
     parser.add_argument("--pairs", type=int, default=3, help="runs of each system (default 3)")
     parser.add_argument(
         "--iterations", type=int, help="PPO iterations a run, the first not counted (default: the size's)"
@@ -100,12 +100,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--lr", type=float, help="learning rate (default 1e-6; with --learn 3e-4)")
     parser.add_argument(
-        "--cache", type=Path, default=CACHE, help="models, the peer's environment, logs (default out/bench)"
+        "--cache", type=path, default=CACHE, help="models, the peer's environment, logs (default out/bench)"
     )
     parser.add_argument(
-        "--peer-python", type=Path, help="a Python that has trl 1.12.0; left out: one is set up in the cache"
+        "--peer-python", type=path, help="a Python that has trl 1.12.0; left out: one is set up in the cache"
     )
-    parser.add_argument("--peer-script", type=Path, default=PEER_SCRIPT, help="default ../shared/bench/trl_ppo.py")
+    parser.add_argument("--peer-script", type=path, default=PEER_SCRIPT, help="default ../shared/bench/trl_ppo.py")
     return parser
 
 

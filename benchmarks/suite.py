@@ -15,7 +15,7 @@ sys.path.pop(0)  # this folder, whose names would stand before the standard libr
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.compare import columns
-from benchmarks.places import CACHE, PEER_SCRIPT, ROOT, say, write_json
+from benchmarks.places import CACHE, PEER_SCRIPT, ROOT, path, say, write_json
 
 STEPS: tuple[tuple[str, str, list[str]], ...] = (
     ("demo", "ppo", ["--size", "demo", "--pairs", "2"]),
@@ -25,6 +25,7 @@ STEPS: tuple[tuple[str, str, list[str]], ...] = (
     ("3m-32k", "ppo", ["--size", "3m-32k", "--pairs", "1"]),
     ("share of the ceiling", "machine", ["--size", "28m", "--rounds", "1", "--iterations", "2"]),
     ("2 processes", "parallel", ["--pairs", "1", "--iterations", "3"]),
+    ("memory", "memory", ["--size", "3m", "3m-32k"]),
     ("platform", "platform_cost", ["--pairs", "1", "--steps", "20"]),
 )
 """Name, script, arguments; the most wanted first, in case the time runs out."""
@@ -47,13 +48,13 @@ def main() -> None:
 
 def _step(name: str, script: str, options: list[str], folder: Path) -> dict[str, dict[str, Any]]:
     """One benchmark in a process of its own; nothing where it failed, which does not end the others."""
-    path = folder / f"{name.replace(', ', '-').replace(' ', '-')}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(Path(__file__).parent / f"{script}.py"), *options, "--json", str(path)]
+    target = folder / f"{name.replace(', ', '-').replace(' ', '-')}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", f"benchmarks.{script}", *options, "--json", str(target)]
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
         say(f"== {name} failed")
         return {}
-    return {name: json.loads(path.read_text())}
+    return {name: json.loads(target.read_text())}
 
 
 def _peer(arguments: argparse.Namespace) -> list[str]:
@@ -84,12 +85,12 @@ def table(found: dict[str, dict[str, Any]]) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="All CPU benchmarks, briefly, and a summary.")
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="where the JSON goes (default out/bench/results)")
+    parser.add_argument("--json", type=path, metavar="FOLDER", help="where the JSON goes (default out/bench/results)")
     parser.add_argument("--minutes", type=float, default=13, help="after which no further one begins")
-    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--cache", type=path, default=CACHE)
     parser.add_argument("--peer", choices=("trl", "none"), default="trl")
-    parser.add_argument("--peer-python", type=Path)
-    parser.add_argument("--peer-script", type=Path, default=PEER_SCRIPT)
+    parser.add_argument("--peer-python", type=path)
+    parser.add_argument("--peer-script", type=path, default=PEER_SCRIPT)
     return parser
 
 
