@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from trainer.errors import Diverged
 from trainer.optimizers import clip_gradients, optimizer_for
 from trainer.parallel import SINGLE, World
-from trainer.parallel.world import told_by_gradients
 from trainer.parallel.steps import slice_of
+from trainer.parallel.world import told_by_gradients
 from trainer.spec import OptimizerSpec, Schedule
 
 

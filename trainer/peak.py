@@ -48,5 +48,7 @@ class Peak:
             return
         try:
             _RESET.write_text(_FORGET_THE_MARK)
-        except OSError:  # another system, or a container that forbids it: a mark of all time would say nothing of a phase
+        except (
+            OSError
+        ):  # another system, or a container that forbids it: a mark of all time would say nothing of a phase
             self._resets = False
