@@ -183,6 +183,21 @@ def test_the_formula_is_near_what_is_counted() -> None:
     assert formula.sampling((17,) * 5, 8).cache == counted.sampling((17,) * 5, 8).cache
 
 
+@pytest.mark.parametrize("changes", [{}, {"gradient_checkpointing": True}, {"lora": {"rank": 2}}])
+def test_a_deep_model_is_counted_from_shallow_ones(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> None:
+    deep = LlamaConfig(**LLAMA.to_dict() | {"num_hidden_layers": 12, "layer_types": None})
+    plan = Blueprint(deep, ModelSpec.model_validate({"path": "unused", **changes}), "cpu")
+    grown = Passes(plan)
+    monkeypatch.setattr("trainer.preflight.memory.passes.DEEP", 12)
+    whole = Passes(plan)
+    for what in ("logprobs", "values"):
+        found, expected = grown.training(what, SHAPE), whole.training(what, SHAPE)
+        assert [found.first, found.later] == pytest.approx([expected.first, expected.later], rel=0.03)
+    assert grown.forward("logprobs", True, SHAPE) == pytest.approx(whole.forward("logprobs", True, SHAPE), rel=0.01)
+    found_, expected_ = grown.sampling((9, 20), 8), whole.sampling((9, 20), 8)
+    assert found_.cache == expected_.cache and found_.peak == pytest.approx(expected_.peak, rel=0.01)
+
+
 def test_a_mixture_of_experts_is_worked_out_by_formula_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL", "torch._subclasses.fake_tensor")
     experts = MixtralConfig(

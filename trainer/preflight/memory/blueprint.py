@@ -39,6 +39,19 @@ class Blueprint:
         self.trained = lru_cache(maxsize=None)(self._trained)
         self.frozen = lru_cache(maxsize=None)(self._frozen)
 
+    @property
+    def layers(self) -> int:
+        return int(self.config.get_text_config().num_hidden_layers)
+
+    def with_layers(self, layers: int) -> "Blueprint":
+        """The same of another depth."""
+        config = copy.deepcopy(self.config)
+        text = config.get_text_config()
+        text.num_hidden_layers = layers
+        if getattr(text, "layer_types", None) is not None:
+            text.layer_types = text.layer_types[:layers]
+        return Blueprint(config, self.spec, self.device, self.packing)
+
     def _trained(self, head: Head) -> Model:
         """The model, or the adapter on its backbone, that learns."""
         lora, recompute = self.spec.lora, self.spec.gradient_checkpointing

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,12 +23,21 @@ from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 
-T = TypeVar("T")
+T = TypeVar("T", bound="Grows")
+DEEP = 8
+"""Layers beyond which a model is counted from shallow ones: what each further layer adds is the same."""
+_SHALLOW = (2, 4)
 Pass = Literal["logprobs", "logprobs_and_entropy", "values", "scores"]
 """What a model is asked for: of a policy the first two, of a scalar head a value for each token or a score for each row."""
 _GROWING_DRAW = 4 + 3 * 8
 """Bytes per row and token of the vocabulary while drawing: the logits, and in float64 the scaled logits, the
 probabilities and their cumulative sums (trainer/sampling/draws.py)."""
+
+
+class Grows(Protocol):
+    """Figures of a model, from which those of one `times` the difference to `other` deeper follow."""
+
+    def grown(self, other: Any, times: float) -> Any: ...
 
 
 def head_of(what: Pass) -> Head:
@@ -43,6 +52,24 @@ class Training:
     """While no gradient stands yet: the first micro-batch of a step."""
     later: int
     """While all gradients stand: the further ones."""
+    gradients: int
+    """Those that the pass leaves."""
+
+    def grown(self, other: "Training", times: float) -> "Training":
+        """The first peak is that of the forward pass, or stands at the end of the backward pass: all gradients, and what is
+        worked on beside them, which no depth changes."""
+        gradients, later = _line(self.gradients, other.gradients, times), _line(self.later, other.later, times)
+        return Training(max(later - gradients, gradients + max(0, self.first - self.gradients)), later, gradients)
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Bytes above the weights of a pass without gradients."""
+
+    peak: int
+
+    def grown(self, other: "Forward", times: float) -> "Forward":
+        return Forward(_line(self.peak, other.peak, times))
 
 
 @dataclass(frozen=True)
@@ -54,6 +81,13 @@ class Sampling:
     cache: int
     """KV cache: for a transformer 2 · layers · key-value heads · head size · rows · columns numbers."""
 
+    def grown(self, other: "Sampling", times: float) -> "Sampling":
+        return Sampling(_line(self.peak, other.peak, times), _line(self.cache, other.cache, times))
+
+
+def _line(one: int, other: int, times: float) -> int:
+    return round(one + (other - one) * times)
+
 
 class _LastStep(Exception):
     """Further steps hold no more."""
@@ -64,6 +98,7 @@ class Passes:
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.blueprint = blueprint
+        self._shallow = [Passes(blueprint.with_layers(n)) for n in _SHALLOW] if blueprint.layers > DEEP else []
         self.uncounted: str | None = None
         """Why passes had to be worked out by formula, where they had to."""
         self.training = lru_cache(maxsize=None)(self._training)
@@ -75,17 +110,19 @@ class Passes:
             kept = widths.kept(shape.tokens, self.blueprint.spec.gradient_checkpointing)
             kept += 2 * widths.logits(shape.counted) if head_of(what) == "policy" else 0
             gradients = self.blueprint.trained_bytes(head_of(what))
-            return Training(max(kept, gradients), kept + gradients)
+            return Training(max(kept, gradients), kept + gradients, gradients)
 
-        return self._counted(lambda: self._count_training(what, shape), by_formula)
+        return self._counted(lambda: self._count_training(what, shape), by_formula, lambda p: p.training(what, shape))
 
     def _forward(self, what: Pass, trained: bool, shape: Shape) -> int:
         """Peak of a forward pass without gradients."""
 
-        def by_formula(widths: Widths) -> int:
-            return widths.working(shape.tokens) + (widths.logits(shape.counted) if head_of(what) == "policy" else 0)
+        def by_formula(widths: Widths) -> Forward:
+            logits = widths.logits(shape.counted) if head_of(what) == "policy" else 0
+            return Forward(widths.working(shape.tokens) + logits)
 
-        return self._counted(lambda: self._count_forward(what, trained, shape), by_formula)
+        count = lambda: Forward(self._count_forward(what, trained, shape))  # noqa: E731
+        return self._counted(count, by_formula, lambda p: Forward(p.forward(what, trained, shape))).peak
 
     def _sampling(self, prompts: tuple[int, ...], limit: int) -> Sampling:
         """Of responses of up to `limit` tokens to prompts of these lengths, in ascending order."""
@@ -95,11 +132,21 @@ class Passes:
             cache = widths.cache(rows * width)
             return Sampling(cache + widths.working(sum(prompts)), cache)
 
-        return self._counted(lambda: self._count_sampling(prompts, limit), by_formula)
+        return self._counted(
+            lambda: self._count_sampling(prompts, limit), by_formula, lambda p: p.sampling(prompts, limit)
+        )
 
-    def _counted(self, count: Callable[[], T], by_formula: Callable[[Widths], T]) -> T:
-        """By formula where the architecture looks at values, which fake tensors do not have, or misses a kernel for them."""
-        if self.uncounted is None:
+    def _counted(self, count: Callable[[], T], by_formula: Callable[[Widths], T], of: Callable[["Passes"], T]) -> T:
+        """A deep model's from two shallow ones of its kind. By formula where the architecture looks at values, which fake
+        tensors do not have, or misses a kernel for them."""
+        if self._shallow and self.uncounted is None:
+            found = [of(passes) for passes in self._shallow]
+            self.uncounted = next((passes.uncounted for passes in self._shallow if passes.uncounted), None)
+            if self.uncounted is None:
+                times = (self.blueprint.layers - _SHALLOW[0]) / (_SHALLOW[1] - _SHALLOW[0])
+                grown: T = found[0].grown(found[1], times)
+                return grown
+        elif self.uncounted is None:
             try:
                 with as_on(self.blueprint.device):
                     return count()
@@ -122,7 +169,7 @@ class Passes:
             _output(model, what, batch).sum().backward()
         for hook in hooks:
             hook.remove()
-        return Training(bytes_.peak, bytes_.peak_beside + bytes_.aside)
+        return Training(bytes_.peak, bytes_.peak_beside + bytes_.aside, bytes_.aside)
 
     def _count_forward(self, what: Pass, trained: bool, shape: Shape) -> int:
         head = head_of(what)

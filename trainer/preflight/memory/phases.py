@@ -98,9 +98,9 @@ class Phases:
         if level == "low":
             share = shape_at("low").tokens / shape_at("expected").tokens
             first = max(gradients, int(counted.first * share))
-            counted = Training(first, gradients + int((counted.later - gradients) * share))
+            counted = Training(first, gradients + int((counted.later - gradients) * share), gradients)
         wider = self._learns(head_of(what), spec).gradients - gradients  # than the weights, where parts add up
-        return Training(counted.first + wider, counted.later + wider)
+        return Training(counted.first + wider, counted.later + wider, gradients + wider)
 
     def _learns(self, head: Head, spec: OptimizerSpec) -> Learning:
         return Learning.of(self.blueprint, head, spec)
