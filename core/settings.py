@@ -83,6 +83,11 @@ class Settings(BaseSettings):
             raise ValueError("must be a PostgreSQL address, as postgresql://user:password@host:5432/name")
         return f"postgresql+psycopg://{rest}"
 
+    @field_validator("processes", mode="before")
+    @classmethod
+    def _empty_is_left_out(cls, value: object) -> object:
+        return None if value == "" else value
+
     @field_validator("data_dir", "dashboard_dir")
     @classmethod
     def _absolute(cls, folder: Path) -> Path:

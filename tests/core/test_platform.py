@@ -63,6 +63,13 @@ def test_lists_of_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPa
     assert get_settings().blob_dir == Path("/some where")
 
 
+def test_an_empty_number_of_processes_is_none(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """As a container that hands on what the operator left empty has it."""
+    monkeypatch.setenv("PROXIMAL_PROCESSES", "")
+    get_settings.cache_clear()
+    assert get_settings().processes is None
+
+
 def test_queue_reasons(session: Session) -> None:
     def reason(job: Job) -> str:
         return jobs.queue_reasons(session, [job])[job.id]
