@@ -63,3 +63,21 @@ def test_another_folder_filled_with_the_checkpoints_goes_on_the_same(uninterrupt
 def test_another_seed_gives_other_weights(uninterrupted: Path, tmp_path: Path) -> None:
     assert run(write_spec(tmp_path, seed=1), tmp_path) == (0, "")
     assert not set(weights_of(tmp_path).values()) & set(weights_of(uninterrupted).values())
+
+
+def test_masters_and_8_bit_moments_come_back_to_the_bit(tmp_path: Path) -> None:
+    """Killed after a checkpoint of PPO, with weights in bfloat16 whose masters only the optimizer has."""
+    small = {"optimizer": "adamw_8bit"}
+    changes = {
+        "model": {"dtype": "bfloat16", "trained_weights": "bfloat16"},
+        "sft": small,
+        "reward_model": small,
+        "ppo": small | {"micro_batch_size": 4},
+    }
+    whole, killed = write_spec(tmp_path / "whole", **changes), write_spec(tmp_path / "killed", **changes)
+    assert run(whole, tmp_path / "whole") == (0, "")
+    process = start(killed, tmp_path / "killed")
+    assert signal_when(process, tmp_path / "killed", at("ppo", 5), signal.SIGKILL) == -signal.SIGKILL
+    assert run(killed, tmp_path / "killed") == (0, "")
+    assert weights_of(tmp_path / "killed") == weights_of(tmp_path / "whole")
+    assert metrics_of(tmp_path / "killed") == metrics_of(tmp_path / "whole")
