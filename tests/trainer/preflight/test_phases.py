@@ -57,6 +57,7 @@ def spec_of(**changes: Any) -> JobSpec:
         "reward_model": {"batch_size": 8},
         "dpo": {"batch_size": 8},
         "ppo": {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER},
+        "runtime": {"critic_thread": False},
     }
     return JobSpec.model_validate({**raw, **changes})
 

@@ -128,8 +128,7 @@ class Phases:
         """Passes without gradients, one model after the other; at the low level, the share that the tokens have."""
         asked = {passes_of(member) for member in members(self.spec, phase)}
         shape = shape_at("expected" if level == "low" else level)
-        each = sorted((self.passes.forward(*one, shape) for one in asked), reverse=True)
-        counted = sum(each[: 2 if self._in_pairs() else 1])
+        counted = max(self.passes.forward(*one, shape) for one in asked)
         return {"activations": counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)}
 
     def _update(self, level: Level) -> Parts:
@@ -155,7 +154,7 @@ class Phases:
         return {"gradients": total, "activations": max(0, max(moments) - total)}
 
     def _in_pairs(self) -> bool:
-        """Whether policy and critic are likely to be at work at once (trainer/pairing.py)."""
+        """Whether policy and critic are likely to be updated at once (trainer/pairing.py)."""
         setting = self.spec.runtime.critic_thread
         if self.blueprint.device != "cpu" or self.spec.model.lora is not None or setting is False:
             return False
