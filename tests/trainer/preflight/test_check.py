@@ -245,7 +245,8 @@ def test_how_much_gpu_a_model_needs_is_known_from_its_configuration_alone(tmp_pa
     tokenizer = train_tokenizer([" ".join(WORDS)], 300)
     LlamaConfig(vocab_size=32_000).save_pretrained(folder)  # the sizes of Llama-7B are its defaults
     tokenizer.save_pretrained(folder)
-    raw = job(tmp_path, stages=["ppo"], ppo={"steps": 2, "batch_size": 8, "max_new_tokens": 40}, rewards=[])
+    ppo = {"steps": 2, "batch_size": 8, "max_new_tokens": 40, "critic": {"kind": "value_head"}}
+    raw = job(tmp_path, stages=["ppo"], ppo=ppo, rewards=[])
     raw |= {"model": {"path": str(folder), "dtype": "bfloat16", "lora": {}, "gradient_checkpointing": True}}
     raw |= {"rewards": [{"type": "length", "target": 10}], "runtime": {"device": "cuda"}}
     report = check(JobSpec.model_validate(raw), Wishes(device_memory=24 * 2**30))
