@@ -14,8 +14,8 @@ import torch
 A = TypeVar("A")
 B = TypeVar("B")
 LARGE = 8_000_000
-"""Parameters from which on a model's matrix products keep two cores busy by themselves (measured: 1.3 × faster in pairs at
-half a million, 1.1 × at three millions)."""
+"""Parameters from which on a model's matrix products are taken to keep two cores busy by themselves: a prototype was 1.3 ×
+faster in pairs at half a million and 1.1 × at three; the limit itself is a guess (docs/performance.md)."""
 
 
 class Pair:
