@@ -82,6 +82,7 @@ def _ppo(settings: Settings) -> dict[str, Any]:
         "max_new_tokens": size.response,
         "critic": {"learning_rate": rate},
         "kl": {"coef": KL_COEF},
+        "rollout": {"logprobs": "sampler"},  # as the peer, which takes them from the logits of generation
         "self_test": False,
         "save_every": NEVER,
         "eval_every": NEVER,

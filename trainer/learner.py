@@ -61,7 +61,7 @@ class Learner:
     def clip(self, step: int) -> float:
         """Clip the gradient accumulated by all processes and return its norm before. Raises Diverged when it is not finite."""
         self.world.sum_gradients(self.parameters)
-        norm = _number(clip_gradients(self.parameters, self.spec.max_grad_norm))
+        norm = clip_gradients(self.parameters, self.spec.max_grad_norm)
         if not math.isfinite(norm):
             raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
         return norm
@@ -87,11 +87,6 @@ class Learner:
             weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
             tensors = {key: slice_of(value, weights[int(key.split(".")[0])]) for key, value in tensors.items()}
         self.optimizer.put_back(tensors)
-
-
-def _number(norm: Tensor) -> float:
-    """Of slices, each process has its share of the sum."""
-    return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
 
 
 def require_finite(loss: Tensor, name: str) -> None:

@@ -13,9 +13,9 @@ import torch
 
 A = TypeVar("A")
 B = TypeVar("B")
-LARGE = 8_000_000
-"""Parameters from which on a model's matrix products are taken to keep two cores busy by themselves: a prototype was 1.3 ×
-faster in pairs at half a million and 1.1 × at three; the limit itself is a guess (docs/performance.md)."""
+LARGE = 40_000_000
+"""Parameters from which on a model's matrix products are taken to keep two cores busy by themselves. Measured: an update is
+1.3 to 1.5 × faster in pairs at 0.5 and 3 million, 1.1 at 28 million (docs/performance.md); beyond is not measured."""
 
 
 class Pair:

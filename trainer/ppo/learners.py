@@ -52,16 +52,22 @@ class Learners:
 
         Raises Diverged, no one having moved, when a gradient is not finite.
         """
-        stepping = {}
-        if not only_critic or self.value_head is not None:
-            stepping["grad_norm"] = self.policy
-        if self.critic is not None:
-            stepping["critic_grad_norm"] = self.critic
+        policy = self.policy if not only_critic or self.value_head is not None else None
+
+        def clip(learner: Learner | None) -> float | None:
+            return None if learner is None else learner.clip(iteration)
+
+        def step(learner: Learner | None) -> None:
+            if learner is not None:
+                learner.take_step(iteration, factor)
+
         # all are looked at before any moves: a step is taken whole or not at all
-        norms = {name: learner.clip(iteration) for name, learner in stepping.items()}
-        for learner in stepping.values():
-            learner.take_step(iteration, factor)
-        return norms
+        norms = zip(
+            ("grad_norm", "critic_grad_norm"), self.pair(lambda: clip(policy), lambda: clip(self.critic)), strict=True
+        )
+        found = {name: norm for name, norm in norms if norm is not None}
+        self.pair(lambda: step(policy), lambda: step(self.critic))
+        return found
 
     def at(self, rate_factor: float, leave_out: LeaveOut) -> "Learners":
         """The same with all rates multiplied, who say of what is not finite to `leave_out`."""

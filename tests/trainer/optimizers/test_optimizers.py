@@ -1,6 +1,7 @@
 """AdamW in less memory takes the steps of AdamW."""
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -146,6 +147,15 @@ def test_the_norm_of_bfloat16_gradients_is_not_rounded_to_bfloat16() -> None:
         parameter.grad = torch.full((1,), 1000.0, dtype=torch.bfloat16)
     assert float(clip_gradients(parameters, 1.0)) == pytest.approx(1732.05, rel=1e-5)
     assert [float(p.grad) for p in parameters if p.grad is not None] == pytest.approx([1 / 3**0.5] * 3, rel=4e-3)
+
+
+@pytest.mark.parametrize("first, norm", [(0.3, 0.5), (math.inf, math.inf)])
+def test_gradients_within_the_norm_or_not_finite_are_not_touched(first: float, norm: float) -> None:
+    parameters = [nn.Parameter(torch.zeros(1)) for _ in range(2)]
+    for parameter, value in zip(parameters, (first, 0.4), strict=True):
+        parameter.grad = torch.tensor([value])
+    assert clip_gradients(parameters, 1.0) == pytest.approx(norm)
+    assert [p.grad for p in parameters] == [torch.tensor([first]), torch.tensor([0.4])]
 
 
 def test_gradients_of_bfloat16_weights_add_up_in_float32_where_there_are_several() -> None:
