@@ -1,7 +1,6 @@
 """The sampler that a spec asks for. What an engine needs is imported only when that engine is chosen."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from trainer.models import Model
 from trainer.prompts import EncodedPrompt
@@ -20,7 +19,7 @@ def sampler_for(
     """
     return Sampler.of(
         spec.rollout,
-        partial(session.say, warning=True),
+        session.warn,
         None if policy is None else _engine(session, spec, codec, policy, prompts),
     )
 
