@@ -6,6 +6,7 @@ peft is imported where it is used: it takes two seconds, which a run without ada
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,9 @@ class Backbone:
             weight.requires_grad_(before)  # peft has its own idea of what is trained
         self._layers = {path: layer for path, layer in trunk.named_modules() if isinstance(layer, LoraLayer)}
         self._refuse_unmatched()
+        for layer in self._layers.values():
+            if _is_linear(layer):
+                layer.forward = partial(_adapted, layer)  # a partial, so that a deep copy owns its layers
         self._activate(None)
         parameters = {
             f"{self.model.base_model_prefix}.{path}.{part}": getattr(layer, part)[name].weight
@@ -81,9 +85,7 @@ class Backbone:
         Those that differ from the ones in memory lie in the file `scratch`, mapped, one made after the other: a second
         model in memory, twice as wide as a backbone in bfloat16, may be more than there is.
         """
-        state = self._plain_weights()
-        paths = self._layers if name is not None else {}
-        adapted = {f"{self.model.base_model_prefix}.{path}.weight": layer for path, layer in paths.items()}
+        state, adapted = self._plain_weights(), self._adapted_by(name)
         made = [key for key, value in state.items() if key in adapted or _differs(value)]
         count = sum(state[key].numel() for key in made)
         room = torch.from_file(str(scratch), shared=True, size=count, dtype=torch.float32) if made else torch.empty(0)
@@ -94,6 +96,20 @@ class Backbone:
                 place += adapted[key].get_delta_weight(name).float().to(place.device)
             state[key] = place
         return state
+
+    @torch.no_grad()
+    def merged_in_turn(self, name: str | None) -> Iterator[tuple[str, Tensor]]:
+        """The same where and in which type the backbone is, one made after the other: for somebody who copies them at once."""
+        adapted = self._adapted_by(name)
+        for key, value in self._plain_weights().items():
+            if key in adapted:
+                value = (value.float() + adapted[key].get_delta_weight(name).float()).to(value.dtype)
+            yield key, value
+
+    def _adapted_by(self, name: str | None) -> dict[str, Any]:
+        """The layers that the adapter changes, by the names of their weights."""
+        paths = self._layers if name is not None else {}
+        return {f"{self.model.base_model_prefix}.{path}.weight": layer for path, layer in paths.items()}
 
     def _plain_weights(self) -> dict[str, Tensor]:
         """As they are, without any adapter's, by the names that they had before there were adapters; tied ones once."""
@@ -141,6 +157,27 @@ class Backbone:
         for name in names if isinstance(names, list) else ():
             if not any(path == name or path.endswith(f".{name}") for path in self._layers):
                 raise ModelError(f"`model.lora.target_modules`: {self.source} has no linear layer {name!r} to adapt.")
+
+
+def _is_linear(layer: Any) -> bool:
+    """A plain linear layer under it: quantized ones, embeddings and the like go peft's way."""
+    from peft.tuners.lora import Linear
+
+    return type(layer) is Linear and type(layer.base_layer) is nn.Linear
+
+
+def _adapted(layer: Any, x: Tensor) -> Tensor:
+    """W·x + α/r · B·A·x, as peft has it, but with one product that adds to W·x in place: peft's way is a product, a
+    multiple and a sum, each as wide as the layer, after it has made the input as wide as the adapter's weights."""
+    if not layer._active_adapter:
+        result: Tensor = layer.base_layer(x)
+        return result
+    (name,) = layer._active_adapter
+    wide_NO: Tensor = layer.base_layer(x.flatten(0, -2))
+    narrow_NR = layer.lora_A[name](x.flatten(0, -2))
+    up = layer.lora_B[name].weight.to(wide_NO.dtype)
+    wide_NO.addmm_(narrow_NR.to(wide_NO.dtype), up.T, alpha=layer.scaling[name])
+    return wide_NO.view(*x.shape[:-1], wide_NO.shape[-1])
 
 
 def _differs(value: Tensor) -> bool:

@@ -7,6 +7,7 @@ with the trainer's own forward pass, and weighs it (`ppo.rollout.importance_cap`
 
 import os
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from trainer.errors import ModelError
 from trainer.models import Model
+from trainer.models.attention import underlying
 from trainer.sampling.available import require_vllm
 from trainer.sampling.continuous import seed_of
 from trainer.sampling.responses import Response
@@ -41,7 +43,9 @@ class VLLM:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         from vllm import LLM  # type: ignore[import-not-found]
 
-        policy.config.save_pretrained(folder)
+        config = deepcopy(policy.config)
+        config.architectures = [type(underlying(policy)).__name__]  # a model of random weights has not noted it
+        config.save_pretrained(folder)
         self._llm: Any = LLM(
             model=str(folder),
             load_format="dummy",
@@ -102,7 +106,10 @@ class VLLM:
 
 
 def weights_of(policy: Model) -> Iterable[tuple[str, Tensor]]:
-    """Name and value of every weight, under transformers' own names, adapters merged."""
+    """Name and value of every weight, under transformers' own names; of a role those of the backbone with its adapter
+    merged in, one at a time."""
     backbone = getattr(policy, "backbone", None)
-    weights: dict[str, Tensor] = dict(policy.state_dict()) if backbone is None else backbone.merged(policy.adapter_name)
-    return weights.items()
+    if backbone is None:
+        return dict(policy.state_dict()).items()
+    merged: Iterable[tuple[str, Tensor]] = backbone.merged_in_turn(policy.adapter_name)
+    return merged

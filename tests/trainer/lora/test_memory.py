@@ -12,6 +12,7 @@ from tests.trainer.models import llama
 from tests.trainer.stage_tools import CPU, new_codec
 from trainer.learner import Learner
 from trainer.models import Model, load_policy, maker_for, save_result
+from trainer.sampling.vllm import weights_of
 from trainer.sequences import Batch, completion_logprobs, completion_values
 from trainer.spec import ModelSpec, OptimizerSpec
 
@@ -87,10 +88,15 @@ def test_a_merged_result_is_made_on_disk_not_in_memory(tmp_path: Path, dtype: to
     for name, value in role.backbone.merged("policy", tmp_path / "scratch").items():
         storage = value.untyped_storage()
         assert storage.data_ptr() in ours or storage.filename == str(tmp_path / "scratch"), name
+    for name, value in weights_of(role):  # as they are handed to a sampler
+        assert value.dtype == dtype, name
     save_result(role, tmp_path / "result")
     assert not list(tmp_path.rglob("*.scratch"))
     merged, plain = load_policy(tmp_path / "result"), load_policy(tmp_path / "base")
     layer, before = (model.model.layers[0].self_attn.q_proj.weight for model in (merged, plain))
+    handed = dict(weights_of(role))
+    assert handed.keys() == plain.state_dict().keys()
+    assert torch.allclose(handed["model.layers.0.self_attn.q_proj.weight"].float(), layer, atol=1e-5, rtol=1e-2)
     adapter = role.backbone.model.model.layers[0].self_attn.q_proj
     delta = 16 * adapter.lora_B["policy"].weight @ adapter.lora_A["policy"].weight
     assert torch.allclose(layer, before + delta, atol=1e-5) and not torch.allclose(layer, before, atol=1e-2)

@@ -10,7 +10,7 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.trainer.lora.tools import BATCH, maker, policy_in, stir
 from trainer.errors import ModelError
-from trainer.models import Model, load_policy, load_reward_model, save_result
+from trainer.models import Model, autocast, load_policy, load_reward_model, save_result
 from trainer.ppo.reference import move
 from trainer.sampling import sample
 from trainer.sequences import completion_logprobs, completion_values, sequence_scores
@@ -181,3 +181,21 @@ def test_a_reference_that_moves_has_an_adapter_of_its_own(tmp_path: Path) -> Non
     with torch.no_grad():
         assert torch.equal(completion_logprobs(reference, BATCH)[0], completion_logprobs(policy, BATCH)[0])
     assert not any(p.requires_grad for p in reference.parameters())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_adapted_layer_computes_what_pefts_own_forward_does(tmp_path: Path, dtype: str) -> None:
+    role = stir(maker(policy_in(tmp_path), dtype=dtype).policy("policy", tmp_path, "trained"), 1)
+    layer = role.backbone.model.model.layers[0].mlp.down_proj
+    assert type(layer).forward is not layer.forward.func
+    x = torch.randn(2, 3, layer.in_features, generator=torch.Generator().manual_seed(5)).to(getattr(torch, dtype))
+    adapters = [layer.lora_A["policy"].weight, layer.lora_B["policy"].weight]
+    found = []
+    with role.backbone.under("policy"), autocast(role):
+        for forward in (layer, lambda x: type(layer).forward(layer, x)):
+            result = forward(x)
+            found.append((result, *torch.autograd.grad(result.float().square().sum(), adapters)))
+    slack = 1e-5 if dtype == "float32" else 2e-2
+    for ours, theirs in zip(*found, strict=True):
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        assert ((ours - theirs).float().norm() / theirs.float().norm()).item() < slack
