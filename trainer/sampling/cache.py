@@ -63,6 +63,8 @@ class InPlaceLayer(CacheLayerMixin):
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
     ) -> tuple[Tensor, Tensor]:
+        # under autocast rotated keys are float32: kept so, all of them would be cast again at every step
+        key_states = key_states.to(value_states.dtype)
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         return self._put(self.keys, key_states), self._put(self.values, value_states)

@@ -10,10 +10,11 @@ from transformers import GemmaConfig, GemmaForCausalLM, MistralConfig, MistralFo
 from tests.trainer.lora.tools import maker, policy_in, stir
 from tests.trainer.models import VOCABULARY, gpt2, llama
 from tests.trainer.stage_tools import CPU
-from trainer.models import Model
+from trainer.models import Model, autocast, compute_in
 from trainer.sampling import sample_with, uniforms
 from trainer.sampling.cache import InPlaceCache, keeps_in_place
-from trainer.sampling.decoding import sample_in_place
+from trainer.sampling.decoding import Progress, sample_in_place
+from trainer.sampling.decoding import _read as read
 from trainer.sampling.growing import sample_growing
 from trainer.sampling.prompts import in_parts
 
@@ -115,3 +116,13 @@ def test_a_batch_of_which_nobody_goes_on_ends_there() -> None:
         (response,) = sample_in_place(model, [prompt], torch.full((1, 20), 0.5), **options)
         assert response.finished and response.ids == [eos]
     assert calls == len(prompts)
+
+
+def test_under_autocast_all_of_the_cache_is_in_the_type_that_is_computed_in() -> None:
+    """Rotated keys come in float32: kept so, all of them would be cast again at every step."""
+    model, draws = compute_in(llama(), torch.bfloat16), torch.zeros(1, 4)
+    progress = Progress.of(model, [[5, 6, 7]], draws, 1, 1.0, False)
+    with autocast(model):
+        read(model, progress, [[5, 6, 7]], 0)
+    layer = progress.cache.layers[0]
+    assert layer.keys.dtype == layer.values.dtype == torch.bfloat16
