@@ -47,6 +47,7 @@ def gradients(model: Model, inputs: Tensor, of: tuple[Tensor, Tensor | None]) ->
 @pytest.mark.parametrize("at_once", [1 << 18, 2 * VOCABULARY])
 @pytest.mark.parametrize(("bias", "softcap", "temperature"), [(False, None, 1.0), (True, None, 0.7), (True, 2.0, 1.3)])
 @pytest.mark.parametrize("entropy", [False, True])
+@pytest.mark.parametrize("as_on_a_gpu", [False, True])
 def test_numbers_and_gradients(
     monkeypatch: pytest.MonkeyPatch,
     buffer: int,
@@ -55,8 +56,10 @@ def test_numbers_and_gradients(
     softcap: float | None,
     temperature: float,
     entropy: bool,
+    as_on_a_gpu: bool,
 ) -> None:
     """Kept whole or computed twice, two rows at a time; looked at all at once or by twos."""
+    monkeypatch.setattr(output_layer, "_waits_for_memory", lambda logits: as_on_a_gpu)
     monkeypatch.setattr(output_layer, "BUFFER_BYTES", buffer)
     monkeypatch.setattr(output_layer, "_CACHED_ELEMENTS", at_once)
     model, inputs = layer(bias, softcap), hidden()
@@ -79,8 +82,10 @@ def test_by_hand() -> None:
     assert head.weight.grad is not None and head.weight.grad.flatten().tolist() == pytest.approx([-0.25, 0.25])
 
 
-def test_the_gradient_of_a_sure_token_survives_bfloat16() -> None:
+@pytest.mark.parametrize("as_on_a_gpu", [False, True])
+def test_the_gradient_of_a_sure_token_survives_bfloat16(monkeypatch: pytest.MonkeyPatch, as_on_a_gpu: bool) -> None:
     """Logits (7, 0, 0, 0): p = 0.99727, so the target's gradient is 0.00273; 1 and p rounded apart give 0.0039 or 0."""
+    monkeypatch.setattr(output_layer, "_waits_for_memory", lambda logits: as_on_a_gpu)
     head = nn.Linear(4, 4, bias=False, dtype=torch.bfloat16)
     head.weight.data = torch.eye(4, dtype=torch.bfloat16)
     model = SimpleNamespace(get_output_embeddings=lambda: head, config=SimpleNamespace())

@@ -175,6 +175,8 @@ def _statistics(linear: _Linear, whole: Tensor | None, targets: Tensor) -> tuple
 
 
 def _of_rows(logits: Tensor, targets: Tensor, how: How) -> tuple[Tensor, Tensor, Tensor]:
+    if _waits_for_memory(logits):
+        return _of_rows_in_few_passes(logits, targets, how)
     scaled = _wide(logits) if how.temperature == 1.0 else _wide(logits) / how.temperature
     normaliser = scaled.logsumexp(-1)
     logprobs = scaled.gather(1, targets[:, None]).squeeze(1) - normaliser
@@ -183,6 +185,19 @@ def _of_rows(logits: Tensor, targets: Tensor, how: How) -> tuple[Tensor, Tensor,
     # H = −Σ p·log p
     own = scaled - normaliser[:, None]
     return logprobs, normaliser, -torch.linalg.vecdot(own.exp(), own)
+
+
+def _of_rows_in_few_passes(logits: Tensor, targets: Tensor, how: How) -> tuple[Tensor, Tensor, Tensor]:
+    """The same on a GPU, where memory is what it waits for: its softmax reads the logits in their own type and writes once,
+    which the sum of exponentials above does in seven."""
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    scaled = logits if how.temperature == 1.0 else _wide(logits) / how.temperature
+    own = torch.log_softmax(scaled, dim=-1, dtype=wide)
+    logprobs = own.gather(1, targets[:, None]).squeeze(1)
+    normaliser = scaled.gather(1, targets[:, None]).squeeze(1).to(wide) - logprobs
+    if not how.with_entropy:
+        return logprobs, normaliser, normaliser.new_empty(len(targets))
+    return logprobs, normaliser, -torch.linalg.vecdot(torch.softmax(scaled, dim=-1, dtype=wide), own)
 
 
 def _to_gradient(
@@ -203,6 +218,9 @@ def _to_gradient(
     factor = how.gradient_factor / how.temperature
     for rows in _at_once(logits):
         kept = logits[rows]
+        if entropy_grad is None and how.softcap is None and _waits_for_memory(logits):
+            _to_gradient_in_few_passes(kept, targets[rows, None], grad[rows, None], how)
+            continue
         own = (_wide(kept) / how.temperature if how.temperature != 1.0 else _wide(kept)) - normaliser[rows, None]
         slope = own.exp()
         if entropy_grad is None:
@@ -213,6 +231,22 @@ def _to_gradient(
         if how.softcap is not None:  # d cap·tanh(x / cap) = 1 − tanh²
             slope.mul_((_wide(kept) / how.softcap).square_().neg_().add_(1.0))
         kept.copy_(slope if factor == 1.0 else slope.mul_(factor))
+
+
+def _to_gradient_in_few_passes(kept: Tensor, targets_C1: Tensor, grad_C1: Tensor, how: How) -> None:
+    """The same on a GPU, of log-probabilities alone: rounded as it is written, but for the targets, which come after."""
+    wide = torch.promote_types(kept.dtype, torch.float32)
+    scaled = kept if how.temperature == 1.0 else _wide(kept) / how.temperature
+    probabilities = torch.softmax(scaled, dim=-1, dtype=wide)
+    slope_C1 = grad_C1 * (how.gradient_factor / how.temperature)
+    at_targets_C1 = slope_C1 * (1.0 - probabilities.gather(1, targets_C1))
+    torch.mul(probabilities, -slope_C1, out=kept)
+    kept.scatter_(1, targets_C1, at_targets_C1.to(kept.dtype))
+
+
+def _waits_for_memory(logits: Tensor) -> bool:
+    """A GPU does; of a CPU's chunks all stays in its cache."""
+    return logits.device.type != "cpu"
 
 
 def _wide(logits: Tensor) -> Tensor:
