@@ -127,7 +127,7 @@ class World:
         found = [parameter for parameter, any_has in zip(parameters, there.tolist(), strict=True) if any_has]
         for parameter in found:
             if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
+                parameter.grad = torch.zeros_like(parameter, dtype=parameter.grad_dtype)  # not always its own: float32
         self.sum_tensors([parameter.grad for parameter in found if parameter.grad is not None])
 
     def any(self, flag: bool) -> bool:

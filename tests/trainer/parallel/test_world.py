@@ -16,10 +16,13 @@ from trainer.parallel.joining import join
 
 
 def _gradients(world: World) -> object:
-    """The first weight has a gradient on one process, the second on both, the third on none."""
-    weights = [nn.Parameter(torch.zeros(2)) for _ in range(3)]
+    """The first weight has a gradient on one process, as has the last, whose gradient is wider; the second on both, the
+    third on none."""
+    weights = [nn.Parameter(torch.zeros(2, dtype=dtype)) for dtype in [torch.float32] * 3 + [torch.bfloat16]]
+    weights[3].grad_dtype = torch.float32
     if world.rank == 1:
         weights[0].grad = torch.tensor([1.0, 2.0])
+        weights[3].grad = torch.tensor([1.0, 1.0 + 2**-20])
     weights[1].grad = torch.full((2,), float(world.rank + 1))
     world.sum_gradients(weights)
     return [None if weight.grad is None else weight.grad.tolist() for weight in weights]
@@ -104,7 +107,7 @@ def answers() -> list[list[object]]:
 
 
 def test_a_gradient_that_nobody_has_stays_none_and_all_others_are_summed(answers: list[list[object]]) -> None:
-    assert answers[0][0] == answers[1][0] == [[1.0, 2.0], [3.0, 3.0], None]
+    assert answers[0][0] == answers[1][0] == [[1.0, 2.0], [3.0, 3.0], None, [1.0, 1.0 + 2**-20]]
 
 
 def test_rows_come_back_in_order_whoever_had_them_and_one_row_is_enough(answers: list[list[object]]) -> None:
