@@ -123,7 +123,7 @@ class Assembly:
             from trainer.parallel.sharding import shard as sharded
 
             shard = partial(sharded, world=self.session.world)
-        return maker_for(self.spec.model, self.session.device, seed, runtime.packing, offload, shard)
+        return maker_for(self.spec.model, self.session.device, seed, runtime, offload, shard)
 
     def _policy(
         self, maker: Maker, part: str, stage: StageName, care: Care, saved: Path | None = None, path: str | None = None

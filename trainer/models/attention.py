@@ -215,7 +215,8 @@ def _prepared(module: Model) -> bool:
     """Have its layers call our attention function, if they call PyTorch's now."""
     if getattr(module.config, "_attn_implementation", None) not in ("sdpa", NAME):
         return False
-    AttentionInterface.register(NAME, attention_forward)
+    if NAME not in AttentionInterface():
+        AttentionInterface.register(NAME, attention_forward)
     AttentionMaskInterface.register(NAME, sdpa_mask)
     module.set_attn_implementation(NAME)
     return True

@@ -13,8 +13,9 @@ from torch import nn
 
 from trainer.errors import ModelError
 from trainer.models import adapters
-from trainer.models.attention import Packing, pack_as
+from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
+from trainer.models.compiled import compile_layers
 from trainer.models.heads import Model, compute_in
 from trainer.models.loading import draw_score_head, load_policy, load_reward_model, new_policy, new_reward_model
 from trainer.models.offload import settle
@@ -22,7 +23,7 @@ from trainer.models.quantized import quantization_options
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
 from trainer.models.saving import ADAPTER
-from trainer.spec import LoraSpec, ModelSpec
+from trainer.spec import LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text import Tokenizer
 
 Start = str | Path
@@ -31,6 +32,9 @@ Care = Literal["trained", "moving", "exact", "frozen"]
 reference that follows the policy); `exact`: what was trained before, in the type it was trained in, and left alone;
 `frozen`: left alone, in `model.dtype`."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+AS_EVER = RuntimeSpec()
 
 
 def dtype_of(spec: ModelSpec) -> torch.dtype:
@@ -57,7 +61,7 @@ def maker_for(
     spec: ModelSpec,
     device: torch.device,
     seed: Callable[[str], int],
-    packing: Packing = "auto",
+    runtime: RuntimeSpec = AS_EVER,
     offload_frozen: bool = False,
     shard: Callable[[Model], Model] | None = None,
 ) -> Maker:
@@ -65,8 +69,8 @@ def maker_for(
     live in host memory; a backbone under adapters is always at work. `shard` is what several processes do with a whole
     model, of which each is to hold a slice."""
     if spec.lora is None:
-        return WholeModels(spec, device, packing, offload_frozen, shard)
-    return Roles(spec, spec.lora, device, seed, packing)
+        return WholeModels(spec, device, runtime, offload_frozen, shard)
+    return Roles(spec, spec.lora, device, seed, runtime)
 
 
 class WholeModels:
@@ -76,13 +80,13 @@ class WholeModels:
         self,
         spec: ModelSpec,
         device: torch.device,
-        packing: Packing = "auto",
+        runtime: RuntimeSpec = AS_EVER,
         offload_frozen: bool = False,
         shard: Callable[[Model], Model] | None = None,
     ) -> None:
         self.spec = spec
         self.device = device
-        self.packing = packing
+        self.runtime = runtime
         self.offload_frozen = offload_frozen
         self.shard = shard
 
@@ -100,7 +104,7 @@ class WholeModels:
         return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
 
     def _ready(self, model: Model, care: Care) -> Model:
-        model = pack_as(settle(model, self.device, self.offload_frozen and care == "frozen"), self.packing)
+        model = _run_as(self.runtime, settle(model, self.device, self.offload_frozen and care == "frozen"))
         if care == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
         model = _settled(model, care, self.spec)
@@ -121,13 +125,13 @@ class Roles:
         lora: LoraSpec,
         device: torch.device,
         seed: Callable[[str], int],
-        packing: Packing = "auto",
+        runtime: RuntimeSpec = AS_EVER,
     ) -> None:
         self.spec = spec
         self.lora = lora
         self.device = device
         self.seed = seed
-        self.packing = packing
+        self.runtime = runtime
         self._backbones: dict[str, Backbone] = {}
 
     def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
@@ -161,7 +165,7 @@ class Roles:
             dtype = dtype_of(self.spec)
             options = quantization_options(self.spec, dtype, self.device)
             model = load(source, dtype, **options)
-            model = pack_as(model if options else model.to(self.device), self.packing)
+            model = _run_as(self.runtime, model if options else model.to(self.device))
             self._backbones[key] = Backbone(model, where, self.lora, self.spec.gradient_checkpointing)
         return self._backbones[key], first
 
@@ -182,6 +186,13 @@ class Roles:
         if origin is not None:
             role.load(origin, with_head)
         return _settled(role, care, self.spec)
+
+
+def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
+    """What `runtime` says of the passes over this model. Raises ModelError where that cannot be."""
+    if runtime.compile:
+        compile_layers(model)
+    return pack_as(model, runtime.packing)
 
 
 def _settled(model: Model, care: Care, spec: ModelSpec) -> Model:
