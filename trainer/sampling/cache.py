@@ -34,8 +34,9 @@ class Window:
     """While prompts are read: the rows that are written, and for each of them the row of the forward pass to take (None:
     one for one)."""
     column: Tensor | None = field(default=None)
-    """(1,) `at` on the device, where every pass must run over the same memory (captured graphs): then all columns are
-    read."""
+    """(1,) `at` on the device, where every pass must run over the same memory (captured graphs): then the first `columns`
+    are read."""
+    columns: int = 0
 
 
 class InPlaceLayer(CacheLayerMixin):
@@ -79,7 +80,7 @@ class InPlaceLayer(CacheLayerMixin):
             return states
         if window.column is not None:
             kept[: window.live].index_copy_(2, window.column, states)
-            return kept[: window.live]
+            return kept[: window.live, :, : window.columns]
         kept[: window.live, :, window.at] = states[:, :, 0]
         return kept[: window.live, :, window.first : window.at + 1]
 

@@ -1,14 +1,15 @@
 """The decoding step as CUDA graphs: its kernels are launched once and then replayed, which spares the processor's time for
 every launch. That is most of a step's time where a batch is small or a model's layers are.
 
-A graph runs over fixed memory, so a step here always reads all columns of the cache, the unused ones masked, for one of a
-few numbers of rows. Graphs live as long as one batch of responses: the weights that autocast has cast for it do too.
+A graph runs over fixed memory, so a step here reads one of a few numbers of rows and of columns of the cache, the unused
+ones masked. Graphs live as long as one batch of responses: the weights that autocast has cast for it do too.
 
 Shapes: B rows of a bucket, W columns, V vocabulary.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 from weakref import WeakSet
 
@@ -16,12 +17,15 @@ import torch
 from torch import Tensor
 
 from trainer.models import Model
+from trainer.sampling.cache import InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 
 _REFUSED: WeakSet[Any] = WeakSet()
 """Models of which no graph could be captured."""
-_WARM_UP = 2
-"""Runs before a capture, in which kernels are chosen and work spaces are made."""
+_COLUMNS = 256
+"""A capture costs about as much time as twenty steps; the columns that a step reads in vain, a few percent of its own."""
+_ALIGNED = 8
+"""Numbers: the kernels copy a mask in which rows begin elsewhere, in every layer."""
 
 
 def buckets(rows: int) -> list[int]:
@@ -39,16 +43,20 @@ class Inputs:
 
     tokens_B1: Tensor
     positions_B1: Tensor
-    mask_BW: Tensor
+    mask_B11W: Tensor
+    """To be added to the scores, in their type: a mask of truth values would be made into this one in every layer."""
     column: Tensor
 
     @classmethod
     def of(cls, progress: Progress) -> "Inputs":
-        device, rows = progress.draws_BR.device, len(progress.number_B)
+        device, (rows, width) = progress.draws_BR.device, progress.mask_BW.shape
+        first = progress.cache.layers[0]
+        assert isinstance(first, InPlaceLayer)  # the cache has no others
+        aligned = -(-width // _ALIGNED) * _ALIGNED
         return cls(
             torch.zeros(rows, 1, dtype=torch.long, device=device),
             torch.zeros(rows, 1, dtype=torch.long, device=device),
-            torch.zeros_like(progress.mask_BW),
+            torch.full((rows, 1, 1, aligned), -torch.inf, dtype=first.values.dtype, device=device),
             torch.zeros(1, dtype=torch.long, device=device),
         )
 
@@ -57,7 +65,8 @@ class Inputs:
         window, live = progress.cache.window, len(tokens_B)
         self.tokens_B1[:live, 0].copy_(tokens_B)
         torch.sub(window.at, progress.starts_B[:rows, None], out=self.positions_B1[:rows])
-        self.mask_BW[:rows, : window.at + 1].copy_(progress.mask_BW[:rows, : window.at + 1])
+        seen_BW = progress.mask_BW[:rows, : window.at + 1]
+        self.mask_B11W[:rows, 0, 0, : window.at + 1].fill_(0.0).masked_fill_(~seen_BW, -torch.inf)
         self.column.fill_(window.at)
 
 
@@ -66,14 +75,14 @@ def fixed(
 ) -> Step:
     """A step over fixed memory; `capture` turns a computation over it into one that can be repeated."""
     window, inputs, sizes = progress.cache.window, Inputs.of(progress), buckets(len(progress.number_B))
-    captured: dict[int, Callable[[], Tensor]] = {}
+    captured: dict[tuple[int, int], Callable[[], Tensor]] = {}
 
-    def forward(rows: int) -> Tensor:
-        live, window.live, window.column = window.live, rows, inputs.column
+    def forward(rows: int, columns: int) -> Tensor:
+        live, window.live, window.column, window.columns = window.live, rows, inputs.column, columns
         try:
             logits: Tensor = model(
                 input_ids=inputs.tokens_B1[:rows],
-                attention_mask=inputs.mask_BW[:rows, None, None],
+                attention_mask=inputs.mask_B11W[:rows, ..., :columns],
                 position_ids=inputs.positions_B1[:rows],
                 past_key_values=progress.cache,
                 use_cache=True,
@@ -85,32 +94,41 @@ def fixed(
 
     def step(tokens_B: Tensor) -> Tensor:
         rows = next(size for size in sizes if size >= window.live)
+        columns = min(window.width, -(-(window.at + 1) // _COLUMNS) * _COLUMNS)
         inputs.take(progress, tokens_B, rows)
-        if rows not in captured:
-            captured[rows] = capture(lambda: forward(rows))
-        return captured[rows]()[: window.live]
+        if (rows, columns) not in captured:
+            captured[rows, columns] = capture(lambda: forward(rows, columns))
+        return captured[rows, columns]()[: window.live]
 
     return step
 
 
-def captured_on_cuda(run: Callable[[], Tensor]) -> Callable[[], Tensor]:
+def captured_on_cuda(device: torch.device, run: Callable[[], Tensor]) -> Callable[[], Tensor]:
     """A graph of `run`, which writes to the same memory whenever it is replayed. Raises RuntimeError for what cannot be
     captured, as where a layer reads a number back from the device."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(_WARM_UP):
-            run()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # another thread may be training meanwhile
-        logits = run()
+    before, side = torch.cuda.current_stream(device), _side(device)
+    # a thread of its own begins on the first device, and a capture that fails does not go back to the stream before it
+    with torch.cuda.device(device), torch.cuda.stream(before):
+        side.wait_stream(before)
+        with torch.cuda.stream(side):
+            run()  # kernels are chosen and work spaces made
+        before.wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        # another thread may be training meanwhile
+        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+            logits = run()
 
     def replay() -> Tensor:
         graph.replay()
         return logits
 
     return replay
+
+
+@cache
+def _side(device: torch.device) -> torch.cuda.Stream:
+    """One for all captures: cuBLAS keeps a work space for every stream that it has seen."""
+    return torch.cuda.Stream(device)
 
 
 def stepper(decode: str, notify: Callable[[str], None]) -> Callable[[Model, Progress], Step]:
@@ -120,7 +138,8 @@ def stepper(decode: str, notify: Callable[[str], None]) -> Callable[[Model, Prog
         on_cuda = progress.draws_BR.device.type == "cuda"
         if decode == "eager" or not on_cuda or not takes_ready_masks(model, progress.cache) or model in _REFUSED:
             return eager(model, progress)
-        graphs, plain = fixed(model, progress, captured_on_cuda), eager(model, progress)
+        capture = partial(captured_on_cuda, progress.draws_BR.device)
+        graphs, plain = fixed(model, progress, capture), eager(model, progress)
 
         def step(tokens_B: Tensor) -> Tensor:
             if model in _REFUSED:
