@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from transformers import Gemma3ForCausalLM, Gemma3TextConfig, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
 
 from tests.trainer.lora.tools import maker, policy_in, stir
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
@@ -145,6 +152,18 @@ def test_sequences_longer_than_a_window_stay_padded() -> None:
 @pytest.mark.parametrize("make", [llama, gpt2])
 def test_a_smaller_type_is_no_reason_to_pad(make: Callable[[], Model]) -> None:
     assert packs(compute_in(make(), torch.bfloat16)) and packs(make().to(torch.bfloat16))
+
+
+def test_nor_is_a_deep_one_whose_other_kernel_rounds_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last norm multiplies by 8, as pretrained ones do: single numbers are then off by a tenth and more."""
+    monkeypatch.setattr("trainer.models.attention._one_by_one", _side_by_side)
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=64, hidden_size=64, intermediate_size=128, num_hidden_layers=24, num_attention_heads=4
+    )
+    model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
+    model.model.norm.weight.data.fill_(8.0)
+    assert packs(compute_in(model, torch.bfloat16))
 
 
 def test_padding_for_the_attention_alone_comes_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

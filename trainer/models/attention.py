@@ -235,10 +235,11 @@ def _agrees(module: Model) -> bool:
         alone = trunk(module)(input_ids=ids, use_cache=False).last_hidden_state[0]
     except (TypeError, AttributeError, ValueError, RuntimeError, IndexError, KeyError):
         return False
-    exact = together.dtype == getattr(module, "compute_dtype", torch.float32) == torch.float32
-    slack = 1e-3 if exact else 5e-2
     same = torch.allclose(together, beside, rtol=1e-5, atol=1e-6)
-    return same and torch.allclose(together, alone, rtol=slack, atol=slack)
+    if together.dtype == getattr(module, "compute_dtype", torch.float32) == torch.float32:
+        return same and torch.allclose(together, alone, rtol=1e-3, atol=1e-3)
+    # of a deep model in bfloat16 another kernel leaves no number as it was; of all together a percent is off
+    return same and bool((together - alone).float().norm() < 0.05 * alone.float().norm())
 
 
 def _last_of(module: Model, sequences: Sequence[list[int]], device: torch.device) -> Tensor:
