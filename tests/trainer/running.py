@@ -1,17 +1,24 @@
-"""Runs the trainer as people do: as a command, in a process of its own."""
+"""Runs the trainer as people do: as a command, in a process of its own.
+
+The processes are forked from one that has imported the trainer and done nothing else: seconds of imports are paid once, not
+by each of them. `python -m trainer` itself is started by `test_command.py`.
+"""
 
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
+import tempfile
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import trainer.events
+from trainer.cli import main
 from trainer.events import Event, Metrics
 
 ROOT = Path(__file__).parents[2]
@@ -33,34 +40,56 @@ def write_spec(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def start(spec: Path, run_dir: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "trainer", "run", str(spec), "--run-dir", str(run_dir), *options]
-    return subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"HF_HUB_OFFLINE": "1"}
-    )
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["trainer.process"])
+
+
+def forked(command: list[str], environment: Mapping[str, str] | None = None, stderr: str | None = None) -> BaseProcess:
+    """`python -m trainer COMMAND`, started; with these variables besides, and its stderr in that file."""
+    process = _context.Process(target=_command, args=(command, dict(environment or {}), stderr))
+    process.start()
+    return process
+
+
+def _command(command: list[str], environment: dict[str, str], stderr: str) -> NoReturn:
+    os.environ |= environment | {"HF_HUB_OFFLINE": "1"}
+    if stderr is not None:
+        os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND), 2)
+    sys.exit(main(command))
+
+
+def start(spec: Path, run_dir: Path, *options: str, stderr: str | None = None) -> BaseProcess:
+    return forked(["run", str(spec), "--run-dir", str(run_dir), *options], stderr=stderr)
 
 
 def run(spec: Path, run_dir: Path, *options: str, timeout: float = 240) -> tuple[int, str]:
     """Exit status and what it said on stderr."""
-    process = start(spec, run_dir, *options)
-    _, complaint = process.communicate(timeout=timeout)
-    return process.returncode, complaint
+    with tempfile.NamedTemporaryFile("r") as said:
+        process = start(spec, run_dir, *options, stderr=said.name)
+        return status_of(process, timeout), said.read()
 
 
-def signal_when(
-    process: subprocess.Popen[str], run_dir: Path, seen: Callable[[Event], bool], number: signal.Signals
-) -> int:
+def status_of(process: BaseProcess, timeout: float) -> int:
+    """How it ended, of itself."""
+    process.join(timeout)
+    if process.exitcode is None:
+        process.kill()
+        raise AssertionError(f"the run was not over after {timeout} s")
+    return process.exitcode
+
+
+def signal_when(process: BaseProcess, run_dir: Path, seen: Callable[[Event], bool], number: signal.Signals) -> int:
     """Send a signal as soon as an event satisfies `seen`; return the exit status."""
     offset, path = 0, run_dir / "events.jsonl"
-    while process.poll() is None:
+    while process.is_alive():
         for event, after in trainer.events.read(path, offset):
             offset = after
             if seen(event):
-                process.send_signal(number)
-                process.communicate(timeout=60)
-                return process.returncode
+                assert process.pid is not None  # it has been started
+                os.kill(process.pid, number)
+                return status_of(process, 60)
         time.sleep(0.01)  # between looks, so as not to take the processor from the run
-    raise AssertionError(f"the run ended before the event came: {process.communicate()[1]}")
+    raise AssertionError(f"the run ended before the event came, with status {process.exitcode}")
 
 
 def events_of(run_dir: Path) -> list[Event]:

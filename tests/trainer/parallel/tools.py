@@ -1,22 +1,19 @@
 """Runs of several processes on this machine, as a launcher starts them."""
 
 import json
-import multiprocessing
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from safetensors.torch import load_file
 
 import trainer.events
-from tests.trainer.running import tiny_spec
-from trainer.cli import main
+from tests.trainer.running import forked, tiny_spec
 from trainer.events import Event
 
 Processes = list[BaseProcess]
@@ -41,10 +38,6 @@ def write_spec(folder: Path, model: dict[str, Any] | None = None, **changes: Any
     return path
 
 
-_context = multiprocessing.get_context("forkserver")  # which imports the trainer once for all of them
-_context.set_forkserver_preload(["trainer.process"])
-
-
 def start(spec: Path, run_dir: Path, count: int = 2, nodes: int = 1) -> Processes:
     """`count` processes on each of `nodes` machines that are all this one, with what a launcher tells them."""
     with socket.socket() as probe:
@@ -54,14 +47,8 @@ def start(spec: Path, run_dir: Path, count: int = 2, nodes: int = 1) -> Processe
     processes: Processes = []
     for rank in range(count * nodes):
         own = {"RANK": str(rank), "LOCAL_RANK": str(rank % count), "LOCAL_WORLD_SIZE": str(count)}
-        processes.append(_context.Process(target=_run, args=(everyones | own, str(spec), str(run_dir))))
-        processes[-1].start()
+        processes.append(forked(["run", str(spec), "--run-dir", str(run_dir)], everyones | own))
     return processes
-
-
-def _run(told: dict[str, str], spec: str, run_dir: str) -> NoReturn:
-    os.environ |= told | {"HF_HUB_OFFLINE": "1"}
-    sys.exit(main(["run", spec, "--run-dir", run_dir]))
 
 
 def statuses(processes: Processes, timeout: float = 120) -> list[int | None]:
