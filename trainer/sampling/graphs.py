@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from trainer.models import Model
+from trainer.parallel.steps import is_sharded
 from trainer.sampling.cache import InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 
@@ -136,7 +137,9 @@ def stepper(decode: str, notify: Callable[[str], None]) -> Callable[[Model, Prog
 
     def choose(model: Model, progress: Progress) -> Step:
         on_cuda = progress.draws_BR.device.type == "cuda"
-        if decode == "eager" or not on_cuda or not takes_ready_masks(model, progress.cache) or model in _REFUSED:
+        # a gathered model's weights lie elsewhere the next time, and its layers' hooks bring in streams of their own
+        plainly = decode == "eager" or not on_cuda or is_sharded(model) or model in _REFUSED
+        if plainly or not takes_ready_masks(model, progress.cache):
             return eager(model, progress)
         capture = partial(captured_on_cuda, progress.draws_BR.device)
         graphs, plain = fixed(model, progress, capture), eager(model, progress)

@@ -92,19 +92,22 @@ class JobSpec(Section):
         if self.runtime.sharding == "replicated":
             return self
         ppo = self.ppo if "ppo" in self.stages else None
-        trained = (self.sft, self.reward_model, self.dpo, self.ppo)
+        gradient_stages = [stage for stage in self.stages if stage != "evaluation"]
         refused = {
             "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
             '`model.dtype` = "float16"': self.model.dtype == "float16",
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
-            '`optimizer` = "adamw_8bit"': any(section.optimizer != "adamw" for section in trained),
-            "`offload_optimizer`": any(section.offload_optimizer for section in trained),
+            "`runtime.compile`": self.runtime.compile,
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.uses_critic and ppo.critic.kind == "value_head",
             "`ppo.rollout.asynchronous`": ppo is not None and ppo.rollout.asynchronous,
             "`ppo.online`": ppo is not None and ppo.online is not None,
             '`ppo.rollout.engine` other than "built_in"': ppo is not None and ppo.rollout.engine != "built_in",
+            '`ppo.rollout.decode` = "cuda_graphs"': self.ppo.rollout.decode == "cuda_graphs",
         }
+        for stage in gradient_stages:
+            refused[f'`{stage}.optimizer` = "adamw_8bit"'] = getattr(self, stage).optimizer != "adamw"
+            refused[f"`{stage}.offload_optimizer`"] = getattr(self, stage).offload_optimizer
         if named := [what for what, so in refused.items() if so]:
             raise ValueError(f'`runtime.sharding` = "fsdp" does not go with {" or ".join(named)}')
         return self
