@@ -97,3 +97,12 @@ def test_the_trouble_of_any_process_ends_all_under_its_own_name(alone: Path, tmp
         assert statuses(start(spec, tmp_path)) == [8, 8]
     failures = [e for e in events_of(tmp_path) if isinstance(e, RunFailed)]
     assert [e.code for e in failures] == ["reward_failed"] and "answered 400 Bad Request: no" in failures[0].message
+
+
+def test_the_main_process_killed_is_named_by_another_which_writes_the_last_event(alone: Path, tmp_path: Path) -> None:
+    for name in ("sft", "reward_model", "ppo-000002"):
+        shutil.copytree(alone / "checkpoints" / name, tmp_path / "checkpoints" / name)
+    processes = start(write_spec(tmp_path), tmp_path)
+    assert signal_when(processes, tmp_path, at("ppo", 3), 0, signal.SIGKILL) == [-signal.SIGKILL, 11]
+    failures = [e for e in events_of(tmp_path) if isinstance(e, RunFailed)]
+    assert [e.code for e in failures] == ["process_lost"] and "Process 0 of this run" in failures[0].message
