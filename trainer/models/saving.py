@@ -15,9 +15,9 @@ ADAPTER = "adapter"
 
 
 def save_result(model: Model, folder: Path) -> None:
-    """Save a plain transformers folder. Of a role the adapter is merged in, and kept beside it in `adapter/`; on a
-    quantized backbone, where nothing can be merged, the folder is the adapter's."""
-    if isinstance(model, Role) and not model.backbone.quantized:
+    """Save a plain transformers folder. Of a role the adapter is merged in, and kept beside it in `adapter/`; without
+    `model.lora.merge`, and on a quantized backbone, where nothing can be merged, the folder is the adapter's."""
+    if isinstance(model, Role) and model.backbone.spec.merge and not model.backbone.quantized:
         _save_merged(model, folder)
         model.save_pretrained(folder / ADAPTER)
     else:

@@ -2129,6 +2129,12 @@ export interface components {
              * @default true
              */
             share_backbone: boolean;
+            /**
+             * Merge
+             * @description A stage's result is the whole model in float32, with the adapter merged in and once more beside it: 27 GB for 7 billion weights. False: the adapter alone, which needs its base to be loaded.
+             * @default true
+             */
+            merge: boolean;
         };
         /**
          * MetricInfo

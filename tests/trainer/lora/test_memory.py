@@ -100,3 +100,17 @@ def test_a_merged_result_is_made_on_disk_not_in_memory(tmp_path: Path, dtype: to
     adapter = role.backbone.model.model.layers[0].self_attn.q_proj
     delta = 16 * adapter.lora_B["policy"].weight @ adapter.lora_A["policy"].weight
     assert torch.allclose(layer, before + delta, atol=1e-5) and not torch.allclose(layer, before, atol=1e-2)
+
+
+def test_a_result_without_merged_weights_is_the_adapter_and_goes_on(tmp_path: Path) -> None:
+    base_in(tmp_path / "base", 128, tied=True)
+    spec = ModelSpec.model_validate({"path": str(tmp_path / "base"), "lora": {"rank": 2, "merge": False}})
+    role = stir(maker_for(spec, CPU, lambda part: 0).policy("policy", tmp_path / "base", "trained"), 1)
+    save_result(role, tmp_path / "result")
+    assert {path.suffix for path in (tmp_path / "result").iterdir() if "model" in path.name} == {".safetensors"}
+    assert sum(path.stat().st_size for path in (tmp_path / "result").iterdir()) < 200_000
+    again = maker_for(spec, CPU, lambda part: 9).policy("policy", tmp_path / "base", "trained", tmp_path / "result")
+    for ours, theirs in zip(role.parameters(), again.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    loaded = load_policy(tmp_path / "result")
+    assert torch.allclose(completion_logprobs(loaded, BATCH)[0], completion_logprobs(role, BATCH)[0], atol=1e-4)
