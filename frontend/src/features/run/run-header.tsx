@@ -10,7 +10,7 @@ import { duration, secondsBetween } from "@/lib/format";
 import { paths } from "@/lib/paths";
 import type { RunEvent } from "@/lib/run/event";
 import type { Connection } from "@/lib/run/feed";
-import { seedsOf } from "@/lib/run/spec";
+import { processesOf, seedsOf } from "@/lib/run/spec";
 import { canCancel } from "@/lib/status";
 
 interface Props {
@@ -43,6 +43,7 @@ function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
   const now = useNow();
   const started = log.findLast((event) => event.type === "run_started")?.data;
   const [first, last] = seedsOf(job.spec);
+  const processes = processesOf(job.spec);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return (
     <dl className={styles.facts}>
@@ -56,6 +57,7 @@ function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
       <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
       <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first}–${last}`}</Fact>
       {typeof started?.device === "string" && <Fact name="Device">{device(started.device, started.threads)}</Fact>}
+      {processes && <Fact name="Processes">{processes}</Fact>}
       <Fact name="Id">
         <code>{job.id}</code>
       </Fact>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sidesOf, stagesOf } from "@/lib/run/spec";
+import { processesOf, sidesOf, stagesOf } from "@/lib/run/spec";
 
 test("a job has the stages that its spec lists, in their order", () => {
   expect(stagesOf({ stages: ["sft", "dpo", "evaluation"] })).toEqual(["sft", "dpo", "evaluation"]);
@@ -22,3 +22,10 @@ test.each([
 ])("%j against %s compares %s with %s", (stages, against, before, after) =>
   expect(sidesOf({ stages, evaluation: { against } })).toEqual({ before, after }),
 );
+
+test.each([
+  [undefined, null],
+  [{ processes: 1, machines: 1 }, null],
+  [{ processes: 2, machines: 1 }, "2"],
+  [{ processes: 4, machines: 2 }, "4 on each of 2 machines"],
+])("resources %j are told as %s", (resources, told) => expect(processesOf({ resources })).toBe(told));

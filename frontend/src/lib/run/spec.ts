@@ -6,6 +6,7 @@ interface AnySpec {
   readonly sft?: unknown;
   readonly seed?: number | undefined;
   readonly seeds?: number | undefined;
+  readonly resources?: { readonly processes: number; readonly machines: number } | undefined;
   readonly evaluation?: { readonly against?: string | null | undefined; readonly judge?: unknown } | undefined;
 }
 
@@ -38,6 +39,13 @@ export function sidesOf(spec: AnySpec): Sides {
 export function seedsOf(spec: AnySpec): [number, number] {
   const first = spec.seed ?? 0;
   return [first, first + (spec.seeds ?? 1) - 1];
+}
+
+/** How many processes share the work, where it is more than one. */
+export function processesOf(spec: AnySpec): string | null {
+  const { processes, machines } = spec.resources ?? { processes: 1, machines: 1 };
+  if (machines > 1) return `${processes} on each of ${machines} machines`;
+  return processes > 1 ? String(processes) : null;
 }
 
 export const hasJudge = (spec: AnySpec): boolean => Boolean(spec.evaluation?.judge);
