@@ -19,8 +19,10 @@ class DeviceWatch:
         self._before = 0.0
 
     def __enter__(self) -> "DeviceWatch":
-        if self._wanted:
-            self._before, self.peak_mib = _used_mib(), 0.0
+        before = _used_mib() if self._wanted else None
+        self._wanted = before is not None
+        if before is not None:
+            self._before, self.peak_mib = before, 0.0
             self._thread.start()
         return self
 
@@ -33,9 +35,14 @@ class DeviceWatch:
 
     def _look(self) -> None:
         while not self._done.wait(_EVERY):
-            self.peak_mib = max(self.peak_mib or 0.0, _used_mib() - self._before)
+            self.peak_mib = max(self.peak_mib or 0.0, (_used_mib() or 0.0) - self._before)
 
 
-def _used_mib() -> float:
+def _used_mib() -> float | None:
+    """None where the driver does not say, as of a slice of a GPU."""
     query = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "--id=0"]
-    return float(subprocess.run(query, capture_output=True, text=True, check=True).stdout)
+    done = subprocess.run(query, capture_output=True, text=True, check=False)
+    try:
+        return float(done.stdout)
+    except ValueError:
+        return None

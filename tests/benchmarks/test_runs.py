@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.gpu import DeviceWatch
 from benchmarks.runs import Iteration, counted, from_events, from_peer, measured
 
 
@@ -61,3 +62,17 @@ def test_a_process_is_measured_from_outside(tmp_path: Path) -> None:
 def test_a_process_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no such thing"):
         measured([sys.executable, "-c", "raise ValueError('no such thing')"], tmp_path / "log", {})
+
+
+@pytest.mark.parametrize(("said", "peak"), [("1000", 0.0), ("[N/A]", None)])
+def test_a_devices_memory_is_its_drivers_word_where_it_has_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, peak: float | None
+) -> None:
+    """Of a slice of a GPU the driver says nothing: no reason to lose a benchmark."""
+    driver = tmp_path / "nvidia-smi"
+    driver.write_text(f"#!/bin/sh\necho '{said}'\n")
+    driver.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with DeviceWatch("cuda") as watch:
+        pass
+    assert watch.peak_mib == peak
