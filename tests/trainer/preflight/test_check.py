@@ -1,6 +1,7 @@
 """`python -m trainer check`: what it finds, and how it ends."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
 from trainer.preflight.check import Wishes, check
+from trainer.preflight.memory.blueprint import Blueprint
+from trainer.preflight.memory.passes import Passes
 from trainer.preflight.report import Finding, Report
 from trainer.spec import JobSpec
 from trainer.text import train_tokenizer
@@ -62,6 +65,21 @@ def only(report: Report, code: str) -> Finding:
     return found
 
 
+@pytest.fixture(scope="module")
+def counted_once() -> Iterator[None]:
+    """Most examples have their model, data and first stages in common: a pass of one model is counted for all of them."""
+    counted: dict[tuple[object, ...], Passes] = {}
+
+    def passes(plan: Blueprint) -> Passes:
+        key = (plan.config.to_json_string(), plan.spec.model_dump_json(), plan.device, plan.packing)
+        return counted.setdefault(key, Passes(plan))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trainer.preflight.check.Passes", passes)
+        yield
+
+
+@pytest.mark.usefixtures("counted_once")
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.stem)
 def test_every_example_passes(example: Path) -> None:
     report = check(load_spec(example))
