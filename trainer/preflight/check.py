@@ -155,13 +155,15 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
         detail = f"Memory is by formula, not counted, and rough: {why}"
         found.findings.append(models.finding("warning", "memory_by_formula", "#/model", detail))
     if host := Phases(spec, passes(spec.model.model_dump_json()), sizes).host():
-        detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory."
+        per = " per process" if spec.resources.total > 1 else ""
+        detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory{per}."
         found.findings.append(models.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
     here = blueprint.device == "cpu" or torch.cuda.is_available()
-    memory = wished if wished is not None else available(blueprint.device) if here else None
+    memory = wished if wished is not None else _available(spec, blueprint.device) if here else None
     suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])
     return MemoryReport(
         device=blueprint.device,
+        processes=spec.resources.total,
         available=memory,
         runtime=RUNTIME[blueprint.device],
         phases=phases,
@@ -169,12 +171,18 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
     )
 
 
+def _available(spec: JobSpec, device: Device) -> int:
+    """Of each process: its own GPU, or its part of the RAM."""
+    return available(device) // (spec.resources.processes if device == "cpu" else 1)
+
+
 def _fits(memory: MemoryReport) -> Iterator[Finding]:
     """An error only where even the low estimate is too much: the others are estimates."""
     if memory.available is None:
         return
     room, peak = memory.available - memory.runtime, memory.peak()
-    size = f"{show_bytes(peak.expected)} expected in {peak.phase}, {show_bytes(max(0, room))} free for it"
+    per = " per process" if memory.processes > 1 else ""
+    size = f"{show_bytes(peak.expected)}{per} expected in {peak.phase}, {show_bytes(max(0, room))} free for it"
     fix = "See the suggestions." if memory.suggestions else None
     where = "#/ppo" if peak.phase.startswith("ppo") else f"#/{peak.phase}"
 

@@ -7,7 +7,7 @@ from trainer.preflight.amounts import show_bytes, show_count
 from trainer.preflight.report import Finding, MemoryReport, Report
 
 _WIDTH = 96
-_PARTS = ("weights", "optimizer", "gradients", "activations", "kv_cache")
+_PARTS = ("weights", "optimizer", "gradients", "activations", "kv_cache", "gathered")
 
 
 def render(report: Report) -> str:
@@ -60,6 +60,8 @@ def _memory(memory: MemoryReport | None) -> Iterator[str]:
         rows.append((phase.phase, *(show_bytes(size) if size else "-" for size in sizes)))
     yield from _table(rows)
     have = "unknown" if memory.available is None else show_bytes(memory.available)
+    if memory.processes > 1:
+        yield f"  per process, of {memory.processes}"
     yield f"  on {memory.device}: {have} in all, of which the process itself takes about {show_bytes(memory.runtime)}"
     for suggestion in memory.suggestions:
         verdict = "fits" if suggestion.fits else "not enough yet"

@@ -94,7 +94,7 @@ class ModelReport(_Part):
 
 
 class PhaseMemory(_Part):
-    """Peak bytes of one phase."""
+    """Peak bytes of one phase, in each process."""
 
     phase: Phase
     low: int
@@ -104,7 +104,7 @@ class PhaseMemory(_Part):
     high: int
     """With every sequence as long as allowed, and what the allocator may lose in gaps."""
     parts: dict[str, int]
-    """What the expected peak is made of: weights, gradients, optimizer, activations, kv_cache."""
+    """What the expected peak is made of: weights, gradients, optimizer, activations, kv_cache, and of sharded models what is gathered."""
 
 
 class Suggestion(_Part):
@@ -117,11 +117,13 @@ class Suggestion(_Part):
 
 
 class MemoryReport(_Part):
-    """Memory, phase by phase."""
+    """Memory, phase by phase, of each process."""
 
     device: str
+    processes: int = 1
+    """Processes of the run, over all machines."""
     available: int | None
-    """Bytes of the device; None where they are not known."""
+    """Bytes of the device (in RAM: of each process' part of the machine's); None where they are not known."""
     runtime: int
     """Bytes of the process itself, beside the phases': Python and its libraries, or the CUDA context."""
     phases: list[PhaseMemory]

@@ -3,11 +3,11 @@
 Every phase's peak is the largest of its moments. While gradients are taken: the activations of one micro-batch with the
 gradients that stand by then (none of its own model in a step of one micro-batch, all in one of several; the policy's
 while the critic learns); or the optimizer's step with all gradients and its own temporaries. While sampling: the cache,
-which is allocated at once, with reading the prompts or with the last decode step. Experience itself (a few numbers per
-token) is left out.
+which is allocated at once, with reading the prompts or with the last decode step; an asynchronous rollout samples beside
+scoring and learning. Experience itself (a few numbers per token) is left out. All of it is of one process.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from trainer.microbatches import Limits
@@ -16,6 +16,7 @@ from trainer.preflight.memory import shapes
 from trainer.preflight.memory.blueprint import Head
 from trainer.preflight.memory.learning import Learning
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
+from trainer.preflight.memory.processes import Processes, gathered_for_training
 from trainer.preflight.memory.residents import Resident, members, passes_of
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
@@ -36,6 +37,7 @@ class Phases:
     def __init__(self, spec: JobSpec, passes: Passes, sizes: Sizes, other_weights: int = 0) -> None:
         self.spec, self.sizes, self.passes, self.blueprint = spec, sizes, passes, passes.blueprint
         self.other_weights = other_weights
+        self.processes = Processes.of(spec)
 
     def all(self) -> list[PhaseMemory]:
         """In the order in which a run goes through them."""
@@ -82,10 +84,10 @@ class Phases:
         return self._learning("logprobs", whole, level, spec)
 
     def _reward_model(self, level: Level) -> Parts:
-        return self._learning("scores", self._sides(self.spec.reward_model), level, self.spec.reward_model)
+        return self._learning("scores", self._sides(self.spec.reward_model), level, self.spec.reward_model, together=2)
 
     def _dpo(self, level: Level) -> Parts:
-        return self._learning("logprobs", self._sides(self.spec.dpo), level, self.spec.dpo)
+        return self._learning("logprobs", self._sides(self.spec.dpo), level, self.spec.dpo, together=2)
 
     def _sides(self, spec: RewardModelSpec | DPOSpec) -> ShapeAt:
         """Two sequences for each pair."""
@@ -100,21 +102,46 @@ class Phases:
             first = max(gradients, int(counted.first * share))
             counted = Training(first, gradients + int((counted.later - gradients) * share), gradients)
         wider = self._learns(head_of(what), spec).gradients - gradients  # than the weights, where parts add up
-        return Training(counted.first + wider, counted.later + wider, gradients + wider)
+        return self.processes.training(Training(counted.first + wider, counted.later + wider, gradients + wider))
 
     def _learns(self, head: Head, spec: OptimizerSpec) -> Learning:
-        return Learning.of(self.blueprint, head, spec)
+        return self.processes.learns(Learning.of(self.blueprint, head, spec))
 
-    def _learning(self, what: Pass, whole: ShapeAt, level: Level, spec: OptimizerSpec) -> Parts:
-        shape_at, several = _in_parts(whole, spec)
+    def _learning(self, what: Pass, whole: ShapeAt, level: Level, spec: OptimizerSpec, together: int = 1) -> Parts:
+        shape_at, several = self._in_parts(whole, spec, together)
         learns, pass_ = self._learns(head_of(what), spec), self._training(what, shape_at, level, spec)
         peak = max(pass_.later if several else pass_.first, learns.gradients + learns.step)
-        return {"gradients": learns.gradients, "activations": peak - learns.gradients}
+        parts = {"gradients": learns.gradients, "activations": peak - learns.gradients}
+        # a sharded model is there as a whole for the held-out figures, when there is no gradient
+        return max(
+            parts | self._gathered([head_of(what)], learning=True),
+            self._gathered([head_of(what)]),
+            key=lambda parts: sum(parts.values()),
+        )
+
+    def _gathered(self, heads: Sequence[Head], learning: bool = False) -> Parts:
+        """Of sharded models what is brought together, one of them at a time."""
+        if not self.processes.sharded:
+            return {}
+        models = [self.blueprint.trained(head) for head in heads]
+        size = gathered_for_training if learning else lambda model: sum(int(w.nbytes) for w in model.parameters())
+        return {"gathered": max(map(size, models))}
 
     def _rollout(self, level: Level) -> Parts:
+        return self._of_rollout(level) | self._gathered(["policy"])
+
+    def _of_rollout(self, level: Level) -> Parts:
         return self._sampling(Responses.of(self.sizes, self.spec.ppo.max_new_tokens), self.spec.ppo.batch_size, level)
 
+    def _beside(self, parts: Parts, level: Level) -> Parts:
+        """With the next responses, where they are sampled meanwhile."""
+        if not self.spec.ppo.rollout.asynchronous:
+            return parts
+        sampling = self._of_rollout(level)
+        return {name: parts.get(name, 0) + sampling.get(name, 0) for name in (parts | sampling)}
+
     def _sampling(self, responses: Responses, rows: int, level: Level) -> Parts:
+        rows = self.processes.block(rows)
         rows = min(rows, self.spec.ppo.rollout.rows_at_once or rows)
         found = self.passes.sampling(responses.read(rows, "high" if level == "high" else "expected"), responses.limit)
         return {"kv_cache": found.cache, "activations": found.peak - found.cache}
@@ -122,19 +149,20 @@ class Phases:
     def _score(self, level: Level) -> Parts:
         ppo = self.spec.ppo
         whole = partial(Responses.of(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size)
-        return self._forwards("ppo_score", _in_parts(whole, ppo)[0], level)
+        return self._beside(self._forwards("ppo_score", self._in_parts(whole, ppo)[0], level), level)
 
     def _forwards(self, phase: Phase, shape_at: ShapeAt, level: Level) -> Parts:
         """Passes without gradients, one model after the other; at the low level, the share that the tokens have."""
         asked = {passes_of(member) for member in members(self.spec, phase)}
         shape = shape_at("expected" if level == "low" else level)
         counted = max(self.passes.forward(*one, shape) for one in asked)
-        return {"activations": counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)}
+        activations = counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)
+        return {"activations": activations} | self._gathered([member.head for member in members(self.spec, phase)])
 
     def _update(self, level: Level) -> Parts:
         ppo = self.spec.ppo
         whole = partial(Responses.of(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size // ppo.minibatches)
-        shape_at, several = _in_parts(whole, ppo)
+        shape_at, several = self._in_parts(whole, ppo)
         several = several or ppo.ptx is not None
         learners: list[Head] = [member.head for member in members(self.spec, "ppo_update") if member.learns]
         learning = {head: self._learns(head, ppo) for head in learners}
@@ -147,11 +175,12 @@ class Phases:
             beside = (policy.later if several else policy.first) if self._in_pairs() else gradients["policy"]
             moments.append((critic.later if several else critic.first) + beside)
         if ppo.ptx is not None:
-            texts, _ = _in_parts(partial(shapes.texts, ppo.ptx.batch_size, self.sizes.texts), ppo)
+            texts, _ = self._in_parts(partial(shapes.texts, ppo.ptx.batch_size, self.sizes.texts), ppo)
             pass_ = self._training("logprobs", texts, level, ppo)
             moments.append(pass_.later + gradients.get("scalar", 0))
         total = sum(gradients.values())
-        return {"gradients": total, "activations": max(0, max(moments) - total)}
+        parts = {"gradients": total, "activations": max(0, max(moments) - total)}
+        return self._beside(parts | self._gathered(learners, learning=True), level)
 
     def _in_pairs(self) -> bool:
         """Whether policy and critic are likely to be updated at once (trainer/pairing.py)."""
@@ -167,15 +196,18 @@ class Phases:
         held_out = self.sizes.held_out_prompts
         rows = max(1, min(spec.batch_size, spec.prompts, len(held_out)))
         responses = Responses.of(self.sizes, spec.max_new_tokens or self.spec.ppo.max_new_tokens, held_out=True)
-        at_once, _ = _in_parts(partial(responses.shape, rows), self.spec.ppo)
+        at_once, _ = self._in_parts(partial(responses.shape, rows), self.spec.ppo)
         return max(
-            self._sampling(responses, rows, level),
+            self._sampling(responses, rows, level) | self._gathered(["policy"]),
             self._forwards("evaluation", at_once, level),
             key=lambda parts: sum(parts.values()),
         )
 
+    def _in_parts(self, whole: ShapeAt, spec: OptimizerSpec, together: int = 1) -> tuple[ShapeAt, bool]:
+        """The largest micro-batch of a process' share of a step as the trainer splits it, and whether there are several."""
+        limits = Limits.of(spec)
 
-def _in_parts(whole: ShapeAt, spec: OptimizerSpec) -> tuple[ShapeAt, bool]:
-    """The largest micro-batch of a step as the trainer splits it, and whether there are several."""
-    limits = Limits.of(spec)
-    return lambda level: whole(level).largest(limits), whole("expected").largest(limits) != whole("expected")
+        def share(level: Level) -> Shape:
+            return self.processes.share(whole(level), together)
+
+        return lambda level: share(level).largest(limits), share("expected").largest(limits) != share("expected")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from trainer.preflight.memory.blueprint import Blueprint, Head
 from trainer.preflight.memory.learning import Learning
 from trainer.preflight.memory.passes import Pass
+from trainer.preflight.memory.processes import Processes
 from trainer.preflight.report import Phase
 from trainer.spec import JobSpec, OptimizerSpec
 
@@ -91,19 +92,33 @@ class Resident:
 
     @classmethod
     def of(cls, spec: JobSpec, phase: Phase, blueprint: Blueprint, other_weights: int = 0) -> "Resident":
-        """`other_weights`: of reward models that the run only loads."""
-        found, rule = members(spec, phase), _rule(spec, phase)
-        learning = [Learning.of(blueprint, member.head, rule) for member in found if member.learns]
+        """`other_weights`: of reward models that the run only loads, which each process does."""
+        found, rule, processes = members(spec, phase), _rule(spec, phase), Processes.of(spec)
+        other_weights += _behind(spec, phase, blueprint)
+        learning = [processes.learns(Learning.of(blueprint, member.head, rule)) for member in found if member.learns]
         optimizer, host = sum(one.optimizer for one in learning), sum(one.host for one in learning)
         if blueprint.spec.lora is not None:
             return cls(_on_backbones(found, blueprint) + other_weights, optimizer, host)
         away = spec.runtime.offload_frozen and blueprint.device == "cuda" and phase != "dpo"
-        each = [(_held(member, blueprint), away and not (member.learns or member.exact)) for member in found]
+        each = [
+            (processes.held(_held(member, blueprint)), away and not (member.learns or member.exact)) for member in found
+        ]
         stay = sum(size for size, goes in each if not goes)
         if not away:
             return cls(stay + other_weights, optimizer, host)
         visits = [0, other_weights, *(size for size, goes in each if goes)]
         return cls(stay + (max(visits) if phase in ("ppo_score", "evaluation") else 0), optimizer, host)
+
+
+def _behind(spec: JobSpec, phase: Phase, blueprint: Blueprint) -> int:
+    """Of the copy of the policy that samples the next responses meanwhile: its matrices in the type that they are computed
+    in; of an adapter, the backbone too (trainer/ppo/rollouts.py)."""
+    in_ppo = phase.startswith("ppo") or (phase == "evaluation" and "ppo" in spec.stages)
+    if not (in_ppo and spec.ppo.rollout.asynchronous):
+        return 0
+    learning = [weight for weight in blueprint.trained("policy").parameters() if weight.requires_grad]
+    computed = sum(w.numel() * (blueprint.dtype.itemsize if w.ndim > 1 else w.itemsize) for w in learning)
+    return int(computed) + (blueprint.frozen_bytes("policy") if blueprint.spec.lora is not None else 0)
 
 
 def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:

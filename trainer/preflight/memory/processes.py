@@ -1,0 +1,71 @@
+"""What one process of several holds: its share of every batch, and of sharded models its slice and what is gathered for it.
+
+A slice (`runtime.sharding` = "fsdp", ZeRO stage 3: Rajbhandari et al. 2020) is 1/P of weights, gradients and optimizer. For
+a pass with gradients there come the weights outside of the layers (embeddings, norm, head: gathered from the forward to the
+end of the backward pass), two layers (one at work, one on its way), and the gradients of the former and of one layer before
+they are summed. A pass without gradients finds its whole model gathered (trainer/parallel/sharding.py).
+"""
+
+from dataclasses import dataclass
+
+from transformers.modeling_layers import GradientCheckpointingLayer
+
+from trainer.models.heads import Model
+from trainer.parallel.shares import shares
+from trainer.preflight.memory.learning import Learning
+from trainer.preflight.memory.passes import Training
+from trainer.preflight.memory.shapes import Shape
+from trainer.spec import JobSpec
+
+
+@dataclass(frozen=True)
+class Processes:
+    """How many share the work, and whether they share the models too."""
+
+    count: int = 1
+    sharded: bool = False
+
+    @classmethod
+    def of(cls, spec: JobSpec) -> "Processes":
+        count = spec.resources.total
+        return cls(count, count > 1 and spec.runtime.sharding == "fsdp")
+
+    def share(self, whole: Shape, together: int = 1) -> Shape:
+        """Of the process with the most tokens. `together`: rows that stay together, as the two sides of a pair do."""
+        if self.count == 1:
+            return whole
+        lengths = [sum(pair) for pair in zip(whole.prompts, whole.completions, strict=True)]
+        units = [range(first, min(first + together, len(lengths))) for first in range(0, len(lengths), together)]
+        tokens = [sum(lengths[row] for row in unit) for unit in units]
+        most = max(shares(tokens, self.count), key=lambda mine: sum(tokens[unit] for unit in mine))
+        rows = [row for unit in most for row in units[unit]]
+        return Shape(tuple(whole.prompts[row] for row in rows), tuple(whole.completions[row] for row in rows))
+
+    def block(self, rows: int) -> int:
+        """Rows of the first of them, where nothing is known of each."""
+        return -(-rows // self.count)
+
+    def held(self, size: int) -> int:
+        """Bytes of what is sharded, in each process."""
+        return -(-size // self.count) if self.sharded else size
+
+    def learns(self, whole: Learning) -> Learning:
+        if not self.sharded:
+            return whole
+        gradients, optimizer, step = map(self.held, (whole.gradients, whole.optimizer, whole.step))
+        return Learning(gradients, optimizer, step, self.held(whole.host))
+
+    def training(self, whole: Training) -> Training:
+        """The same pass where only a slice of the gradients stands there."""
+        gradients = self.held(whole.gradients)
+        later = whole.later - whole.gradients + gradients
+        return Training(max(gradients, min(whole.first, later)), later, gradients)
+
+
+def gathered_for_training(model: Model) -> int:
+    """Bytes of the whole weights and gradients that come and go while a sharded model learns."""
+    layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
+    sizes = [sum(int(weight.nbytes) for weight in layer.parameters()) for layer in layers]
+    outside = sum(int(weight.nbytes) for weight in model.parameters()) - sum(sizes)
+    largest = max(sizes, default=0)
+    return 2 * outside + (min(2, len(sizes)) + 1) * largest
