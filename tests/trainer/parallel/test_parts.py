@@ -12,7 +12,7 @@ from tests.trainer.running import metrics_of
 from trainer.cli import load_spec
 from trainer.process import run_in_process
 
-LENGTH = {"type": "length", "target": 5}
+LENGTH = {"type": "length", "target": 12, "unit": "characters"}
 ADAPTERS = {
     # four roles on one backbone, a head on the policy's trunk, a reference that moves, a reward model that is refitted
     "model": {"lora": {"rank": 2, "alpha": 4.0}, "gradient_checkpointing": True},
@@ -34,7 +34,7 @@ GROUPS = {
         "advantage": {"estimator": "reward_to_go", "baseline": "leave_one_out", "normalize": "none"},
         "kl": {"placement": "loss", "estimator": "k3"}, "policy_loss": {"aggregation": "sequence_mean"},
     },
-    "rewards": [LENGTH, {"type": "regex", "pattern": "[aeiou]{2}", "weight": 1e38}],
+    "rewards": [LENGTH, {"type": "regex", "pattern": "q", "weight": 1e38}],
     "health": {"not_finite": {"action": "warn"}, "kl_blow_up": {"limit": -1000.0, "action": "roll_back", "patience": 2}},
 }  # fmt: skip
 OPTIMAL_VALUE = {
@@ -79,6 +79,10 @@ def test_two_processes_come_to_what_one_comes_to(policy: str, tmp_path: Path, ch
     assert statuses(start(spec, two)) == [0, 0]
     run_in_process(load_spec(spec), one)
     ours, theirs = metrics_of(two), metrics_of(one)
+    for values in (*ours.values(), *theirs.values()):
+        values.pop(
+            "eval/sqrt_kl", None
+        )  # of a KL near 0 the root has none but wrong digits; the KL itself is looked at
     assert ours.keys() == theirs.keys()
     for step, values in theirs.items():
         assert ours[step] == pytest.approx(values, rel=1e-5, abs=5e-6), step
