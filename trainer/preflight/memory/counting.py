@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
@@ -24,6 +25,7 @@ from trainer.models import output_layer
 from trainer.models.attention import Packing, attention_forward, underlying
 from trainer.models.heads import Model
 
+_DEVICE = torch.ops.prim.device.default
 _PLAIN, _GPU, _MATH, _MASKED = (f"proximal_counted{suffix}" for suffix in ("", "_gpu", "_math", "_masked"))
 
 
@@ -44,6 +46,8 @@ class LiveBytes(TorchDispatchMode):
             self._known[tensor.untyped_storage()] = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _DEVICE and isinstance(args[0], FakeTensor):
+            return args[0].fake_device  # two questions of three are this one, and each takes its way through all modes
         out = func(*args, **(kwargs or {}))
         for tensor in tree_flatten(out)[0]:
             if isinstance(tensor, Tensor):
