@@ -7,6 +7,9 @@ BIN := .venv/bin
 # Node of the machine, or the one that the set-up put into the venv.
 NPM := PATH="$(CURDIR)/.venv/node/bin:$$PATH" npm --prefix frontend
 
+# A run, and still more the tests, start dozens of Python processes: without it each compiles all of PyTorch and transformers anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up test test-slow check bench format openapi docs clean
 
