@@ -91,7 +91,9 @@ class World:
         if self.size == 1:
             return dict(values)
         sums: dict[str, float] = {}
-        for theirs in self.everyones({name: float(value) for name, value in values.items()}):
+        # brought over at once: a GPU is waited for a single time
+        numbers = torch.stack([value.double() for value in values.values()]).tolist() if values else []
+        for theirs in self.everyones(dict(zip(values, numbers, strict=True))):
             for name, value in theirs.items():
                 sums[name] = sums.get(name, 0.0) + value
         return {name: torch.tensor(value, dtype=torch.float64) for name, value in sums.items()}

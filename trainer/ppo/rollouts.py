@@ -80,6 +80,8 @@ class Rollouts:
         def sampled() -> list[Response]:
             # a new thread's first matrix products would go by MKL's own count, and so to other last bits than later ones
             torch.set_num_threads(share)
+            if self._device.index is not None:  # and its device is the first one, whichever this process has
+                torch.cuda.set_device(self._device)
             return self._sampled(behind, iteration)
 
         torch.set_num_threads(share)
