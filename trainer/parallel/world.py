@@ -8,6 +8,7 @@ With one process nothing is imported and nothing is done.
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +24,9 @@ T = TypeVar("T")
 
 _BUCKET = 32 << 20
 """Bytes summed in one message: large enough for the network, small enough for the first to be on its way early."""
+
+_IN_FLIGHT = 3
+"""Messages under way at a time, which bounds the memory of their copies."""
 
 
 told_by_gradients: ContextVar[bool] = ContextVar("told_by_gradients", default=False)
@@ -107,15 +111,22 @@ class World:
             return
         import torch.distributed as dist
 
-        under_way = []
-        for bucket in _buckets(tensors):
-            flat = torch.cat([tensor.flatten().float() for tensor in bucket])
-            under_way.append((bucket, flat, _reaching(lambda flat=flat: dist.all_reduce(flat, async_op=True))))  # type: ignore[misc]
-        for bucket, flat, message in under_way:
+        under_way: deque[tuple[list[Tensor], Tensor, Any]] = deque()
+
+        def take_in() -> None:
+            bucket, flat, message = under_way.popleft()
             _reaching(message.wait)
             parts = flat.split([tensor.numel() for tensor in bucket])
             for tensor, part in zip(bucket, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
+
+        for bucket in _buckets(tensors):
+            flat = torch.cat([tensor.flatten().float() for tensor in bucket])
+            under_way.append((bucket, flat, _reaching(lambda flat=flat: dist.all_reduce(flat, async_op=True))))  # type: ignore[misc]
+            if len(under_way) > _IN_FLIGHT:
+                take_in()
+        while under_way:
+            take_in()
 
     def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """Sum the gradients. One that no process has stays None: the optimizer is to leave that parameter alone."""
