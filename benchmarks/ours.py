@@ -96,8 +96,7 @@ def _on_one_backbone(models: Models) -> dict[str, Any]:
         "model": {
             "path": str(models.policy),
             "dtype": "bfloat16",
-            "gradient_checkpointing": True,
-            "lora": {"rank": 16},
+            "lora": {"rank": 16, "merge": False},  # the results are the adapters: whole ones would be 27 GB a stage
         },
         "data": {
             "prompts": str(models.prompts),
