@@ -51,7 +51,7 @@ def forked(command: list[str], environment: Mapping[str, str] | None = None, std
     return process
 
 
-def _command(command: list[str], environment: dict[str, str], stderr: str) -> NoReturn:
+def _command(command: list[str], environment: dict[str, str], stderr: str | None) -> NoReturn:
     os.environ |= environment | {"HF_HUB_OFFLINE": "1"}
     if stderr is not None:
         os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND), 2)
