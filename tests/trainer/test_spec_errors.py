@@ -78,7 +78,7 @@ def test_a_field_that_stands_elsewhere_is_shown_its_place(changes: dict[str, Any
 
 def test_what_nobody_can_guess_lists_what_is_known() -> None:
     assert problems_of(runtime={"zzz": 1}) == [
-        "#/runtime/zzz: unknown field 'zzz'; known here: device, threads, packing, critic_thread, offload_frozen, sharding."
+        "#/runtime/zzz: unknown field 'zzz'; known here: device, threads, packing, compile, critic_thread, offload_frozen, sharding."
     ]
 
 
