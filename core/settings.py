@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core.allowed import Address, LocalModels, RewardUrls
+from core.allowed import Address, ImportUrls, LocalModels, RewardUrls
 from core.errors import SettingsError
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -55,12 +55,28 @@ class Settings(BaseSettings):
     rendezvous: str = ""
     """Where those machines meet, as `host:port`: this worker's machine as the others reach it, and a port that is free there."""
 
-    max_upload_bytes: Annotated[int, Field(ge=1)] = 2 * 1024**3
-    """Largest dataset upload."""
+    max_upload_bytes: Annotated[int, Field(ge=1)] = 16 * 1024**3
+    """Largest dataset upload, as it is sent."""
+    max_request_upload_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**2
+    """Largest dataset in one request; a larger one comes in parts (`/v1/uploads`)."""
+    upload_part_bytes: Annotated[int, Field(ge=1)] = 8 * 1024**2
+    """Size of the parts of an upload, the last one excepted."""
+    upload_hours: Annotated[float, Field(gt=0)] = 24
+    """How long an upload is kept; one that was abandoned is removed then."""
+    import_urls: Annotated[ImportUrls, NoDecode] = "none"
+    """Places that datasets may be fetched from: `any`, `none`, or a list of prefixes separated by spaces, as `https://data.example/ s3://bucket/folder/ hf://datasets/ file:///srv/data/`. The worker asks them from its own network."""
     max_body_bytes: Annotated[int, Field(ge=1)] = 1024**2
     """Largest request body other than an upload."""
     max_line_bytes: Annotated[int, Field(ge=1)] = 4 * 1024**2
     """Longest line of a dataset."""
+    max_expanded_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**3
+    """Largest dataset once it is decompressed."""
+    max_compression_ratio: Annotated[float, Field(gt=1)] = 200
+    """How many times larger than its file a compressed dataset may be."""
+    max_columns: Annotated[int, Field(ge=1)] = 1000
+    """Most columns of a dataset, or fields of a record."""
+    max_depth: Annotated[int, Field(ge=1)] = 64
+    """How deeply the values of a record may be nested."""
     local_models: Annotated[LocalModels, NoDecode] = "any"
     """Local folders and files that a job may name, as its models for example: `any`, `none`, or a list of root folders separated by `:`."""
     reward_urls: Annotated[RewardUrls, NoDecode] = "none"
@@ -117,6 +133,11 @@ class Settings(BaseSettings):
             if "?" in prefix or "#" in prefix:
                 raise ValueError(f"{prefix}: a prefix ends with the path")
         return value.split()
+
+    @field_validator("import_urls", mode="before")
+    @classmethod
+    def _split_places(cls, value: Any) -> Any:
+        return value.split() if isinstance(value, str) and value not in ("any", "none") else value
 
     @model_validator(mode="after")
     def _machines_have_a_place_to_meet(self) -> "Settings":

@@ -5,7 +5,12 @@ from core.models.base import Base
 from core.models.browser_session import BrowserSession
 from core.models.checkpoint import Checkpoint
 from core.models.checkpoint_pin import CheckpointPin
+from core.models.data_task import DataTask
 from core.models.dataset import Dataset
+from core.models.dataset_content import DatasetContent
+from core.models.dataset_report import DatasetReport
+from core.models.dataset_row import DatasetRow
+from core.models.dataset_version import DatasetVersion
 from core.models.job import Job
 from core.models.job_attempt import JobAttempt
 from core.models.job_dataset import JobDataset
@@ -19,7 +24,12 @@ __all__ = [
     "BrowserSession",
     "Checkpoint",
     "CheckpointPin",
+    "DataTask",
     "Dataset",
+    "DatasetContent",
+    "DatasetReport",
+    "DatasetRow",
+    "DatasetVersion",
     "Job",
     "JobAttempt",
     "JobDataset",

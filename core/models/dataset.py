@@ -1,6 +1,7 @@
+from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.models.base import Base, CreatedAt, one_of
@@ -16,23 +17,21 @@ class DatasetKind(StrEnum):
 
 
 class Dataset(Base):
-    """A validated upload. The rows lie in a blob as canonical JSONL."""
+    """A name under which versions of some data lie. The rows are the versions'."""
 
     __tablename__ = "datasets"
     __table_args__ = (
         CheckConstraint(one_of("kind", DatasetKind), name="kind"),
-        CheckConstraint("rows > 0", name="rows"),
         Index(None, "owner_id", "created_at", "id"),
+        Index("ix_datasets_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
     name: Mapped[str]
     kind: Mapped[str]
-    rows: Mapped[int]
-    bytes: Mapped[int]
-    """Size of the stored rows."""
-    sha256: Mapped[str]
-    """Of the stored rows."""
-    blob_key: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[CreatedAt]
+    archived_at: Mapped[datetime | None]
+    """Left out of lists since then."""
+    expires_at: Mapped[datetime | None]
+    """When the sweeper may delete it, unless an unfinished job needs it. None: never."""

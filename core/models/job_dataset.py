@@ -5,11 +5,11 @@ from core.models.base import Base
 
 
 class JobDataset(Base):
-    """Which datasets a job reads, and as what. Goes when the dataset goes; the job's spec still names it."""
+    """Which version of a dataset a job reads, and as what. Goes when the dataset goes; the job's spec still names it."""
 
     __tablename__ = "job_datasets"
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     role: Mapped[str] = mapped_column(primary_key=True)
     """The field of the spec's `data`: preferences, sft, prompts or pretraining."""
-    dataset_id: Mapped[str] = mapped_column(ForeignKey("datasets.id", ondelete="CASCADE"), index=True)
+    version_id: Mapped[str] = mapped_column(ForeignKey("dataset_versions.id", ondelete="CASCADE"), index=True)
