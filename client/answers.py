@@ -9,21 +9,103 @@ class Session(TypedDict):
     expires_at: str | None
 
 
+class FindingSample(TypedDict):
+    line: int
+    row: int | None
+    text: str
+
+
+class FindingFix(TypedDict):
+    id: str
+    label: str
+
+
+class Finding(TypedDict):
+    code: str
+    severity: str
+    title: str
+    detail: str
+    count: int
+    share: float
+    lines: list[int]
+    samples: list[FindingSample]
+    fix: FindingFix | None
+
+
+class FindingCounts(TypedDict):
+    blocking: int
+    warning: int
+
+
+class DataProgress(TypedDict):
+    fraction: float
+    note: str
+
+
+class DatasetError(TypedDict):
+    code: str
+    message: str
+    errors: list[dict[str, Any]] | None
+
+
 class Dataset(TypedDict):
     object: str
     id: str
     name: str
     kind: str
-    rows: int
-    bytes: int
-    sha256: str
+    status: str
+    version: int
+    rows: int | None
+    bytes: int | None
+    sha256: str | None
+    findings: FindingCounts
+    progress: DataProgress | None
+    error: DatasetError | None
+    origin: dict[str, Any]
     created_at: str
+    archived_at: str | None
+    expires_at: str | None
+
+
+class DatasetVersion(TypedDict):
+    object: str
+    id: str
+    dataset_id: str
+    number: int
+    parent: int | None
+    status: str
+    rows: int | None
+    bytes: int | None
+    sha256: str | None
+    left_out: int
+    findings: list[Finding]
+    origin: dict[str, Any]
+    error: DatasetError | None
+    created_at: str
+    ready_at: str | None
+    jobs: list[str]
 
 
 class DatasetRow(TypedDict):
     object: str
     line: int
+    row_number: int
     row: dict[str, Any]
+    split: str | None
+
+
+class DataTask(TypedDict):
+    object: str
+    id: str
+    kind: str
+    status: str
+    progress: float
+    note: str
+    attempt: int
+    error: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
 
 
 class Progress(TypedDict):

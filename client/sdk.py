@@ -15,8 +15,6 @@ from typing import Any
 
 from client.answers import (
     Checkpoint,
-    Dataset,
-    DatasetRow,
     Health,
     Job,
     JobEvent,
@@ -30,7 +28,11 @@ from client.answers import (
     Worker,
 )
 from client.errors import ApiError, Unreachable
-from client.http import Connection
+from client.resources.annotation import Annotation
+from client.resources.datasets import Datasets
+from client.resources.formats import Formats
+from client.resources.reports import Reports
+from client.resources.uploads import Uploads
 from client.sse import messages
 from trainer.spec import JobSpec
 
@@ -38,35 +40,15 @@ _RECONNECT_SECONDS = (0.2, 5.0)
 log = logging.getLogger(__name__)
 
 
-class Client(Connection):
-    """Raises ApiError when the platform refuses and Unreachable when it does not answer."""
+class Client(Datasets, Uploads, Reports, Formats, Annotation):
+    """Raises ApiError when the platform refuses and Unreachable when it does not answer.
+
+    What concerns data is in client/resources/.
+    """
 
     def who_am_i(self) -> Session:
         answer: Session = self._get("/v1/session")
         return answer
-
-    # Datasets
-
-    def upload_dataset(self, file: Path, kind: str, name: str = "") -> Dataset:
-        """Upload a JSONL file of preferences, sft, prompts or pretraining rows. A bad row is refused with its line."""
-        with file.open("rb") as content:
-            form = {"kind": kind, "name": name or file.name}
-            files = {"file": (file.name, content, "application/jsonl")}
-            answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
-        return answer
-
-    def list_datasets(self, kind: str | None = None) -> Iterator[Dataset]:
-        return self._pages("/v1/datasets", kind=kind)
-
-    def get_dataset(self, dataset_id: str) -> Dataset:
-        answer: Dataset = self._get(f"/v1/datasets/{dataset_id}")
-        return answer
-
-    def list_dataset_rows(self, dataset_id: str, after: int = 0) -> Iterator[DatasetRow]:
-        return self._pages(f"/v1/datasets/{dataset_id}/rows", after=after)
-
-    def delete_dataset(self, dataset_id: str) -> None:
-        self._request("DELETE", f"/v1/datasets/{dataset_id}")
 
     # Jobs
 

@@ -1,0 +1,1 @@
+"""What the platform has, one file for each part; `client.sdk.Client` is all of them in one."""

@@ -1,0 +1,50 @@
+"""Lists of whole numbers in a file: little-endian, 8 bytes each, so that the n-th is found without reading the others."""
+
+import sys
+from array import array
+from collections.abc import Iterable
+from typing import BinaryIO
+
+SIZE = 8
+_FLUSH = 8192
+
+
+class Numbers:
+    """Writes them, in pieces."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._waiting = array("Q")
+
+    def add(self, number: int) -> None:
+        self._waiting.append(number)
+        if len(self._waiting) == _FLUSH:
+            self.flush()
+
+    def flush(self) -> None:
+        self._file.write(packed(self._waiting))
+        self._waiting = array("Q")
+
+
+def packed(numbers: Iterable[int]) -> bytes:
+    """As they lie in the file."""
+    return _swapped(array("Q", numbers)).tobytes()
+
+
+def unpacked(data: bytes) -> list[int]:
+    """The reverse of `packed`."""
+    found = array("Q")
+    found.frombytes(data)
+    return _swapped(found).tolist()
+
+
+def read(file: BinaryIO, first: int, count: int) -> list[int]:
+    """`count` of them from place `first` (from 0) on; fewer where the file ends."""
+    file.seek(SIZE * first)
+    return unpacked(file.read(SIZE * count))
+
+
+def _swapped(numbers: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
