@@ -1,21 +1,51 @@
 """Where the big things lie: datasets and checkpoints, by key."""
 
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol
+from typing import IO, BinaryIO, Protocol
 
+from core.disk import full_disk_told
 from core.errors import NotFound
 from core.settings import Settings
+
+_PIECE = 1024 * 1024
+_DRAFT = ".incoming-"
+_COMES_AND_GOES = frozenset({errno.ENOENT, errno.ENOTEMPTY})
+"""What emptying a folder meets while somebody's draft in it begins or ends."""
+
+
+class Draft(Protocol):
+    """A blob that is being written. Raises DiskFull when there is no room."""
+
+    def write(self, data: bytes) -> None:
+        """Append to it."""
+
+    def settle(self) -> None:
+        """Have all that was written survive a power cut: the slow part of `keep`, for whoever wants it done before."""
+
+    def keep(self) -> None:
+        """Make it the blob, in place of what the key held."""
+
+    def open(self) -> BinaryIO:
+        """Read what was written so far."""
 
 
 class BlobStore(Protocol):
     """Keys are relative posix paths. A blob appears whole or not at all."""
 
     def put_file(self, key: str, source: Path) -> None:
-        """Store a copy of a file, replacing what the key held."""
+        """Store a copy of a file, replacing what the key held. DiskFull where there is no room."""
+
+    def draft(self, key: str) -> AbstractContextManager[Draft]:
+        """Write a blob piece by piece. What was not kept is gone when the block ends."""
+
+    def free_bytes(self) -> int | None:
+        """How much more there is room for; None where nobody knows."""
 
     def open(self, key: str) -> BinaryIO:
         """Read it from its beginning. NotFound if there is none."""
@@ -42,9 +72,22 @@ class LocalBlobs:
         self._root = root
 
     def put_file(self, key: str, source: Path) -> None:
+        with self.draft(key) as draft, source.open("rb") as file:
+            while piece := file.read(_PIECE):
+                draft.write(piece)
+            draft.keep()
+
+    @contextmanager
+    def draft(self, key: str) -> Iterator[Draft]:
         target = self._path(key)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _copy_whole(source, target)
+        with full_disk_told():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _drafted(target) as file:
+                yield _LocalDraft(file, target)
+
+    def free_bytes(self) -> int | None:
+        self._root.mkdir(parents=True, exist_ok=True)
+        return shutil.disk_usage(self._root).free
 
     def open(self, key: str) -> BinaryIO:
         try:
@@ -54,10 +97,9 @@ class LocalBlobs:
 
     def get_to(self, key: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            _copy_whole(self._path(key), target)
-        except FileNotFoundError as error:
-            raise NotFound(f"There is no blob {key!r}.") from error
+        with self.open(key) as source, full_disk_told(), _drafted(target) as file:
+            shutil.copyfileobj(source, file, _PIECE)
+            _LocalDraft(file, target).keep()
 
     def exists(self, key: str) -> bool:
         return self._path(key).is_file()
@@ -67,12 +109,16 @@ class LocalBlobs:
 
     def delete_prefix(self, prefix: str) -> None:
         folder = self._path(prefix)
-        if folder.exists():
-            shutil.rmtree(folder)
+        while folder.exists():
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                if error.errno not in _COMES_AND_GOES:
+                    raise
 
     def list(self, prefix: str) -> Iterator[str]:
         for path in sorted(self._path(prefix).rglob("*")):
-            if path.is_file():
+            if path.is_file() and not path.name.startswith(_DRAFT):
                 yield path.relative_to(self._root).as_posix()
 
     def _path(self, key: str) -> Path:
@@ -88,15 +134,40 @@ def blob_store(settings: Settings) -> BlobStore:
     return LocalBlobs(settings.blob_dir)
 
 
-def _copy_whole(source: Path, target: Path) -> None:
-    """Copy beside the target, then rename: nobody ever sees half a file."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".incoming-", delete=False) as draft:
+class _LocalDraft:
+    """A file beside the one that it will replace: nobody ever sees half of it."""
+
+    def __init__(self, file: IO[bytes], target: Path) -> None:
+        self._file, self._target = file, target
+        self._settled = False
+
+    def write(self, data: bytes) -> None:
+        self._settled = False
+        with full_disk_told():
+            self._file.write(data)
+
+    def settle(self) -> None:
+        if not self._settled:
+            with full_disk_told():
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            self._settled = True
+
+    def keep(self) -> None:
+        self.settle()
+        Path(self._file.name).replace(self._target)
+
+    def open(self) -> BinaryIO:
+        with full_disk_told():
+            self._file.flush()
+        return Path(self._file.name).open("rb")
+
+
+@contextmanager
+def _drafted(target: Path) -> Iterator[IO[bytes]]:
+    """An empty file beside `target`, which is gone in the end unless it was renamed."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=_DRAFT, delete=False) as file:
         try:
-            with source.open("rb") as file:
-                shutil.copyfileobj(file, draft, 1024 * 1024)
-            draft.flush()
-            os.fsync(draft.fileno())
-            Path(draft.name).replace(target)
-        except BaseException:
-            Path(draft.name).unlink(missing_ok=True)
-            raise
+            yield file
+        finally:
+            Path(file.name).unlink(missing_ok=True)

@@ -8,15 +8,24 @@ PlatformError
 ├── Conflict               409
 │   ├── IllegalTransition  409  a job cannot go from this state to that one
 │   ├── DatasetInUse       409  an unfinished job needs it
+│   ├── UploadInUse        409  a dataset is being made of it
+│   ├── UploadNotOpen      409  it takes no more parts
+│   ├── UploadNotComplete  409  it cannot be read before all of it has arrived
+│   ├── PartsMissing       409  it cannot be completed before all of it has arrived
+│   ├── PartDiffers        409  a part with this number, of other bytes, has arrived before
 │   └── LeaseLost          409  a worker writes for a job that it no longer holds
 ├── TooLarge               413  the body exceeds a limit
 ├── WrongMediaType         415  the body says that it is something else than what is read here
 ├── InvalidRequest         422  a parameter or field is not valid
 │   ├── InvalidSpec        422  the job spec is not valid
 │   ├── InvalidDataset     422  an upload has bad rows
+│   ├── ChecksumMismatch   422  what arrived is not what was sent
+│   ├── ImportRefused      422  nothing may be, or can be, fetched from that address
 │   ├── WrongDatasetKind   422  the job needs another kind of dataset
 │   └── WrongCheckpoint    422  the job needs another kind of checkpoint
-└── Unavailable            503  the database or the broker does not answer
+├── FetchFailed            502  a file elsewhere could not be fetched
+├── Unavailable            503  the database or the broker does not answer
+└── DiskFull               507  there is no room for what would be stored
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,6 +95,31 @@ class DatasetInUse(Conflict):
     title = "An unfinished job uses this dataset."
 
 
+class UploadInUse(Conflict):
+    code = "upload_in_use"
+    title = "A dataset is being made of this upload."
+
+
+class UploadNotOpen(Conflict):
+    code = "upload_not_open"
+    title = "The upload takes no more parts."
+
+
+class UploadNotComplete(Conflict):
+    code = "upload_not_complete"
+    title = "The upload is not complete."
+
+
+class PartsMissing(Conflict):
+    code = "parts_missing"
+    title = "Parts of the upload have not arrived."
+
+
+class PartDiffers(Conflict):
+    code = "part_differs"
+    title = "This part has arrived before, with other bytes."
+
+
 class LeaseLost(Conflict):
     code = "lease_lost"
     title = "This attempt no longer holds the job."
@@ -119,6 +153,16 @@ class InvalidDataset(InvalidRequest):
     title = "The dataset has rows that cannot be used; nothing was stored."
 
 
+class ChecksumMismatch(InvalidRequest):
+    code = "checksum_mismatch"
+    title = "What arrived does not have the SHA-256 that it should have."
+
+
+class ImportRefused(InvalidRequest):
+    code = "import_refused"
+    title = "Nothing can be imported from this address."
+
+
 class WrongDatasetKind(InvalidRequest):
     code = "wrong_dataset_kind"
     title = "The job needs another kind of dataset here."
@@ -129,8 +173,20 @@ class WrongCheckpoint(InvalidRequest):
     title = "The job needs a checkpoint of another stage here."
 
 
+class FetchFailed(PlatformError):
+    status = 502
+    code = "fetch_failed"
+    title = "The file could not be fetched."
+
+
 class Unavailable(PlatformError):
     status = 503
     code = "unavailable"
     title = "A part of the platform does not answer; try again."
     headers: ClassVar[Mapping[str, str]] = {"Retry-After": "2"}
+
+
+class DiskFull(PlatformError):
+    status = 507
+    code = "disk_full"
+    title = "There is no room left on the platform's disk; nothing was stored."
