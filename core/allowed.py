@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 
 LocalModels = Literal["any", "none"] | list[Path]
 RewardUrls = Literal["any", "none"] | list[str]
-ImportUrls = Literal["any", "none"] | list[str]
 _PORTS = {"http": 80, "https": 443}
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core.allowed import Address, ImportUrls, LocalModels, RewardUrls
+from core.allowed import Address, LocalModels, RewardUrls
 from core.errors import SettingsError
+from core.import_urls import ImportUrls, check_prefix
 
 Seconds = Annotated[float, Field(gt=0)]
 Kind = TypeVar("Kind", bound=BaseSettings)
@@ -55,16 +56,26 @@ class Settings(BaseSettings):
     rendezvous: str = ""
     """Where those machines meet, as `host:port`: this worker's machine as the others reach it, and a port that is free there."""
 
-    max_upload_bytes: Annotated[int, Field(ge=1)] = 16 * 1024**3
-    """Largest dataset upload, as it is sent."""
+    max_upload_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**3
+    """Largest upload in parts, and largest file imported from elsewhere."""
     max_request_upload_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**2
     """Largest dataset in one request; a larger one comes in parts (`/v1/uploads`)."""
-    upload_part_bytes: Annotated[int, Field(ge=1)] = 8 * 1024**2
-    """Size of the parts of an upload, the last one excepted."""
+    upload_part_bytes: Annotated[int, Field(ge=1)] = 16 * 1024**2
+    """Size of an upload's parts; doubled for a file that would have more than 10,000 of them."""
     upload_hours: Annotated[float, Field(gt=0)] = 24
-    """How long an upload is kept; one that was abandoned is removed then."""
+    """How long an upload is kept after its last part, or after the dataset that was made of it."""
     import_urls: Annotated[ImportUrls, NoDecode] = "none"
-    """Places that datasets may be fetched from: `any`, `none`, or a list of prefixes separated by spaces, as `https://data.example/ s3://bucket/folder/ hf://datasets/ file:///srv/data/`. The worker asks them from its own network."""
+    """Where files may be imported from: `none`, `any` (every public https address, bucket and hub dataset), or a list of prefixes separated by spaces, as `https://data.example/ s3://bucket/pairs/ hf://datasets/owner/ file:///srv/data/`. A prefix that ends with `://` is every public address of its kind; one that names a host holds for a private network too."""
+    hub_url: str = "https://huggingface.co"
+    """The hub that dataset ids are looked up at."""
+    s3_endpoint: str = ""
+    """Address of an S3-compatible store. Empty: Amazon's."""
+    s3_region: str = "us-east-1"
+    """Region of the buckets that are imported from."""
+    s3_access_key_id: str = ""
+    """Key to read buckets with. Empty: only public ones."""
+    s3_secret_access_key: SecretStr | None = None
+    """The secret of that key."""
     max_body_bytes: Annotated[int, Field(ge=1)] = 1024**2
     """Largest request body other than an upload."""
     max_line_bytes: Annotated[int, Field(ge=1)] = 4 * 1024**2
@@ -136,8 +147,10 @@ class Settings(BaseSettings):
 
     @field_validator("import_urls", mode="before")
     @classmethod
-    def _split_places(cls, value: Any) -> Any:
-        return value.split() if isinstance(value, str) and value not in ("any", "none") else value
+    def _split_import_prefixes(cls, value: Any) -> Any:
+        if not isinstance(value, str) or value in ("any", "none"):
+            return value
+        return [check_prefix(prefix) for prefix in value.split()]
 
     @model_validator(mode="after")
     def _machines_have_a_place_to_meet(self) -> "Settings":

@@ -1,7 +1,6 @@
 """Datasets and their versions."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from client.answers import DataTask, Dataset, DatasetRow, DatasetVersion
@@ -10,14 +9,6 @@ from client.http import Connection
 
 class Datasets(Connection):
     """`/v1/datasets`"""
-
-    def upload_dataset(self, file: Path, kind: str, name: str = "") -> Dataset:
-        """Upload a file in one request. A bad row is refused with its line. Larger files come in parts: see `Uploads`."""
-        with file.open("rb") as content:
-            form = {"kind": kind, "name": name or file.name}
-            files = {"file": (file.name, content, "application/octet-stream")}
-            answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
-        return answer
 
     def import_upload(
         self,

@@ -188,7 +188,7 @@ def _make_every_dataset_its_first_version() -> None:
     """)
     op.execute("""
         INSERT INTO dataset_versions (id, dataset_id, number, status, origin, sha256, findings, created_at, ready_at)
-        SELECT 'dv_' || substr(id, 4), id, 1, 'ready', jsonb_build_object('type', 'upload', 'file', name), sha256, '[]',
+        SELECT 'dv_' || substr(id, 4), id, 1, 'ready', jsonb_build_object('type', 'upload', 'filename', name), sha256, '[]',
                created_at, created_at
         FROM datasets
     """)
