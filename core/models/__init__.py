@@ -1,5 +1,9 @@
 """The tables, one a file."""
 
+from core.models.annotation import Annotation
+from core.models.annotation_item import AnnotationItem
+from core.models.annotation_pin import AnnotationPin
+from core.models.annotation_round import AnnotationRound
 from core.models.api_key import ApiKey
 from core.models.base import Base
 from core.models.browser_session import BrowserSession
@@ -16,9 +20,15 @@ from core.models.job_attempt import JobAttempt
 from core.models.job_dataset import JobDataset
 from core.models.job_event import JobEvent
 from core.models.job_metrics import JobMetrics
+from core.models.upload import Upload
+from core.models.upload_part import UploadPart
 from core.models.worker import Worker
 
 __all__ = [
+    "Annotation",
+    "AnnotationItem",
+    "AnnotationPin",
+    "AnnotationRound",
     "ApiKey",
     "Base",
     "BrowserSession",
@@ -35,5 +45,7 @@ __all__ = [
     "JobDataset",
     "JobEvent",
     "JobMetrics",
+    "Upload",
+    "UploadPart",
     "Worker",
 ]
