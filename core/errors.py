@@ -8,20 +8,29 @@ PlatformError
 ├── Conflict               409
 │   ├── IllegalTransition  409  a job cannot go from this state to that one
 │   ├── DatasetInUse       409  an unfinished job needs it
+│   ├── DatasetNotReady    409  it is still being imported
+│   ├── SearchNotReady     409  the search index of a version is still being made
 │   ├── UploadInUse        409  a dataset is being made of it
 │   ├── UploadNotOpen      409  it takes no more parts
 │   ├── UploadNotComplete  409  it cannot be read before all of it has arrived
 │   ├── PartsMissing       409  it cannot be completed before all of it has arrived
 │   ├── PartDiffers        409  a part with this number, of other bytes, has arrived before
+│   ├── RoundNotReady      409  the items of a round of annotation are not there
+│   ├── RoundOpen          409  the round has not been closed yet
+│   ├── RoundClosed        409  the round takes no more answers
+│   ├── NothingToClose     409  nobody has answered anything that could be stored
 │   └── LeaseLost          409  a worker writes for a job that it no longer holds
 ├── TooLarge               413  the body exceeds a limit
 ├── WrongMediaType         415  the body says that it is something else than what is read here
 ├── InvalidRequest         422  a parameter or field is not valid
 │   ├── InvalidSpec        422  the job spec is not valid
 │   ├── InvalidDataset     422  an upload has bad rows
+│   ├── DatasetBlocked     422  a version has a blocking finding that nobody has decided about
+│   ├── DatasetFailed      422  a version could not be made
 │   ├── ChecksumMismatch   422  what arrived is not what was sent
 │   ├── ImportRefused      422  nothing may be, or can be, fetched from that address
 │   ├── WrongDatasetKind   422  the job needs another kind of dataset
+│   ├── CannotContinue     422  there is nothing in that job to go on from
 │   └── WrongCheckpoint    422  the job needs another kind of checkpoint
 ├── FetchFailed            502  a file elsewhere could not be fetched
 ├── Unavailable            503  the database or the broker does not answer
@@ -32,6 +41,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 NEVER_RETRY = {"x-should-retry": "false"}
+SOON = {"Retry-After": "2", "x-should-retry": "true"}
+"""The state that is in the way passes by itself."""
 
 
 class PlatformError(Exception):
@@ -95,6 +106,18 @@ class DatasetInUse(Conflict):
     title = "An unfinished job uses this dataset."
 
 
+class DatasetNotReady(Conflict):
+    code = "dataset_not_ready"
+    title = "The dataset is still being imported."
+    headers = SOON
+
+
+class SearchNotReady(Conflict):
+    code = "search_not_ready"
+    title = "The search index of these rows is still being made."
+    headers = SOON
+
+
 class UploadInUse(Conflict):
     code = "upload_in_use"
     title = "A dataset is being made of this upload."
@@ -125,6 +148,26 @@ class LeaseLost(Conflict):
     title = "This attempt no longer holds the job."
 
 
+class RoundNotReady(Conflict):
+    code = "round_not_ready"
+    title = "The items of the round are not there."
+
+
+class RoundOpen(Conflict):
+    code = "round_open"
+    title = "The round has not been closed yet."
+
+
+class RoundClosed(Conflict):
+    code = "round_closed"
+    title = "The round takes no more answers."
+
+
+class NothingToClose(Conflict):
+    code = "nothing_to_close"
+    title = "Nobody has answered anything in this round that could be stored."
+
+
 class TooLarge(PlatformError):
     status = 413
     code = "too_large"
@@ -153,6 +196,16 @@ class InvalidDataset(InvalidRequest):
     title = "The dataset has rows that cannot be used; nothing was stored."
 
 
+class DatasetBlocked(InvalidRequest):
+    code = "dataset_blocked"
+    title = "The dataset has a blocking finding; decide about it first."
+
+
+class DatasetFailed(InvalidRequest):
+    code = "dataset_failed"
+    title = "The dataset could not be made."
+
+
 class ChecksumMismatch(InvalidRequest):
     code = "checksum_mismatch"
     title = "What arrived does not have the SHA-256 that it should have."
@@ -166,6 +219,11 @@ class ImportRefused(InvalidRequest):
 class WrongDatasetKind(InvalidRequest):
     code = "wrong_dataset_kind"
     title = "The job needs another kind of dataset here."
+
+
+class CannotContinue(InvalidRequest):
+    code = "cannot_continue"
+    title = "There is nothing in that job to go on from."
 
 
 class WrongCheckpoint(InvalidRequest):
