@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets.u64 import Numbers
 from core.db import after_commit, session_scope
+from core.disk import full_disk_told
 from core.models import DatasetContent, DatasetVersion
 
 _ABANDONED_SECONDS = 24 * 3600
@@ -98,7 +100,7 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
     """A writer in a folder of its own below `scratch`, which is gone behind the block."""
     scratch.mkdir(parents=True, exist_ok=True)
     _clear_abandoned(scratch)
-    with tempfile.TemporaryDirectory(dir=scratch, prefix=_PREFIX) as folder:
+    with full_disk_told(), tempfile.TemporaryDirectory(dir=scratch, prefix=_PREFIX) as folder:
         out = RowWriter(Path(folder))
         try:
             yield out
@@ -139,7 +141,7 @@ def release(session: Session, blobs: BlobStore, sums: Iterable[str]) -> None:
             key = content.blob_key
             session.delete(content)
             session.flush()
-            after_commit(session, lambda sha256=sha256, key=key: _remove_patiently(blobs, sha256, key))  # type: ignore[misc]
+            after_commit(session, partial(_remove_patiently, blobs, sha256, key))
 
 
 def remove_orphan(session: Session, blobs: BlobStore, sha256: str, key: str | None = None) -> bool:

@@ -1,0 +1,131 @@
+"""What a file is, by its bytes. Its name is only a hint, and a mismatch is noted."""
+
+import codecs
+import re
+from pathlib import PurePosixPath
+
+import orjson
+
+from core.datasets.findings import unusable
+
+HEAD = 64 * 1024
+"""Bytes that are looked at."""
+_BY_NAME = {
+    "jsonl": ("jsonl",), "ndjson": ("jsonl",), "json": ("json", "jsonl"), "csv": ("csv",), "tsv": ("csv",),
+    "parquet": ("parquet",), "pq": ("parquet",),
+}  # fmt: skip
+_TITLES = {"jsonl": "JSON Lines", "json": "JSON", "csv": "CSV", "parquet": "Parquet"}
+_OTHERS = {
+    b"PK\x03\x04": "a ZIP archive (or an Excel workbook): unpack it, or save the sheet as CSV",
+    b"BZh": "a bzip2 file: send it plain, or with gzip or zstd",
+    b"\xfd7zXZ": "an xz file: send it plain, or with gzip or zstd",
+    b"7z\xbc\xaf": "a 7z archive: unpack it first",
+    b"ARROW1": "an Arrow file: save it as Parquet",
+    b"\x89HDF": "an HDF5 file: save it as Parquet or JSON Lines",
+    b"SQLite format 3": "an SQLite database: export its table as CSV or JSON Lines",
+    b"\x80\x04": "a pickle: save it as Parquet or JSON Lines",
+    b"\x80\x05": "a pickle: save it as Parquet or JSON Lines",
+    b"%PDF": "a PDF",
+    b"\x1f\x8b": "compressed twice: unpack it once",
+    b"\x28\xb5\x2f\xfd": "compressed twice: unpack it once",
+}
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
+_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[])|([}\]])')
+
+
+def encoding(head: bytes) -> tuple[str, int]:
+    """Of a text, and how many bytes its byte-order mark has."""
+    for mark, name in _BOMS:
+        if head.startswith(mark):
+            return name, len(mark)
+    # Without a mark: Latin text in UTF-16 has a zero in every other byte.
+    sample = head[:512]
+    for name, zeros, others in (("utf-16-le", sample[1::2], sample[::2]), ("utf-16-be", sample[::2], sample[1::2])):
+        if len(zeros) > 1 and zeros.count(0) > 0.8 * len(zeros) and others.count(0) == 0:
+            return name, 0
+    return "utf-8", 0
+
+
+def container(head: bytes, filename: str) -> str:
+    """jsonl, json, csv or parquet. `head` is UTF-8. InvalidDataset for a file that is none of them."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            raise unusable("unknown_container", f"The file is {what}.")
+    named = _named(filename)
+    text = head.lstrip()
+    if not text:
+        return named[0] if named and named[0] != "parquet" else "jsonl"
+    if text.startswith((b"{", b"[")):
+        return _json_or_lines(text)
+    if b"\0" in text:
+        raise unusable("unknown_container", "The file is none of JSON Lines, JSON, CSV and Parquet: it is not text.")
+    lines = [line for line in text.splitlines() if line.strip()][:50]
+    if any(_is_object(line) for line in lines) or ("csv" not in named and _is_json(lines[0])):
+        return "jsonl"
+    if "csv" in named or _looks_like_a_table(lines):
+        return "csv"
+    if named and named[0] != "parquet":
+        return named[0]
+    raise unusable(
+        "unknown_container",
+        "The file is none of JSON Lines, JSON, CSV and Parquet. Plain text goes one text a line, as "
+        '{"text": "…"}.',
+    )
+
+
+def mismatch(found: str, compression: str, filename: str) -> str | None:
+    """A note if the file is named as something that it is not."""
+    named = _named(filename)
+    wrong = bool(named) and found not in named
+    ending = {"gzip": ".gz", "zstd": ".zst"}.get(compression)
+    packed = PurePosixPath(filename.lower()).suffix in (".gz", ".zst", ".zstd")
+    what = _TITLES[found] + (f", compressed with {compression}" if ending else "")
+    if wrong or (packed and not filename.lower().startswith(ending or "\0", filename.lower().rfind("."))):
+        return f"The file's name says otherwise, but it is {what}, and was read as that."
+    return None
+
+
+def _named(filename: str) -> tuple[str, ...]:
+    """What the name promises."""
+    name = PurePosixPath(filename.lower())
+    while name.suffix in (".gz", ".zst", ".zstd"):
+        name = name.with_suffix("")
+    return _BY_NAME.get(name.suffix.lstrip("."), ())
+
+
+def _json_or_lines(text: bytes) -> str:
+    """Lines, if one of the first is an object by itself or the first ends all that it begins; otherwise values that span lines."""
+    if text.startswith(b"["):
+        return "json"
+    lines = text.split(b"\n")
+    whole = lines[:-1] or lines
+    if any(line.startswith(b"{") and _is_object(line) for line in whole[:50]):
+        return "jsonl"
+    depth = 0
+    for found in _BRACKETS.finditer(lines[0]):
+        depth += 1 if found[1] else -1 if found[2] else 0
+    return "json" if depth > 0 and len(lines) > 1 else "jsonl"
+
+
+def _is_object(line: bytes) -> bool:
+    return _is_json(line) and line.lstrip().startswith(b"{")
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _looks_like_a_table(lines: list[bytes]) -> bool:
+    """Several columns in the first line, and no fewer separators in the second."""
+    if len(lines) < 2:
+        return False
+    return any(lines[0].count(sign) and lines[1].count(sign) >= lines[0].count(sign) for sign in (b",", b"\t", b";", b"|"))

@@ -1,0 +1,75 @@
+"""A version gets its rows, and what follows from that: its search index, and a report."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.blobs import BlobStore
+from core.datasets import contents, reports, search, versions
+from core.datasets.contents import Draft
+from core.datasets.rows import lines_key
+from core.errors import NotFound
+from core.models import Dataset, DatasetContent, DatasetVersion
+from core.models.dataset_version import VersionStatus
+from core.storable import storable
+
+_PIECE = 1024 * 1024
+
+
+def fill(
+    session: Session,
+    blobs: BlobStore,
+    version_id: str,
+    draft: Draft,
+    *,
+    findings: Sequence[dict[str, Any]] = (),
+    left_out: int = 0,
+    blocked: bool = False,
+) -> DatasetVersion:
+    """Store the draft's rows as the version's. It is ready then, or `blocked`: somebody has to decide about a finding.
+
+    One that is settled already stays what it is. NotFound if the dataset was deleted meanwhile. The draft must have rows.
+    """
+    # Locks are taken in the order dataset, task, version, content: here, and wherever several are.
+    query = select(DatasetVersion).filter_by(id=version_id).with_for_update(of=DatasetVersion)
+    version = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    if version is None:
+        raise NotFound("The dataset was deleted meanwhile.")
+    if version.status != VersionStatus.IMPORTING:
+        return version
+    content = contents.commit(session, blobs, draft)
+    if draft.own_lines:
+        blobs.put_file(lines_key(version.id), draft.lines_file)
+    version.findings, version.left_out = storable(list(findings)), left_out
+    _settle(session, version, content, VersionStatus.BLOCKED if blocked else VersionStatus.READY)
+    return version
+
+
+def same_rows(
+    session: Session, blobs: BlobStore, parent: DatasetVersion, origin: dict[str, Any]
+) -> DatasetVersion:
+    """A ready version with the rows of `parent`, which has some, and with its findings but the blocking ones."""
+    assert parent.content is not None
+    dataset = session.get_one(Dataset, parent.dataset_id)
+    version = versions.new_version(session, dataset, origin, parent)
+    if blobs.exists(lines_key(parent.id)):
+        with blobs.open(lines_key(parent.id)) as lines, blobs.draft(lines_key(version.id)) as copy:
+            while piece := lines.read(_PIECE):
+                copy.write(piece)
+            copy.keep()
+    version.findings = [finding for finding in parent.findings if finding["severity"] != "blocking"]
+    version.left_out = parent.left_out
+    _settle(session, version, parent.content, VersionStatus.READY)
+    return version
+
+
+def _settle(session: Session, version: DatasetVersion, content: DatasetContent, status: VersionStatus) -> None:
+    version.sha256, version.status = content.sha256, status.value
+    version.ready_at = datetime.now(UTC) if status is VersionStatus.READY else None
+    session.flush()
+    session.refresh(version)
+    search.request(session, version)
+    reports.request(session, version)

@@ -1,0 +1,163 @@
+"""What an import finds: problems with the lines that have them, in the one shape of every finding."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from core.datasets.line_json import BadLine
+from core.errors import InvalidDataset
+
+LISTED = 20
+"""Lines that are listed; all are counted."""
+SAMPLES = 3
+SAMPLE_CHARACTERS = 300
+_WORDINGS = 5
+"""Different things that are said under one code."""
+LEAVE_OUT = {"id": "leave_out", "label": "Leave these rows out"}
+
+BLOCKING, WARNING, INFO = "blocking", "warning", "info"
+TITLES = {
+    "not_json": "Lines that are not JSON",
+    "not_utf8": "Lines that are not UTF-8",
+    "not_an_object": "Records that are not objects",
+    "duplicate_key": "A key twice in one object",
+    "bad_number": "Numbers that JSON does not know",
+    "bad_characters": "NUL characters or halves of surrogate pairs",
+    "line_too_long": "Records that are too long",
+    "too_deep": "Records that are nested too deeply",
+    "too_many_fields": "Records with too many fields",
+    "wrong_field_count": "Records with more or fewer fields than the header",
+    "bad_quotes": "Quotes that do not fit together",
+    "missing_field": "A field is missing",
+    "unknown_field": "A field's name looks misspelt",
+    "wrong_type": "A field is not what it should be",
+    "empty_text": "Empty prompts or answers",
+    "identical_answers": "Both answers are the same",
+    "repeated_answer": "An answer twice in one ranking",
+    "prompt_differs": "The two sides do not share a prompt",
+    "bad_conversation": "Conversations that do not fit together",
+    "several_turns": "Answers that are not exactly one turn",
+    "not_text": "Images or other content that is not text",
+    "tools": "Tool calls, which are not trained here",
+    "bad_label": "Labels that say nothing",
+    "one_side_only": "Prompts whose answers are all good, or all bad",
+    "single_answer": "Prompts with one answer only",
+    "contradictory_ratings": "One answer with different ratings",
+    "not_usable": "Records that cannot be used",
+    "scores_disagree": "The chosen answer has the lower score",
+    "tools_dropped": "Definitions of tools were left out",
+    "prompt_repeated": "Both answers repeat the prompt",
+    "columns_ignored": "Columns that were not used",
+    "numbers_as_text": "Numbers that were written as text",
+    "unlabelled": "Pairs that nobody has compared yet",
+    "read_as": "How the file was read",
+}
+"""By code: what a list of findings says."""
+
+
+@dataclass
+class Finding:
+    """One kind of trouble, and where it is. `line` is the source's, `row` the stored one's."""
+
+    code: str
+    severity: str
+    title: str
+    detail: str
+    count: int
+    share: float
+    lines: list[int] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """`{"line", "row", "text"}`"""
+    fix: dict[str, str] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class _Seen:
+    """What is known of one code so far; bounded, however many lines have it."""
+
+    def __init__(self, severity: str) -> None:
+        self.severity = severity
+        self.count = 0
+        self.lines: list[int] = []
+        self.samples: list[dict[str, Any]] = []
+        self.wordings: Counter[str] = Counter()
+
+    def add(self, line: int, wording: str, text: str) -> None:
+        self.count += 1
+        if len(self.lines) < LISTED and line not in self.lines:
+            self.lines.append(line)
+        if len(self.samples) < SAMPLES:
+            self.samples.append({"line": line, "row": None, "text": text[:SAMPLE_CHARACTERS]})
+        if wording in self.wordings or len(self.wordings) < _WORDINGS:
+            self.wordings[wording] += 1
+
+    def detail(self) -> str:
+        if len(self.wordings) == 1 and self.count == self.wordings.total():
+            return f"{next(iter(self.wordings))}."
+        told = [f"{wording} ({count})" for wording, count in self.wordings.most_common()]
+        rest = self.count - self.wordings.total()
+        return "; ".join(told) + (f"; {rest} more" if rest else "") + "."
+
+
+class Findings:
+    """Collects what is found while a file is read."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+        self.errors: list[dict[str, Any]] = []
+        """The first bad records: line, detail, and column or pointer where known."""
+        self.error_count = 0
+
+    def refuse(self, line: int, bad: BadLine, text: str) -> None:
+        """A record that cannot be used."""
+        self.error_count += 1
+        if len(self.errors) < LISTED:
+            error = {"line": line, "detail": bad.detail, "column": bad.column, "pointer": bad.pointer}
+            self.errors.append({name: value for name, value in error.items() if value is not None})
+        self._add(bad.code, BLOCKING, line, told(bad), text)
+
+    def warn(self, code: str, line: int, detail: str, text: str = "") -> None:
+        """A record that was used, and is dubious."""
+        self._add(code, WARNING, line, detail, text)
+
+    def tell(self, code: str, line: int, detail: str) -> None:
+        """Something to know."""
+        self._add(code, INFO, line, detail, "")
+
+    def _add(self, code: str, severity: str, line: int, detail: str, text: str) -> None:
+        if code not in self._seen:
+            self._seen[code] = _Seen(severity)
+        self._seen[code].add(line, detail, text)
+
+    def as_json(self, records: int) -> list[dict[str, Any]]:
+        """All of them, the worst and most frequent first. `records`: of which `share` is the share."""
+        order = {BLOCKING: 0, WARNING: 1, INFO: 2}
+        found = sorted(self._seen.items(), key=lambda item: (order[item[1].severity], -item[1].count))
+        return [self._finding(code, seen, records).as_json() for code, seen in found]
+
+    @staticmethod
+    def _finding(code: str, seen: _Seen, records: int) -> Finding:
+        share = min(1.0, seen.count / records) if records else 0.0
+        samples = [sample for sample in seen.samples if sample["text"]]
+        fix = LEAVE_OUT if seen.severity == BLOCKING else None
+        finding = Finding(code, seen.severity, TITLES[code], seen.detail(), seen.count, round(share, 6))
+        finding.lines, finding.samples, finding.fix = seen.lines, samples, fix
+        return finding
+
+
+_VERBS = frozenset({"is", "must", "has", "holds", "ends", "names", "begins"})
+
+
+def told(bad: BadLine) -> str:
+    """A sentence without its full stop: details that begin with a verb have the field, or the record, as their subject."""
+    if bad.detail.split(" ", 1)[0] not in _VERBS:
+        return bad.detail[:1].upper() + bad.detail[1:]
+    return f"`{bad.pointer.lstrip('/')}` {bad.detail}" if bad.pointer else f"The record {bad.detail}"
+
+
+def unusable(code: str, detail: str, line: int | None = None, **extras: Any) -> InvalidDataset:
+    """The whole file cannot be used. `detail` is a sentence."""
+    error = {"code": code, "detail": detail} | ({} if line is None else {"line": line})
+    return InvalidDataset(detail, param="file", errors=[error], error_count=1, **extras)

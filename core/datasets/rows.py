@@ -1,0 +1,126 @@
+"""The rows of a version, read from where they lie: any of them by number, or all in order."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any, BinaryIO
+
+import orjson
+
+from core.blobs import BlobStore
+from core.datasets import u64
+from core.datasets.contents import index_key
+from core.errors import NotFound
+from core.models import DatasetContent, DatasetVersion
+
+_PIECE = 8192
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    """A row, its number from 1, and the line of the source that it came from."""
+
+    line: int
+    number: int
+    row: dict[str, Any]
+
+
+def read(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The rows of these numbers, in ascending order. The file is not read up to them, but for contents without an index."""
+    if not numbers:
+        return
+    try:
+        index = blobs.open(index_key(content.sha256))
+    except NotFound:
+        yield from _scan(blobs, content, numbers)
+        return
+    with index, blobs.open(content.blob_key) as file:
+        for number in numbers:
+            (start,) = u64.read(index, number - 1, 1)
+            file.seek(start)
+            yield orjson.loads(file.readline())
+
+
+def read_stored(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> Iterator[StoredRow]:
+    """The same with their lines."""
+    content = _content(version)
+    for line, number, row in zip(lines(blobs, version, numbers), numbers, read(blobs, content, numbers), strict=True):
+        yield StoredRow(line, number, row)
+
+
+def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterator[StoredRow]:
+    """Every row behind number `after`; one is in memory at a time."""
+    content = _content(version)
+    with blobs.open(content.blob_key) as file:
+        if after:
+            file.seek(_start(blobs, content, file, after + 1))
+        for line, number in zip(_all_lines(blobs, version, after), count(after + 1), strict=False):
+            if not (data := file.readline()):
+                return
+            yield StoredRow(line, number, orjson.loads(data))
+
+
+def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> list[int]:
+    """The line of the source of each of these rows."""
+    try:
+        file = blobs.open(lines_key(version.id))
+    except NotFound:
+        return list(numbers)
+    with file:
+        return [u64.read(file, number - 1, 1)[0] for number in numbers]
+
+
+def lines_key(version_id: str) -> str:
+    """Where a version's lines lie, if they are others than the rows' numbers."""
+    return f"versions/{version_id}/lines.u64"
+
+
+def write_index(blobs: BlobStore, content: DatasetContent) -> None:
+    """The beginning of each row, for contents from before there was an index."""
+    if blobs.exists(index_key(content.sha256)):
+        return
+    with blobs.open(content.blob_key) as file, blobs.draft(index_key(content.sha256)) as draft:
+        start, starts = 0, []
+        for line in file:
+            starts.append(start)
+            start += len(line)
+            if len(starts) == _PIECE:
+                draft.write(u64.packed(starts))
+                starts = []
+        draft.write(u64.packed(starts))
+        draft.keep()
+
+
+def _content(version: DatasetVersion) -> DatasetContent:
+    if version.content is None:
+        raise NotFound(f"Version {version.number} of {version.dataset_id} has no rows.")
+    return version.content
+
+
+def _scan(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+    wanted = set(numbers)
+    with blobs.open(content.blob_key) as file:
+        for number, line in enumerate(islice(file, max(wanted)), 1):
+            if number in wanted:
+                yield orjson.loads(line)
+
+
+def _start(blobs: BlobStore, content: DatasetContent, file: BinaryIO, number: int) -> int:
+    """Where a row begins, which may be the end of the file."""
+    try:
+        with blobs.open(index_key(content.sha256)) as index:
+            return next(iter(u64.read(index, number - 1, 1)), content.bytes)
+    except NotFound:
+        return sum(len(line) for line in islice(file, number - 1))
+
+
+def _all_lines(blobs: BlobStore, version: DatasetVersion, after: int) -> Iterator[int]:
+    try:
+        file = blobs.open(lines_key(version.id))
+    except NotFound:
+        yield from count(after + 1)
+        return
+    with file:
+        while piece := u64.read(file, after, _PIECE):
+            yield from piece
+            after += len(piece)

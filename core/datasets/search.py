@@ -1,0 +1,86 @@
+"""The search index: the words of each row, and the hash of its prompt, by content."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, BigInteger, Select, Text, cast, column, exists, func, insert, select
+from sqlalchemy.orm import Session
+
+from core.datasets import splits, tasks
+from core.errors import SearchNotReady
+from core.models import DatasetContent, DatasetRow, DatasetVersion, DataTask
+from core.models.data_task import TaskStatus
+
+INDEX = "index"
+"""The kind of the data task that makes it."""
+MOST_BYTES = 200_000
+"""Of a row's text, so much is indexed: Postgres refuses a row whose words take more than 1 MiB."""
+_CONFIGURATION = "simple"
+"""Words as they stand, in whatever language: no stemming, no stop words."""
+_NOT_TEXT = frozenset({"role", "label"})
+
+
+def request(session: Session, version: DatasetVersion) -> None:
+    """Have the version's rows indexed, unless they are or are about to be."""
+    content = version.content
+    assert content is not None
+    waiting = exists().where(
+        DataTask.kind == INDEX,
+        DataTask.status.in_((TaskStatus.QUEUED, TaskStatus.RUNNING)),
+        tasks.argument("sha256") == content.sha256,
+    )
+    if content.search_rows != content.rows and not session.scalars(select(waiting)).one():
+        args = {"dataset": version.dataset_id, "sha256": content.sha256}
+        tasks.enqueue(session, version.dataset.owner_id, INDEX, args)
+
+
+def add(session: Session, sha256: str, kind: str, first: int, rows: Sequence[dict[str, Any]]) -> bool:
+    """Index rows from number `first` on. False, and nothing done, if that is not where the index ends: it was deleted, or
+    another is at it."""
+    query = select(DatasetContent).filter_by(sha256=sha256).with_for_update(key_share=True)
+    content = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    if content is None or (content.search_rows or 0) != first - 1:
+        return False
+    numbers = list(range(first, first + len(rows)))
+    hashes = [splits.stored_hash(kind, row) for row in rows]
+    texts = [text_of(row) for row in rows]
+    arrays = cast(numbers, ARRAY(BigInteger)), cast(texts, ARRAY(Text)), cast(hashes, ARRAY(BigInteger))
+    columns = column("number", BigInteger), column("words", Text), column("prompt_hash", BigInteger)
+    given = func.unnest(*arrays).table_valued(*columns).render_derived()
+    vector = func.to_tsvector(_CONFIGURATION, given.c.words)
+    source = select(cast(sha256, Text), given.c.number, vector, given.c.prompt_hash)
+    session.execute(insert(DatasetRow).from_select(["sha256", "row", "search", "prompt_hash"], source))
+    content.search_rows = numbers[-1]
+    session.flush()
+    return True
+
+
+def matching(content: DatasetContent, words: str | None) -> Select[Any]:
+    """The numbers of the rows that hold these words, as a web search has them: `"a phrase" or word -without`.
+
+    SearchNotReady while the index is not whole: half an answer would look like a whole one.
+    """
+    if content.search_rows != content.rows:
+        raise SearchNotReady()
+    query = select(DatasetRow.row).where(DatasetRow.sha256 == content.sha256)
+    if words is not None:
+        query = query.where(DatasetRow.search.op("@@")(func.websearch_to_tsquery(_CONFIGURATION, words)))
+    return query
+
+
+def text_of(row: dict[str, Any]) -> str:
+    """What of a row is searched, at most MOST_BYTES of it."""
+    whole = "\n".join(_texts(row)).encode()
+    return whole[:MOST_BYTES].decode(errors="ignore")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name not in _NOT_TEXT:
+                yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

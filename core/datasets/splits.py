@@ -1,0 +1,72 @@
+"""Which rows a run would train on and which it would hold out: the trainer's own rule, by the hash of the prompt."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, and_, func, not_, or_, select
+from sqlalchemy.orm import Session
+
+from core.errors import SearchNotReady
+from core.models import DatasetContent, DatasetRow
+from core.models.dataset import DatasetKind
+from trainer import rows
+from trainer.data import hash_share, prompt_key, text_hash
+
+SplitName = Literal["train", "eval"]
+EVAL_FRACTION = 0.1
+"""As `data.eval_fraction` of a job, unless it says otherwise."""
+_HALF = 2**63
+"""Postgres' whole numbers are signed: they are stored less this, in the same order."""
+
+
+def stored_hash(kind: str, row: dict[str, Any]) -> int | None:
+    """Of the prompt of a canonical row, less 2^63; None where it has none."""
+    match kind:
+        case DatasetKind.PRETRAINING:
+            return None
+        case DatasetKind.SFT:
+            prompt = rows.demonstration(row).prompt
+        case _:
+            prompt = row["prompt"]
+    return text_hash(prompt_key(prompt)) - _HALF
+
+
+@dataclass(frozen=True)
+class Split:
+    """The rule for one content: prompts below `limit` are held out. `least` and `most` are the smallest and the largest
+    hash, of which the trainer always holds out the one and trains on the other."""
+
+    limit: int
+    least: int
+    most: int
+
+    def of(self, stored: int | None) -> SplitName | None:
+        """Where a row with this hash goes."""
+        if stored is None:
+            return None
+        held_out = (stored < self.limit or stored == self.least) and stored != self.most
+        return "eval" if held_out else "train"
+
+    def where(self, name: SplitName) -> ColumnElement[bool]:
+        """The same in SQL."""
+        stored = DatasetRow.prompt_hash
+        held_out = and_(or_(stored < self.limit, stored == self.least), stored != self.most)
+        return held_out if name == "eval" else not_(held_out)
+
+
+def split(session: Session, content: DatasetContent, eval_fraction: float = EVAL_FRACTION) -> Split | None:
+    """The rule, or None for rows without prompts. SearchNotReady while not all of them are known."""
+    if content.search_rows != content.rows:
+        raise SearchNotReady()
+    ends = select(func.min(DatasetRow.prompt_hash), func.max(DatasetRow.prompt_hash)).filter_by(sha256=content.sha256)
+    least, most = session.execute(ends).one()
+    return None if least is None else Split(held_out_below(eval_fraction) - _HALF, least, most)
+
+
+def held_out_below(eval_fraction: float) -> int:
+    """The first hash whose share of all hashes is not below the fraction, in the trainer's own floating point."""
+    low, high = 0, 2**64
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if hash_share(middle) < eval_fraction else (low, middle)
+    return low

@@ -1,0 +1,129 @@
+"""How a data worker holds a task: claim it, keep it by a lease, hand it back or end it.
+
+As with jobs, the lease is judged by the database's clock, and a write of a try that is not the newest is refused.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session, aliased
+
+from core.datasets.tasks import end
+from core.errors import LeaseLost
+from core.models import DataTask
+from core.models.data_task import TaskStatus
+from core.settings import get_settings
+from core.storable import message
+
+MOST_TRIES = 3
+"""Workers in a row that a task may lose: what kills its worker each time is not tried for ever."""
+_LONGEST_NOTE = 200
+_IN_THE_BACKGROUND = ("index",)
+"""Nobody waits for these."""
+
+
+@dataclass(frozen=True)
+class TaskClaim:
+    """A task that is the caller's until the lease ends."""
+
+    task_id: str
+    owner_id: str
+    kind: str
+    args: dict[str, Any]
+    attempt: int
+
+
+class TaskCancelled(Exception):
+    """Somebody has cancelled the task, or deleted what it was for."""
+
+
+@dataclass(frozen=True)
+class TaskSweep:
+    """Tasks whose worker was lost, and how many wait."""
+
+    requeued: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    queued: int = 0
+
+
+def claim(session: Session, worker_id: str) -> TaskClaim | None:
+    """Take the next task: what somebody waits for first, then the owner with the fewest at work, then the oldest."""
+    task = session.scalars(_next()).first()
+    if task is None:
+        return None
+    task.status, task.attempt, task.worker_id = TaskStatus.RUNNING.value, task.attempt + 1, worker_id
+    task.lease_expires_at = _lease_end()
+    task.started_at = task.started_at or datetime.now(UTC)
+    task.progress, task.note = 0.0, ""
+    session.flush()
+    return TaskClaim(task.id, task.owner_id, task.kind, task.args, task.attempt)
+
+
+def renew(session: Session, claim: TaskClaim) -> None:
+    """Hold it for another lease. Raises TaskCancelled or LeaseLost: let go at once."""
+    held(session, claim).lease_expires_at = _lease_end()
+
+
+def tell(session: Session, claim: TaskClaim, progress: float, note: str) -> None:
+    """How far it is, from 0 to 1, and at what. Raises as `renew`."""
+    task = held(session, claim)
+    task.progress, task.note = min(max(progress, 0.0), 1.0), message(note)[:_LONGEST_NOTE]
+
+
+def finish(session: Session, claim: TaskClaim, status: TaskStatus, error: dict[str, Any] | None = None) -> None:
+    """End it: done, or failed with `{code, message, …}`."""
+    end(session, held(session, claim), status, error)
+
+
+def release(session: Session, claim: TaskClaim) -> None:
+    """Give it back to the queue: the worker stops, which is no fault of the task's and counts as no try."""
+    task = held(session, claim)
+    task.attempt -= 1
+    _requeue(task)
+
+
+def held(session: Session, claim: TaskClaim) -> DataTask:
+    """The task, locked, if this try still holds it (fencing)."""
+    task = session.get(DataTask, claim.task_id, with_for_update=True, populate_existing=True)
+    if task is None or task.status == TaskStatus.CANCELLED:
+        raise TaskCancelled(claim.task_id)
+    if task.status != TaskStatus.RUNNING or task.attempt != claim.attempt:
+        raise LeaseLost(f"Try {claim.attempt} no longer holds {claim.task_id}, which is {task.status}.")
+    return task
+
+
+def sweep(session: Session) -> TaskSweep:
+    """Take the tasks of lost workers away from them, and count what waits."""
+    requeued, failed = [], []
+    expired = DataTask.status == TaskStatus.RUNNING, DataTask.lease_expires_at < func.clock_timestamp()
+    for task in session.scalars(select(DataTask).where(*expired).with_for_update(skip_locked=True)):
+        if task.attempt < MOST_TRIES:
+            _requeue(task)
+            requeued.append(task.id)
+        else:
+            told = f"Its worker was lost {task.attempt} times in a row; the last one was {task.worker_id}."
+            end(session, task, TaskStatus.FAILED, {"code": "too_many_attempts", "message": told})
+            failed.append(task.id)
+    session.flush()
+    waiting = select(func.count()).select_from(DataTask).where(DataTask.status == TaskStatus.QUEUED)
+    return TaskSweep(requeued, failed, session.scalars(waiting).one())
+
+
+def _next() -> Select[DataTask]:
+    """Rows that another worker is claiming at this moment are skipped, not waited for."""
+    other = aliased(DataTask)
+    running = other.owner_id == DataTask.owner_id, other.status == TaskStatus.RUNNING
+    at_work = select(func.count()).select_from(other).where(*running).scalar_subquery()
+    order = DataTask.kind.in_(_IN_THE_BACKGROUND), at_work, DataTask.created_at, DataTask.id
+    query = select(DataTask).where(DataTask.status == TaskStatus.QUEUED).order_by(*order).limit(1)
+    return query.with_for_update(skip_locked=True, of=DataTask)
+
+
+def _requeue(task: DataTask) -> None:
+    task.status, task.worker_id, task.lease_expires_at = TaskStatus.QUEUED.value, None, None
+
+
+def _lease_end() -> ColumnElement[datetime]:
+    return func.clock_timestamp() + timedelta(seconds=get_settings().lease_seconds)

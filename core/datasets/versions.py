@@ -1,0 +1,139 @@
+"""Datasets and their versions: making them, and finding the one that somebody means."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.datasets.references import Reference
+from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
+from core.ids import new_id
+from core.models import Dataset, DatasetVersion
+from core.models.dataset import DatasetKind
+from core.models.dataset_version import VersionStatus
+from core.storable import message, storable
+
+LONGEST_NAME = 200
+_UNFIT = frozenset({"Cc", "Cs"})
+"""Control characters and halves of surrogate pairs; joiners and unusual spaces do occur in names of files."""
+
+
+def new_dataset(session: Session, owner_id: str, name: str, kind: str) -> Dataset:
+    """A dataset without a version. InvalidRequest for a name that is none."""
+    dataset = Dataset(id=new_id("ds"), owner_id=owner_id, name=fit_name(name), kind=DatasetKind(kind).value)
+    session.add(dataset)
+    session.flush()
+    return dataset
+
+
+def fit_name(name: str) -> str:
+    """The name, if it is one; else InvalidRequest."""
+    if not name.strip() or len(name) > LONGEST_NAME or _UNFIT.intersection(map(unicodedata.category, name)):
+        detail = f"must have at most {LONGEST_NAME} characters, and at least one, and no control character"
+        raise InvalidRequest(f"The name {detail}.", param="name", errors=[{"pointer": "#/name", "detail": detail}])
+    return name
+
+
+def new_version(
+    session: Session, dataset: Dataset, origin: dict[str, Any], parent: DatasetVersion | None = None
+) -> DatasetVersion:
+    """The dataset's next version, `importing` until `filling.fill`, or a failure of its data task, settles it."""
+    # Of two at once the second waits here, and counts the first.
+    held = select(Dataset.id).filter_by(id=dataset.id).with_for_update(key_share=True)
+    if session.scalars(held).one_or_none() is None:
+        raise _no_dataset(dataset.id)
+    newest = session.scalars(select(func.max(DatasetVersion.number)).filter_by(dataset_id=dataset.id)).one()
+    version = DatasetVersion(
+        id=new_id("dv"),
+        dataset_id=dataset.id,
+        number=(newest or 0) + 1,
+        status=VersionStatus.IMPORTING.value,
+        parent_id=parent and parent.id,
+        origin=storable(origin),
+        findings=[],
+        left_out=0,
+    )
+    session.add(version)
+    session.flush()
+    return version
+
+
+def get(session: Session, owner_id: str, reference: str, *, keep: bool = False) -> DatasetVersion:
+    """The version that is meant, whatever its status; another owner's is as absent as one that never was.
+
+    `keep`: nobody deletes it before the commit. Raises NotFound, or InvalidRequest for what is no reference.
+    """
+    return _meant(session, owner_id, reference, keep)[0]
+
+
+def usable(session: Session, owner_id: str, reference: str, *, keep: bool = False) -> DatasetVersion:
+    """The same, but ready: of several that are meant the newest that is. Raises what is in the way where none is."""
+    found = _meant(session, owner_id, reference, keep)
+    ready = next((version for version in found if version.status == VersionStatus.READY), None)
+    if ready is None:
+        raise _why_not(found[0])
+    return ready
+
+
+def dataset_of(session: Session, owner_id: str, dataset_id: str, *, keep: bool = False) -> Dataset:
+    """The owner's dataset."""
+    query = select(Dataset).filter_by(id=dataset_id, owner_id=owner_id)
+    if keep:
+        query = query.with_for_update(read=True, key_share=True)
+    dataset = session.scalars(query).one_or_none()
+    if dataset is None:
+        raise _no_dataset(dataset_id)
+    return dataset
+
+
+def newest(session: Session, dataset_ids: Sequence[str]) -> dict[str, DatasetVersion]:
+    """The newest version of each, whatever its status."""
+    query = select(DatasetVersion).where(DatasetVersion.dataset_id.in_(dataset_ids))
+    query = query.distinct(DatasetVersion.dataset_id).order_by(DatasetVersion.dataset_id, DatasetVersion.number.desc())
+    return {version.dataset_id: version for version in session.scalars(query)}
+
+
+def fail(session: Session, version: DatasetVersion, error: dict[str, Any]) -> None:
+    """Say why it could not be made: `{code, message, …}`. Nothing, if it has been settled meanwhile."""
+    session.refresh(version, with_for_update={"of": DatasetVersion})
+    if version.status == VersionStatus.IMPORTING:
+        version.error = storable(error) | {"message": message(str(error["message"]))}
+        version.status = VersionStatus.FAILED.value
+        session.flush()
+
+
+def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[DatasetVersion]:
+    """Every version that a reference fits, newest first; at least one."""
+    reference = Reference.of(text)
+    dataset = dataset_of(session, owner_id, reference.dataset_id, keep=keep)
+    query = select(DatasetVersion).filter_by(dataset_id=dataset.id).order_by(DatasetVersion.number.desc())
+    if reference.number is not None:
+        query = query.filter_by(number=reference.number)
+    if reference.sum_prefix is not None:
+        query = query.where(DatasetVersion.sha256.startswith(reference.sum_prefix))
+    found = session.scalars(query).all()
+    if not found:
+        raise NotFound(f"There is no version {text!r}.")
+    if reference.sum_prefix is not None and len({version.sha256 for version in found}) > 1:
+        detail = f"{text!r} fits several versions; give more digits"
+        raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
+    return found
+
+
+def _why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:
+    which = f"Version {version.number} of {version.dataset_id}"
+    if version.status == VersionStatus.IMPORTING:
+        return DatasetNotReady(f"{which} is still being imported; use it once it is ready.")
+    if version.status == VersionStatus.BLOCKED:
+        blocking = [finding for finding in version.findings if finding["severity"] == "blocking"]
+        titles = "; ".join(str(finding["title"]) for finding in blocking)
+        advice = "Look at its rows, then leave those out (the fix `leave_out`) or upload it again."
+        return DatasetBlocked(f"{which} has blocking findings: {titles}. {advice}", findings=[f["code"] for f in blocking])
+    why = version.error["message"] if version.error else "unknown"
+    return DatasetFailed(f"{which} could not be made: {why}")
+
+
+def _no_dataset(dataset_id: str) -> NotFound:
+    return NotFound(f"There is no dataset {dataset_id!r}.")
