@@ -9,11 +9,12 @@ from api.dashboard import Dashboard
 from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
-from api.routes import checkpoints, datasets, docs, health, job_events, job_metrics, jobs, platform, session
+from api.routes import checkpoints, datasets, docs, health, job_events, job_metrics, jobs, platform, session, uploads
 from core.errors import PlatformError, Unavailable
 from core.settings import Settings
+from core.uploads import RunningDigests
 
-ROUTERS = (session.router, datasets.router, jobs.router, job_events.router, job_metrics.router, checkpoints.router)
+ROUTERS = (session.router, datasets.router, uploads.router, jobs.router, job_events.router, job_metrics.router, checkpoints.router)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -28,6 +29,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.closing = False
+    app.state.digests = RunningDigests()
     problems.install(app)
     for router in (*ROUTERS, platform.router):
         app.include_router(_under_v1(router))

@@ -1,6 +1,7 @@
 """What every request passes: an id, a size limit, security headers, a line in the log, and a last net for errors."""
 
 import logging
+import re
 import secrets
 import time
 from typing import Any
@@ -13,11 +14,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.problems import problem
 from core.errors import PlatformError
 from core.settings import Settings, get_settings
+from core.uploads.parts import part_bytes_for
 
 log = logging.getLogger("api")
 
-UPLOAD = ("POST", "/v1/datasets")
+FORM = ("POST", "/v1/datasets")
 MULTIPART_OVERHEAD = 64 * 1024
+PART = re.compile(r"/v1/uploads/[^/]+/parts/[^/]+")
+IN_PARTS = " A larger file comes in parts: POST /v1/uploads."
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     # The sign-in token may be in the address of the page until the page has removed it.
@@ -42,7 +46,7 @@ class RequestFrame:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = _Request(scope, receive, send, self._limit(scope))
+        request = _Request(scope, receive, send, *self._limit(scope))
         try:
             await self._app(scope, request.receive, request.send)
         except Exception as error:  # noqa: BLE001  the edge of the process: logged, and answered without a stack trace
@@ -50,27 +54,35 @@ class RequestFrame:
         finally:
             request.note()
 
-    def _limit(self, scope: Scope) -> int:
+    def _limit(self, scope: Scope) -> tuple[int, str]:
+        """Most bytes of the body, and what to do with more."""
         settings = self._settings or get_settings()
-        if (scope["method"], scope["path"]) == UPLOAD:
-            return settings.max_upload_bytes + MULTIPART_OVERHEAD
-        return settings.max_body_bytes
+        if (scope["method"], scope["path"]) == FORM and _is_form(scope):
+            return settings.max_request_upload_bytes + MULTIPART_OVERHEAD, IN_PARTS
+        if scope["method"] == "PUT" and PART.fullmatch(scope["path"]):
+            return part_bytes_for(settings.max_upload_bytes, settings.upload_part_bytes), ""
+        return settings.max_body_bytes, ""
+
+
+def _is_form(scope: Scope) -> bool:
+    return Headers(scope=scope).get("content-type", "").startswith("multipart/")
 
 
 class _Request:
     """One request on its way through."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int, advice: str) -> None:
         self.id = f"req_{secrets.token_hex(12)}"
         self._scope, self._receive, self._send = scope, receive, send
-        self._limit, self._received, self._status = limit, 0, 0
+        self._limit, self._advice, self._received, self._status = limit, advice, 0, 0
+        promised = Headers(scope=scope).get("content-length", "")
+        self._promised = int(promised) if promised.isdigit() else 0
         self._began = time.perf_counter()
         scope.setdefault("state", {})["request_id"] = self.id
 
     async def receive(self) -> Message:
         """Body parts, until they are too many. Counted, since a length may be promised and not kept."""
-        promised = Headers(scope=self._scope).get("content-length", "")
-        if promised.isdigit() and int(promised) > self._limit:
+        if self._promised > self._limit:
             raise self._too_large()
         message = await self._receive()
         self._received += len(message.get("body", b""))
@@ -80,7 +92,8 @@ class _Request:
 
     def _too_large(self) -> HTTPException:
         # The framework lets its own kind of exception through while it reads a body, and no other.
-        return HTTPException(413, f"The body may have at most {self._limit} bytes.", headers={"Connection": "close"})
+        told = f"The body may have at most {self._limit} bytes.{self._advice}"
+        return HTTPException(413, told, headers={"Connection": "close"})
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

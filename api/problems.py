@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 
-from core.errors import InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable, WrongMediaType
+from core.disk import is_full
+from core.errors import DiskFull, InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable, WrongMediaType
 from trainer.spec import JobSpec
 from trainer.spec_errors import explain
 
@@ -72,6 +73,7 @@ def install(app: FastAPI) -> None:
     for away in DATABASE_AWAY:
         app.add_exception_handler(away, _database_down)
     app.add_exception_handler(DataError, _not_storable)
+    app.add_exception_handler(OSError, _disk_full)
 
 
 def _answer(request: Request, error: PlatformError, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -100,6 +102,14 @@ async def _database_down(request: Request, error: Exception) -> JSONResponse:
 async def _not_storable(request: Request, error: Exception) -> JSONResponse:
     """A NUL character in an address, a number beyond 64 bits: nothing that could be found by it exists."""
     return _answer(request, InvalidRequest("A value in the request is not one that the platform can hold."))
+
+
+async def _disk_full(request: Request, error: Exception) -> JSONResponse:
+    """Wherever it shows, as when the framework keeps a form's file on disk."""
+    if not isinstance(error, OSError) or not is_full(error):
+        raise error
+    log.error("request %s: the disk is full: %s", request.state.request_id, error)
+    return _answer(request, DiskFull())
 
 
 async def _invalid_request(request: Request, error: Exception) -> JSONResponse:

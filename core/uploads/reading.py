@@ -1,0 +1,81 @@
+"""An upload's parts as one file, without copying them together."""
+
+import io
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, BinaryIO
+
+from core.blobs import BlobStore
+from core.errors import UploadNotComplete
+from core.models import Upload
+from core.models.upload import UploadStatus
+from core.uploads import parts
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_BUFFER = 1024 * 1024
+
+
+def opener(blobs: BlobStore, upload: Upload) -> Callable[[], BinaryIO]:
+    """Opens the file, as often as one likes. Raises UploadNotComplete."""
+    if upload.status != UploadStatus.COMPLETE:
+        raise UploadNotComplete(f"{upload.id} is {upload.status}; it can be read once it is complete.")
+    assert upload.bytes is not None  # of a complete one
+    upload_id, sizes = upload.id, parts.sizes(upload.bytes, upload.part_bytes)
+    return lambda: io.BufferedReader(_Parts(blobs, upload_id, sizes), _BUFFER)
+
+
+class _Parts(io.RawIOBase):
+    """Reads and seeks over the parts; one of them is open at a time."""
+
+    def __init__(self, blobs: BlobStore, upload_id: str, sizes: Sequence[int]) -> None:
+        super().__init__()
+        self._blobs, self._upload_id = blobs, upload_id
+        self._ends = list(accumulate(sizes))
+        self._position = 0
+        self._open: tuple[int, BinaryIO] | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._ends[-1]}[whence]
+        if start + offset < 0:
+            raise ValueError(f"negative seek position {start + offset}")
+        self._position = start + offset
+        return self._position
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """Up to the end of the part that the position is in: the buffer above asks again for the rest."""
+        index = bisect_right(self._ends, self._position)
+        if index == len(self._ends):
+            return 0
+        view = memoryview(buffer).cast("B")[: self._ends[index] - self._position]
+        file = self._part(index)
+        file.seek(self._position - (self._ends[index - 1] if index else 0))
+        count: int = file.readinto(view)  # type: ignore[attr-defined]  # every blob is opened as a buffered file
+        if count == 0 and len(view):
+            raise OSError(f"part {index + 1} of {self._upload_id} is shorter than it was")
+        self._position += count
+        return count
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+        super().close()
+
+    def _part(self, index: int) -> BinaryIO:
+        if self._open is None or self._open[0] != index:
+            if self._open is not None:
+                self._open[1].close()
+            self._open = (index, self._blobs.open(parts.key(self._upload_id, index + 1)))
+        return self._open[1]
