@@ -1,0 +1,121 @@
+"""Reports on versions: asked for once for each settings, made by a data task, kept with the version."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from core import allowed
+from core.datasets import tasks
+from core.errors import Conflict, InvalidRequest, NotFound
+from core.ids import new_id
+from core.jobs.naming import is_checkpoint_id
+from core.models import Checkpoint, DatasetReport, DatasetVersion, DataTask, Job
+from core.models.data_task import TaskStatus
+from core.settings import Settings, get_settings
+
+REPORT = "report"
+"""The kind of the data task that makes one."""
+WITH_MODEL = ("chat_template", "max_prompt_tokens", "max_completion_tokens")
+"""Settings that mean something only where there is a tokenizer."""
+_OVER = (TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A report with the version that it is about, and the task that makes it."""
+
+    report: DatasetReport
+    version: DatasetVersion
+    task: DataTask
+
+
+def request(session: Session, version: DatasetVersion, settings: dict[str, Any] | None = None) -> DatasetReport:
+    """The report on a version, which must have rows, with these settings; a data task is queued unless there is one that
+    has made it or is at it. What is left out of `settings`, or null, is the trainer's default.
+
+    Raises Conflict for a version without rows; InvalidRequest or NotFound for a model that may not be used.
+    """
+    wanted = _normal(settings or {})
+    if version.sha256 is None:
+        raise Conflict(f"Version {version.number} of {version.dataset_id} is {version.status} and has no rows.")
+    owner_id = version.dataset.owner_id
+    if "model" in wanted:
+        check_model(session, owner_id, wanted["model"], get_settings())
+    # Of two who ask for the same at once the second waits here, and finds the first's.
+    session.execute(select(DatasetVersion.id).filter_by(id=version.id).with_for_update(key_share=True))
+    sha256 = hashlib.sha256(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    found = session.scalars(select(DatasetReport).filter_by(version_id=version.id, settings_sha256=sha256)).one_or_none()
+    if found is not None and session.get_one(DataTask, found.task_id).status not in _OVER:
+        return found
+    report = found or DatasetReport(id=new_id("rep"), version_id=version.id, settings=wanted, settings_sha256=sha256)
+    task = tasks.enqueue(session, owner_id, REPORT, {"dataset": version.dataset_id, "report": report.id})
+    report.task_id = task.id
+    session.add(report)
+    session.flush()
+    session.refresh(report)
+    return report
+
+
+def check_model(session: Session, owner_id: str, model: str, settings: Settings) -> None:
+    """That the model may be named here: the owner's checkpoint, a folder that the operator allows, or a hub id."""
+    if is_checkpoint_id(model):
+        checkpoint_of(session, owner_id, model)
+        return
+    detail = allowed.why_not_folder(model, settings.local_models)
+    if detail is not None:
+        raise InvalidRequest(f"`model`: {detail}.", param="model", errors=[{"pointer": "#/model", "detail": detail}])
+
+
+def checkpoint_of(session: Session, owner_id: str, checkpoint_id: str) -> Checkpoint:
+    """The owner's checkpoint, or NotFound."""
+    query = select(Checkpoint).join(Job, Job.id == Checkpoint.job_id)
+    found = session.scalars(query.where(Checkpoint.id == checkpoint_id, Job.owner_id == owner_id)).one_or_none()
+    if found is None:
+        raise NotFound(f"There is no checkpoint {checkpoint_id!r}.", param="model")
+    return found
+
+
+def get(session: Session, dataset_id: str, report_id: str) -> Told:
+    """One of a dataset's, or NotFound."""
+    found = session.execute(_told().where(DatasetVersion.dataset_id == dataset_id, DatasetReport.id == report_id))
+    row = found.one_or_none()
+    if row is None:
+        raise NotFound(f"There is no report {report_id!r} of {dataset_id}.")
+    return Told(*row)
+
+
+def of_dataset(session: Session, dataset_id: str, number: int | None = None) -> Sequence[Told]:
+    """All of them, newest first; `number`: of one version only."""
+    query = _told().where(DatasetVersion.dataset_id == dataset_id)
+    if number is not None:
+        query = query.where(DatasetVersion.number == number)
+    query = query.order_by(DatasetReport.created_at.desc(), DatasetReport.id)
+    return [Told(*row) for row in session.execute(query)]
+
+
+def newest(session: Session, version: DatasetVersion) -> DatasetReport | None:
+    """The newest one of a version that is finished."""
+    query = select(DatasetReport).filter_by(version_id=version.id).where(DatasetReport.result.is_not(None))
+    return session.scalars(query.order_by(DatasetReport.created_at.desc(), DatasetReport.id).limit(1)).first()
+
+
+def rows_key(report_id: str, code: str) -> str:
+    """Where the numbers of the rows lie that a finding names: from 1, ascending, little-endian uint64."""
+    return f"reports/{report_id}/{code}.u64"
+
+
+def _normal(settings: dict[str, Any]) -> dict[str, Any]:
+    """Without what says nothing, so that the same wishes are the same settings."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return given if "model" in given else {name: value for name, value in given.items() if name not in WITH_MODEL}
+
+
+def _told() -> Select[tuple[DatasetReport, DatasetVersion, DataTask]]:
+    query = select(DatasetReport, DatasetVersion, DataTask)
+    query = query.join(DatasetVersion, DatasetVersion.id == DatasetReport.version_id)
+    return query.join(DataTask, DataTask.id == DatasetReport.task_id)
