@@ -3,13 +3,13 @@ import { ApiError } from "@/api/problem";
 import { sessionKey } from "@/api/session";
 
 /** A session that ended shows the sign-in page, wherever it was noticed. */
-function onError(error: Error): void {
+export function noticeSignOut(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionKey, null);
 }
 
 export const queryClient: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError }),
-  mutationCache: new MutationCache({ onError }),
+  queryCache: new QueryCache({ onError: noticeSignOut }),
+  mutationCache: new MutationCache({ onError: noticeSignOut }),
   defaultOptions: {
     queries: {
       retry: (failures, error) => failures < 2 && (!(error instanceof ApiError) || error.isPassing),

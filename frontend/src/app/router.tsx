@@ -2,6 +2,10 @@ import { createBrowserRouter } from "react-router";
 import { Crash } from "@/app/crash";
 import { NotFound } from "@/app/not-found";
 import { Shell } from "@/app/shell";
+import { NewRoundPage } from "@/features/annotation/create/new-round-page";
+import { QueuePage } from "@/features/annotation/queue/queue-page";
+import { RoundPage } from "@/features/annotation/round/round-page";
+import { RoundsPage } from "@/features/annotation/rounds/rounds-page";
 import { DatasetPage } from "@/features/datasets/dataset-page";
 import { DatasetsPage } from "@/features/datasets/datasets-page";
 import { JobsPage } from "@/features/jobs/jobs-page";
@@ -17,6 +21,10 @@ export const createRouter = () =>
         { path: "/jobs/:jobId", element: <RunPage /> },
         { path: "/datasets", element: <DatasetsPage /> },
         { path: "/datasets/:datasetId", element: <DatasetPage /> },
+        { path: "/annotate", element: <RoundsPage /> },
+        { path: "/annotate/new", element: <NewRoundPage /> },
+        { path: "/annotate/:roundId", element: <RoundPage /> },
+        { path: "/annotate/:roundId/queue", element: <QueuePage /> },
         { path: "*", element: <NotFound /> },
       ],
     },

@@ -26,6 +26,7 @@ export function Shell() {
               Jobs
             </NavLink>
             <NavLink to={paths.datasets}>Datasets</NavLink>
+            <NavLink to={paths.rounds}>Annotate</NavLink>
             <a href={paths.docs}>API</a>
           </nav>
           <Workers />

@@ -7,12 +7,17 @@ interface Props {
   title: string;
   confirm: string;
   keep: string;
+  /** What confirming is: by default something that cannot be taken back. */
+  look?: "danger" | "primary";
+  /** Nothing to confirm yet. */
+  disabled?: boolean;
   onConfirm: () => void;
   onClose: () => void;
   children: ReactNode;
 }
 
-export function ConfirmDialog({ open, title, confirm, keep, onConfirm, onClose, children }: Props) {
+export function ConfirmDialog(props: Props) {
+  const { open, title, confirm, keep, look = "danger", disabled = false, onConfirm, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open) dialog.current?.showModal();
@@ -26,7 +31,7 @@ export function ConfirmDialog({ open, title, confirm, keep, onConfirm, onClose, 
         <Button onClick={onClose} autoFocus>
           {keep}
         </Button>
-        <Button look="danger" onClick={onConfirm}>
+        <Button look={look} onClick={onConfirm} disabled={disabled}>
           {confirm}
         </Button>
       </div>

@@ -8,9 +8,20 @@ export function readNumber(key: string, fallback: number): number {
   }
 }
 
-export function writeNumber(key: string, value: number): void {
+export const writeNumber = (key: string, value: number): void => writeText(key, String(value));
+
+/** As readNumber, a text. */
+export function readText(key: string): string | null {
   try {
-    localStorage.setItem(key, String(value));
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function writeText(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
   } catch {
     // Blocked: the choice then lasts until the page is left.
   }

@@ -1,5 +1,6 @@
 import { Link } from "react-router";
 import type { Job } from "@/api/types";
+import { buttonClass } from "@/components/button";
 import { StatusBadge } from "@/components/status-badge";
 import { TimeAgo } from "@/components/time-ago";
 import { useNow } from "@/components/use-now";
@@ -31,7 +32,14 @@ export function RunHeader({ job, connection, log }: Props) {
       <div className={styles.title}>
         <h1>{job.name || "Unnamed job"}</h1>
         <StatusBadge status={job.status} />
-        <div className={styles.action}>{canCancel(job.status) && <CancelButton job={job} />}</div>
+        <div className={styles.action}>
+          {job.started_at && (
+            <Link className={buttonClass()} to={paths.newRound({ job: job.id })}>
+              Annotate its completions
+            </Link>
+          )}
+          {canCancel(job.status) && <CancelButton job={job} />}
+        </div>
       </div>
       {job.status !== "failed" && <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>}
       <Facts job={job} log={log} />

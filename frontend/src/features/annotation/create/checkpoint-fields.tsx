@@ -1,0 +1,82 @@
+import styles from "@/features/annotation/create/create.module.css";
+import { CheckpointSelect } from "@/features/annotation/create/checkpoint-select";
+import { DatasetSelect } from "@/features/annotation/create/dataset-select";
+import { Field } from "@/features/annotation/create/field";
+import type { FieldsProps } from "@/features/annotation/create/round-form";
+import type { JobSummary } from "@/api/types";
+
+interface Props extends FieldsProps {
+  /** The job that the form began with. */
+  job?: JobSummary | undefined;
+}
+
+/** Completions that are still to be written, by one checkpoint or two, for the prompts of a dataset. */
+export function CheckpointFields({ draft, problems, onChange, job }: Props) {
+  return (
+    <div className={styles.fields}>
+      <CheckpointSelect
+        label="Checkpoint"
+        problem={problems.first}
+        what="policy"
+        job={job}
+        value={draft.first}
+        onChange={(first) => onChange({ first })}
+      />
+      <CheckpointSelect
+        label="Compared with"
+        note="Nobody sees which one wrote what."
+        none="itself: it writes all of them"
+        what="policy"
+        job={job}
+        value={draft.second}
+        onChange={(second) => onChange({ second })}
+      />
+      <DatasetSelect
+        label="Prompts"
+        note="Of preferences or SFT pairs, their prompts."
+        problem={problems.prompts}
+        kinds={["prompts", "preferences", "sft"]}
+        value={draft.prompts}
+        onChange={(prompts) => onChange({ prompts })}
+      />
+      <Field label="At most" note="Prompts, drawn at random; left out: all of them." problem={problems.limit}>
+        <input
+          type="number"
+          min={1}
+          placeholder="all"
+          value={draft.limit}
+          onChange={(event) => onChange({ limit: event.target.value })}
+        />
+      </Field>
+      {draft.kind === "ranking" && (
+        <Field label="Completions of each" note="Two to nine in all." problem={problems.completions}>
+          <input
+            type="number"
+            min={1}
+            max={9}
+            value={draft.completions}
+            onChange={(event) => onChange({ completions: event.target.value })}
+          />
+        </Field>
+      )}
+      <Field label="Temperature" note="1: as the model learnt it." problem={problems.temperature}>
+        <input
+          type="number"
+          min={0.01}
+          step={0.1}
+          value={draft.temperature}
+          onChange={(event) => onChange({ temperature: event.target.value })}
+        />
+      </Field>
+      <Field label="Longest completion" note="In tokens; left out: as in the job." problem={problems.maxNewTokens}>
+        <input
+          type="number"
+          min={1}
+          placeholder="as in the job"
+          value={draft.maxNewTokens}
+          onChange={(event) => onChange({ maxNewTokens: event.target.value })}
+        />
+      </Field>
+    </div>
+  );
+}

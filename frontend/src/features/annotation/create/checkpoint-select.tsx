@@ -1,0 +1,63 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { checkpointsQuery, jobsQuery } from "@/api/jobs";
+import type { JobSummary } from "@/api/types";
+import { Field } from "@/features/annotation/create/field";
+import { SelectOrType } from "@/features/annotation/create/select-or-type";
+import styles from "@/features/annotation/create/create.module.css";
+import { checkpointLabel, isPolicy } from "@/lib/annotation/draft";
+
+interface Props {
+  label: string;
+  note?: string;
+  problem?: string | undefined;
+  /** Which checkpoints of a job are offered. */
+  what: "policy" | "reward_model";
+  /** Where to look first. */
+  job?: JobSummary | undefined;
+  /** What an empty choice means; without it, one must be chosen. */
+  none?: string;
+  value: string;
+  onChange: (id: string) => void;
+}
+
+/** First the job, then one of its checkpoints. */
+export function CheckpointSelect({ label, note, problem, what, job, none, value, onChange }: Props) {
+  const [chosen, setChosen] = useState(job?.id ?? "");
+  const jobs = useJobs(job);
+  const query = useQuery({ ...checkpointsQuery(chosen), enabled: chosen !== "" });
+  const fit = query.data?.filter((one) => (what === "policy" ? isPolicy(one) : one.stage === what)) ?? [];
+  const options = fit.map((one) => ({ value: one.id, label: checkpointLabel(one) }));
+  const change = (id: string) => {
+    setChosen(id);
+    onChange("");
+  };
+  return (
+    <Field label={label} note={chosen && query.data && !fit.length ? NONE[what] : note} problem={problem}>
+      <span className={styles.twice}>
+        <select aria-label={`${label}: job`} value={chosen} onChange={(event) => change(event.target.value)}>
+          <option value="">{none ? `– ${none} –` : "Choose a job…"}</option>
+          {jobs.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name || one.id}
+            </option>
+          ))}
+        </select>
+        {chosen && (
+          <SelectOrType options={options} none={none} placeholder="ckpt_…" value={value} onChange={onChange} />
+        )}
+      </span>
+    </Field>
+  );
+}
+
+const NONE = {
+  policy: "This job has saved no policy yet.",
+  reward_model: "This job has saved no reward model.",
+};
+
+function useJobs(first: JobSummary | undefined): readonly JobSummary[] {
+  const query = useInfiniteQuery(jobsQuery);
+  const listed = query.data?.pages.flatMap((page) => page.data) ?? [];
+  return first ? [first, ...listed.filter((one) => one.id !== first.id)] : listed;
+}

@@ -1,0 +1,55 @@
+import { useQuery } from "@tanstack/react-query";
+import { versionsQuery } from "@/api/datasets";
+import styles from "@/features/annotation/create/create.module.css";
+import { DatasetSelect } from "@/features/annotation/create/dataset-select";
+import { Field } from "@/features/annotation/create/field";
+import type { FieldsProps } from "@/features/annotation/create/round-form";
+import { bareDataset, versionOf } from "@/lib/annotation/round";
+import { count } from "@/lib/format";
+
+/** Rows that are there already: what nobody has labelled, or all of them once more. */
+export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
+  const unlabelled = useUnlabelled(draft.dataset);
+  return (
+    <div className={styles.fields}>
+      <DatasetSelect
+        label="Dataset"
+        note="Pairs or rankings, labelled or not."
+        problem={problems.dataset}
+        kinds={["preferences"]}
+        value={draft.dataset}
+        onChange={(dataset) => onChange({ dataset })}
+      />
+      <Field label="Which rows" note={unlabelled}>
+        <select
+          value={draft.rows}
+          onChange={(event) => onChange({ rows: event.target.value === "all" ? "all" : "unlabelled" })}
+        >
+          <option value="unlabelled">Those without a label</option>
+          <option value="all">All, also those that have one</option>
+        </select>
+      </Field>
+      <Field label="At most" note="Drawn at random; left out: all of them." problem={problems.limit}>
+        <input
+          type="number"
+          min={1}
+          placeholder="all"
+          value={draft.limit}
+          onChange={(event) => onChange({ limit: event.target.value })}
+        />
+      </Field>
+    </div>
+  );
+}
+
+/** How many rows of a version have no label, as its import found. */
+function useUnlabelled(reference: string): string | undefined {
+  const id = bareDataset(reference);
+  const query = useQuery({ ...versionsQuery(id), enabled: id.startsWith("ds_") });
+  const wanted = versionOf(reference);
+  const version = query.data?.find((one) => wanted === null || one.number === wanted);
+  if (!version) return undefined;
+  const found = version.findings.find((finding) => finding.code === "unlabelled");
+  if (!found) return "Every row of it has a label.";
+  return `${count(found.count, "row")} of it ${found.count === 1 ? "has" : "have"} none.`;
+}

@@ -1,0 +1,37 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+import { checkpointsQuery, jobQuery } from "@/api/jobs";
+import { ErrorNotice } from "@/components/error-notice";
+import { useDocumentTitle } from "@/components/page-title";
+import { Skeleton } from "@/components/skeleton";
+import styles from "@/features/annotation/create/create.module.css";
+import { RoundForm } from "@/features/annotation/create/round-form";
+import { draftOfJob, emptyDraft } from "@/lib/annotation/draft";
+import { paths } from "@/lib/paths";
+
+/** A new round, filled in from the job or the dataset that the address names. */
+export function NewRoundPage() {
+  const [params] = useSearchParams();
+  const job = params.get("job");
+  useDocumentTitle("New round");
+  return (
+    <div className={styles.page}>
+      <header className={styles.head}>
+        <nav aria-label="Breadcrumb">
+          <Link to={paths.rounds}>Annotate</Link>
+        </nav>
+        <h1>New round</h1>
+      </header>
+      {job ? <OfJob id={job} /> : <RoundForm start={{ ...emptyDraft, dataset: params.get("dataset") ?? "" }} />}
+    </div>
+  );
+}
+
+function OfJob({ id }: { id: string }) {
+  const job = useQuery(jobQuery(id));
+  const checkpoints = useQuery(checkpointsQuery(id));
+  const error = job.error ?? checkpoints.error;
+  if (error) return <ErrorNotice error={error} doing="read the job" onRetry={() => void job.refetch()} />;
+  if (!job.data || !checkpoints.data) return <Skeleton rows={5} height="2.5rem" label="Loading the job" />;
+  return <RoundForm start={draftOfJob(job.data, checkpoints.data)} job={job.data} />;
+}

@@ -1,0 +1,75 @@
+import styles from "@/features/annotation/create/create.module.css";
+import { CheckpointSelect } from "@/features/annotation/create/checkpoint-select";
+import { DatasetSelect } from "@/features/annotation/create/dataset-select";
+import { Field } from "@/features/annotation/create/field";
+import type { FieldsProps } from "@/features/annotation/create/round-form";
+import type { JobSummary } from "@/api/types";
+import { answersOf } from "@/lib/annotation/draft";
+import { count } from "@/lib/format";
+
+interface Props extends FieldsProps {
+  job?: JobSummary | undefined;
+}
+
+/** How many people see the same, what tells careful ones from others, and what they are told. */
+export function PeopleFields({ draft, problems, onChange, job }: Props) {
+  const answers = answersOf(draft);
+  return (
+    <div className={styles.fields}>
+      <Field
+        label="Annotators per item"
+        note={answers ? `${count(answers, "answer")} in all.` : "Agreement is measured from 2 on."}
+        problem={problems.overlap}
+      >
+        <input
+          type="number"
+          min={1}
+          value={draft.overlap}
+          onChange={(event) => onChange({ overlap: event.target.value })}
+        />
+      </Field>
+      <Field
+        label="Gold questions, %"
+        note="So many more, with a known answer, mixed in unseen."
+        problem={problems.goldShare}
+      >
+        <input
+          type="number"
+          min={0}
+          max={50}
+          value={draft.goldShare}
+          onChange={(event) => onChange({ goldShare: event.target.value })}
+        />
+      </Field>
+      {Number(draft.goldShare) > 0 && (
+        <DatasetSelect
+          label="Gold questions from"
+          note="Preferences whose labels are right."
+          problem={problems.gold}
+          kinds={["preferences"]}
+          none={draft.from === "dataset" ? "the labelled rows of the dataset" : undefined}
+          value={draft.gold}
+          onChange={(gold) => onChange({ gold })}
+        />
+      )}
+      <CheckpointSelect
+        label="Compare with a reward model"
+        note="How often it prefers what people prefer. Can be chosen later."
+        none="none"
+        what="reward_model"
+        job={job}
+        value={draft.rewardModel}
+        onChange={(rewardModel) => onChange({ rewardModel })}
+      />
+      <Field label="Instructions" note="Shown above every item." wide>
+        <textarea
+          rows={3}
+          maxLength={10_000}
+          placeholder="Which answer is more helpful and honest? If both are equally good, choose a tie."
+          value={draft.instructions}
+          onChange={(event) => onChange({ instructions: event.target.value })}
+        />
+      </Field>
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type SyntheticEvent } from "react";
+import { useNavigate } from "react-router";
+import { createRound, roundQuery, roundsKey } from "@/api/annotation";
+import type { JobSummary } from "@/api/types";
+import { Button } from "@/components/button";
+import { Notice } from "@/components/notice";
+import { Segmented } from "@/components/segmented";
+import { CheckpointFields } from "@/features/annotation/create/checkpoint-fields";
+import styles from "@/features/annotation/create/create.module.css";
+import { DatasetFields } from "@/features/annotation/create/dataset-fields";
+import { Field } from "@/features/annotation/create/field";
+import { PeopleFields } from "@/features/annotation/create/people-fields";
+import { bodyOf, problemsOf, type Draft } from "@/lib/annotation/draft";
+import { paths } from "@/lib/paths";
+
+export interface FieldsProps {
+  draft: Draft;
+  /** Shown once the person has tried to send the form. */
+  problems: Partial<Record<keyof Draft, string>>;
+  onChange: (change: Partial<Draft>) => void;
+}
+
+export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
+  const [draft, setDraft] = useState(start);
+  const [tried, setTried] = useState(false);
+  const create = useCreate();
+  const problems = problemsOf(draft);
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (!Object.keys(problems).length) create.mutate(draft);
+  };
+  const fields: FieldsProps = {
+    draft,
+    problems: tried ? problems : {},
+    onChange: (change) => setDraft((before) => ({ ...before, ...change })),
+  };
+  return (
+    <form className={styles.form} onSubmit={submit} noValidate>
+      <section>
+        <h2>What is compared</h2>
+        <div className={styles.choices}>
+          <Segmented label="Where the answers come from" options={FROM} value={draft.from} onChange={(from) => fields.onChange({ from })} />
+          <Segmented label="What is asked" options={KINDS} value={draft.kind} onChange={(kind) => fields.onChange({ kind })} />
+        </div>
+        {draft.from === "dataset" ? <DatasetFields {...fields} /> : <CheckpointFields {...fields} job={job} />}
+      </section>
+      <section>
+        <h2>Who answers, and how</h2>
+        <PeopleFields {...fields} job={job} />
+      </section>
+      <section>
+        <Field label="Name" note="For people; left out, it is called after its source.">
+          <input type="text" value={draft.name} maxLength={200} onChange={(event) => fields.onChange({ name: event.target.value })} />
+        </Field>
+      </section>
+      {create.error && (
+        <Notice tone="bad" title="The round was not created">
+          <p>{create.error.message}</p>
+        </Notice>
+      )}
+      <p className={styles.send}>
+        <Button type="submit" look="primary" disabled={create.isPending}>
+          {create.isPending ? "Creating…" : "Create the round"}
+        </Button>
+        {tried && Object.keys(problems).length > 0 && <span role="alert">Something is missing above.</span>}
+      </p>
+    </form>
+  );
+}
+
+const FROM = [
+  { id: "dataset", label: "Rows of a dataset" },
+  { id: "checkpoints", label: "Completions of checkpoints" },
+] as const;
+const KINDS = [
+  { id: "pairs", label: "Choose between two" },
+  { id: "ranking", label: "Rank several" },
+] as const;
+
+function useCreate() {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: (draft: Draft) => createRound(bodyOf(draft)),
+    onSuccess: async (round) => {
+      client.setQueryData(roundQuery(round.id).queryKey, round);
+      void client.invalidateQueries({ queryKey: [...roundsKey, "list"] });
+      await navigate(paths.round(round.id));
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import { useState } from "react";
+import styles from "@/features/annotation/create/create.module.css";
+
+interface Props {
+  options: readonly { readonly value: string; readonly label: string }[];
+  /** What an empty choice means; without it, one must be chosen. */
+  none?: string | undefined;
+  placeholder: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+const TYPED = "(typed)";
+
+/** A list to choose from; what it does not hold is typed. */
+export function SelectOrType({ options, none, placeholder, value, onChange }: Props) {
+  const [typing, setTyping] = useState(false);
+  const listed = value === "" || options.some((option) => option.value === value);
+  const choose = (chosen: string) => {
+    setTyping(chosen === TYPED);
+    onChange(chosen === TYPED ? "" : chosen);
+  };
+  const typed = typing || !listed;
+  return (
+    <span className={styles.pick}>
+      <select value={typed ? TYPED : value} onChange={(event) => choose(event.target.value)}>
+        <option value="" disabled={none === undefined}>
+          {none ?? "Choose…"}
+        </option>
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+        <option value={TYPED}>Another one, by its id…</option>
+      </select>
+      {typed && (
+        <input
+          type="text"
+          aria-label="Its id"
+          placeholder={placeholder}
+          autoFocus={typing}
+          value={value}
+          onChange={(event) => onChange(event.target.value.trim())}
+        />
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+import styles from "@/features/annotation/queue/queue.module.css";
+
+interface Props {
+  number: number;
+  text: string;
+  /** Beside the number: the rank that it was given. */
+  children?: ReactNode;
+  marked?: boolean;
+}
+
+/** One answer of a model; nothing tells of which. */
+export function Completion({ number, text, children, marked = false }: Props) {
+  return (
+    <section className={`${styles.completion} ${marked ? styles.marked : ""}`} aria-label={`Answer ${number}`}>
+      <header>
+        <span className={styles.number} aria-hidden>
+          {number}
+        </span>
+        {children}
+      </header>
+      {text.trim() ? <p className={styles.text}>{text}</p> : <p className={styles.nothing}>(an empty answer)</p>}
+    </section>
+  );
+}

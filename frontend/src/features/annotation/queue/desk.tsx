@@ -1,0 +1,85 @@
+import { useEffect, useState } from "react";
+import { Link } from "react-router";
+import type { Round } from "@/api/annotation-types";
+import { Button } from "@/components/button";
+import { ProgressBar } from "@/components/progress-bar";
+import { Judge } from "@/features/annotation/queue/judge";
+import { KeysHelp } from "@/features/annotation/queue/keys-help";
+import { NoItem } from "@/features/annotation/queue/no-item";
+import styles from "@/features/annotation/queue/queue.module.css";
+import { Sending } from "@/features/annotation/queue/sending";
+import { useQueue } from "@/features/annotation/queue/use-queue";
+import type { QueueView } from "@/lib/annotation/queue";
+import { inWords } from "@/lib/annotation/wish";
+import { paths } from "@/lib/paths";
+
+interface Props {
+  round: Round;
+  annotator: string;
+  onOther: () => void;
+}
+
+/** Where one annotator works. */
+export function Desk({ round, annotator, onOther }: Props) {
+  const { queue, view, outbox, sending } = useQueue(round.id, annotator);
+  const [helping, setHelping] = useState(false);
+  const { item, showing } = view;
+  useEffect(() => window.scrollTo({ top: 0 }), [showing]);
+  return (
+    <div className={styles.desk}>
+      <header className={styles.head}>
+        <nav aria-label="Breadcrumb">
+          <Link to={paths.round(round.id)}>{round.name}</Link>
+        </nav>
+        <span className={styles.me}>
+          {annotator}
+          <Button look="quiet" onClick={onOther} aria-label={`You are ${annotator}. Change the name`}>
+            change
+          </Button>
+          <Button look="quiet" onClick={() => setHelping(true)} aria-label="Show the keys" aria-keyshortcuts="?">
+            <kbd aria-hidden>?</kbd> Keys
+          </Button>
+        </span>
+        <Progress view={view} />
+      </header>
+      <Sending sending={sending} onRetry={outbox.retry} onDismiss={outbox.dismiss} />
+      {round.instructions && <Instructions text={round.instructions} />}
+      {item ? (
+        <Judge
+          key={showing}
+          item={item}
+          onAnswer={queue.answer}
+          onUndo={queue.undo}
+          onHelp={() => setHelping(true)}
+          canUndo={view.canUndo}
+        />
+      ) : (
+        <NoItem round={round.id} queue={queue} view={view} onHelp={() => setHelping(true)} />
+      )}
+      <p className={styles.last} role="status" data-waiting={sending.waiting}>
+        {view.last && <>Your last answer: {inWords(view.last.verdict)}.</>}
+      </p>
+      <KeysHelp open={helping} ranking={round.kind === "ranking"} onClose={() => setHelping(false)} />
+    </div>
+  );
+}
+
+function Progress({ view }: { view: QueueView }) {
+  const { done, total } = view;
+  return (
+    <div className={styles.progress}>
+      <ProgressBar fraction={total ? done / total : 0} label="Your answers" />
+      <span>{total > 0 && `${done} of ${total} answered`}</span>
+    </div>
+  );
+}
+
+/** Open until they have been read once and folded away. */
+function Instructions({ text }: { text: string }) {
+  return (
+    <details className={styles.instructions} open>
+      <summary>Instructions</summary>
+      <p className={styles.text}>{text}</p>
+    </details>
+  );
+}

@@ -1,0 +1,79 @@
+import { Link } from "react-router";
+import type { Policy, Round } from "@/api/annotation-types";
+import { buttonClass } from "@/components/button";
+import { StatusBadge } from "@/components/status-badge";
+import { TimeAgo } from "@/components/time-ago";
+import { CloseButton } from "@/features/annotation/round/close-button";
+import { DeleteButton } from "@/features/annotation/round/delete-button";
+import { PauseButton } from "@/features/annotation/round/pause-button";
+import styles from "@/features/annotation/round/round.module.css";
+import { bareDataset, sourceInWords, versionOf } from "@/lib/annotation/round";
+import { count } from "@/lib/format";
+import { paths } from "@/lib/paths";
+import { stageShort } from "@/lib/stages";
+
+export function RoundHeader({ round }: { round: Round }) {
+  const { status } = round;
+  const takesAnswers = status === "open" || status === "paused";
+  return (
+    <header className={styles.head}>
+      <nav aria-label="Breadcrumb">
+        <Link to={paths.rounds}>Annotate</Link>
+      </nav>
+      <div className={styles.title}>
+        <h1>{round.name}</h1>
+        <StatusBadge status={status} />
+        <div className={styles.actions}>
+          {takesAnswers && <PauseButton round={round} />}
+          {takesAnswers && round.answers > 0 && <CloseButton round={round} />}
+          {status !== "closing" && <DeleteButton round={round} />}
+          {status === "open" && (
+            <Link className={buttonClass("primary")} to={paths.queue(round.id)}>
+              Annotate
+            </Link>
+          )}
+        </div>
+      </div>
+      <Facts round={round} />
+      {round.instructions && (
+        <details className={styles.instructions}>
+          <summary>Instructions</summary>
+          <p>{round.instructions}</p>
+        </details>
+      )}
+    </header>
+  );
+}
+
+function Facts({ round }: { round: Round }) {
+  const { source, policies } = round;
+  const dataset = source.type === "dataset" ? source.dataset : source.prompts;
+  const version = versionOf(dataset);
+  return (
+    <p className={styles.facts}>
+      <span>{sourceInWords(round)}</span>
+      <span>
+        {source.type === "dataset" ? "from " : "prompts of "}
+        <Link to={paths.dataset(bareDataset(dataset))}>
+          <code>{bareDataset(dataset)}</code>
+          {version !== null && ` version ${version}`}
+        </Link>
+      </span>
+      {policies?.map((policy, index) => (
+        <PolicyName key={index} policy={policy} />
+      ))}
+      <span>{count(round.overlap, "annotator")} per item</span>
+      {round.gold_items > 0 && <span>{count(round.gold_items, "gold question")}</span>}
+      {round.left_out > 0 && <span>{count(round.left_out, "row")} left out</span>}
+      <span>
+        created <TimeAgo time={round.created_at} />
+      </span>
+    </p>
+  );
+}
+
+function PolicyName({ policy }: { policy: Policy }) {
+  const { job, stage, step } = policy;
+  const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
+  return <span>{job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : name}</span>;
+}

@@ -1,0 +1,43 @@
+import type { Policy, Round, Side } from "@/api/annotation-types";
+import styles from "@/features/annotation/round/round.module.css";
+import { winRate } from "@/lib/annotation/figures";
+import { percent } from "@/lib/format";
+import { stageShort } from "@/lib/stages";
+
+/** Which model people prefer. Folded away while the round runs, as whoever annotates should not know. */
+export function Sides({ round, sides }: { round: Round; sides: readonly Side[] }) {
+  return (
+    <section className={styles.card} aria-label="Which model is preferred">
+      <h2>Which model is preferred</h2>
+      <details open={round.status === "closed"}>
+        <summary>{round.status === "closed" ? "By how much" : "Show it (better not before you have answered)"}</summary>
+        <table className={styles.small}>
+          <thead>
+            <tr>
+              <th scope="col">Model</th>
+              <th scope="col">Preferred</th>
+              <th scope="col">Won, lost, tied</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sides.map((side, index) => (
+              <tr key={index}>
+                <th scope="row">{nameOf(round.policies?.[index], side)}</th>
+                <td>{percent(winRate(side))}</td>
+                <td>
+                  {side.wins}, {side.losses}, {side.ties}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p className={styles.note}>A tie counts one half for each.</p>
+      </details>
+    </section>
+  );
+}
+
+function nameOf(policy: Policy | undefined, side: Side): string {
+  if (policy?.stage) return `${stageShort(policy.stage)}${policy.step === null ? "" : `, step ${policy.step}`}`;
+  return policy?.model ?? side.checkpoint;
+}

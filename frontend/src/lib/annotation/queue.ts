@@ -1,0 +1,225 @@
+import type { Outbox } from "@/lib/annotation/outbox";
+import { Stopwatch } from "@/lib/annotation/stopwatch";
+import type { Item, Verdict, Wish } from "@/lib/annotation/wish";
+
+/** What the server hands out: first what this annotator was handed before and has not answered. */
+export interface Hand {
+  readonly status: string;
+  readonly items: readonly Item[];
+  readonly done: number;
+  readonly total: number;
+  /** What this annotator answered last. */
+  readonly last_item: string | null;
+}
+
+/** What the server says to an answer, or to one taken back. */
+export interface Receipt {
+  readonly done: number;
+  readonly total: number;
+  /** After taking an answer back: what it was about, and what was answered before it. */
+  readonly item?: Item | null | undefined;
+  readonly last_item?: string | null | undefined;
+}
+
+export interface Given {
+  readonly item: Item;
+  readonly verdict: Verdict;
+}
+
+export interface QueueView {
+  /** Of the round; null before the server has said it. */
+  readonly status: string | null;
+  readonly item: Item | null;
+  /** Tells one showing from the next, also of the same item. */
+  readonly showing: number;
+  /** The newest answer of this visit. */
+  readonly last: Given | null;
+  readonly canUndo: boolean;
+  readonly done: number;
+  readonly total: number;
+  /** Nothing is left for this annotator, as far as the server knows. */
+  readonly finished: boolean;
+  readonly error: Error | null;
+}
+
+/** So many items are at hand, the one on the screen included, so that the next one is there at once. */
+const AT_HAND = 3;
+const MOST_ASKED = 10;
+const LOOK_AGAIN_MS = 5000;
+/** What comes sooner after an item appeared was meant for the one before: a key that bounced. */
+const TOO_SOON_S = 0.15;
+
+/** One annotator's way through a round. Answers go to the outbox; here is what to judge next. */
+export class Queue {
+  private items: Item[] = [];
+  private given: Given[] = [];
+  /** Answered in this visit: not to be shown again, even if the server hands it out before it has the answer. */
+  private readonly answered = new Set<string>();
+  /** Items whose answer the server has confirmed. */
+  private readonly confirmed = new Set<string>();
+  private counts = { done: 0, total: 0 };
+  private lastItem: string | null = null;
+  private filling = false;
+  /** Asked to fill while filling. */
+  private again = false;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private readonly listeners = new Set<() => void>();
+  private leave: (() => void) | null = null;
+  private view: QueueView = {
+    status: null,
+    item: null,
+    showing: 0,
+    last: null,
+    canUndo: false,
+    done: 0,
+    total: 0,
+    finished: false,
+    error: null,
+  };
+
+  constructor(
+    private readonly next: (limit: number) => Promise<Hand>,
+    private readonly outbox: Outbox<Receipt>,
+    readonly watch: Stopwatch = new Stopwatch(),
+  ) {}
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  getView = (): QueueView => this.view;
+
+  start = (): void => {
+    this.leave = this.outbox.onSettled(this.settled);
+    this.outbox.retry();
+    void this.fill();
+  };
+
+  stop = (): void => {
+    this.leave?.();
+    this.leave = null;
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+  };
+
+  /** Looks for more at once. */
+  refresh = (): void => void this.fill(true);
+
+  answer = (verdict: Verdict): void => {
+    const [item, ...rest] = this.items;
+    const seconds = this.watch.seconds;
+    if (!item || this.view.item !== item || seconds < TOO_SOON_S) return;
+    this.items = rest;
+    this.given.push({ item, verdict });
+    this.answered.add(item.id);
+    this.outbox.put(item.id, { type: "answer", verdict, seconds: Math.round(seconds * 10) / 10 });
+    this.show({});
+    void this.fill();
+  };
+
+  /** Takes the newest answer back, and shows what it was about. */
+  undo = (): void => {
+    const newest = this.given.pop();
+    if (newest) {
+      this.putBack({ ...newest.item, previous: newest.verdict });
+      this.outbox.put(newest.item.id, { type: "undo" });
+      this.show({});
+    } else if (this.lastItem) {
+      this.outbox.put(this.lastItem, { type: "undo" });
+    }
+  };
+
+  private putBack(item: Item): void {
+    this.answered.delete(item.id);
+    this.items = [item, ...this.items.filter((each) => each.id !== item.id)];
+  }
+
+  private readonly settled = (id: string, wish: Wish, receipt: Receipt | null): void => {
+    if (receipt) {
+      this.counts = { done: receipt.done, total: receipt.total };
+      if (wish.type === "answer") this.confirmed.add(id);
+      else this.confirmed.delete(id);
+    }
+    const before = wish.type === "undo" && id === this.lastItem;
+    if (before && receipt) {
+      this.lastItem = receipt.last_item ?? null;
+      if (receipt.item) this.putBack(receipt.item);
+    }
+    // Refused: it has no answer, so that the server may hand it out again.
+    if (!receipt && wish.type === "answer") {
+      this.answered.delete(id);
+      this.given = this.given.filter(({ item }) => item.id !== id);
+    }
+    this.show({});
+    void this.fill(!receipt);
+  };
+
+  /** Asks for more where little is at hand. The server hands out again what is at hand or on its way to it. */
+  private async fill(always = false): Promise<void> {
+    const limit = AT_HAND + this.outbox.pending().size;
+    const enough = this.items.length >= AT_HAND && this.view.status === "open";
+    if (!this.leave || limit > MOST_ASKED || (enough && !always)) return;
+    this.again = this.filling;
+    if (this.filling) return;
+    this.filling = true;
+    try {
+      this.take(await this.next(limit), limit);
+    } catch (error) {
+      this.show({ error: error instanceof Error ? error : new Error(String(error)) });
+    } finally {
+      this.filling = false;
+    }
+    if (this.again) void this.fill();
+    this.lookAgain();
+  }
+
+  private take(hand: Hand, limit: number): void {
+    const first = this.view.status === null;
+    const atHand = new Set(this.items.map((item) => item.id));
+    const pending = this.outbox.pending();
+    const fresh = hand.items.filter(
+      ({ id }) => !atHand.has(id) && !this.answered.has(id) && pending.get(id)?.type !== "answer",
+    );
+    this.items.push(...fresh);
+    if (first) this.lastItem = hand.last_item;
+    if (!pending.size) this.counts = { done: hand.done, total: hand.total };
+    this.show({ status: hand.status, finished: hand.items.length < limit, error: null });
+  }
+
+  /** Something may come later: the round goes on, another annotator gives something back. */
+  private lookAgain(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    if (!this.leave || this.view.item || this.view.status === "closed") return;
+    this.timer = setTimeout(this.refresh, LOOK_AGAIN_MS);
+  }
+
+  /** What is on its way counts as done. */
+  private done(): number {
+    let done = this.counts.done;
+    for (const [id, wish] of this.outbox.pending()) {
+      if (wish.type === "answer" && !this.confirmed.has(id)) done++;
+      if (wish.type === "undo" && this.confirmed.has(id)) done--;
+    }
+    return done;
+  }
+
+  private show(change: Partial<QueueView>): void {
+    const status = change.status ?? this.view.status;
+    const item = status === "open" ? (this.items[0] ?? null) : null;
+    const isNew = item !== this.view.item;
+    if (isNew) this.watch.restart();
+    this.view = {
+      ...this.view,
+      ...change,
+      item,
+      showing: this.view.showing + Number(isNew),
+      last: this.given.at(-1) ?? null,
+      canUndo: this.given.length > 0 || this.lastItem !== null,
+      done: this.done(),
+      total: this.counts.total,
+    };
+    this.listeners.forEach((listener) => listener());
+  }
+}

@@ -1,0 +1,45 @@
+/** What is read here of a round. */
+interface AnyRound {
+  readonly kind: string;
+  readonly status: string;
+  readonly items: number;
+  readonly answers: number;
+  readonly answers_wanted: number;
+  readonly source:
+    | { readonly type: "dataset"; readonly dataset: string; readonly rows: string }
+    | {
+        readonly type: "checkpoints";
+        readonly checkpoints: readonly string[];
+        readonly prompts: string;
+        readonly completions: number;
+      };
+}
+
+/** A dataset's id without its version or pin. */
+export const bareDataset = (reference: string): string => reference.split("@")[0] ?? reference;
+
+/** The number of a version in "ds_…@2"; null where there is none, or a pin by hash. */
+export function versionOf(reference: string): number | null {
+  const number = /@(\d+)$/.exec(reference)?.[1];
+  return number === undefined ? null : Number(number);
+}
+
+/** What is compared, in a few words. */
+export function sourceInWords({ kind, source }: AnyRound): string {
+  if (source.type === "dataset") {
+    const what = kind === "ranking" ? "Rankings" : "Pairs";
+    return source.rows === "unlabelled" ? `Unlabelled ${what.toLowerCase()} of a dataset` : `${what} of a dataset`;
+  }
+  const models = new Set(source.checkpoints).size;
+  const each = source.completions > 1 ? `, ${source.completions} completions of each` : "";
+  return models === 1 ? `One checkpoint, ${source.completions} completions` : `${models} checkpoints${each}`;
+}
+
+/** Of the answers that are wanted, the share that is there. */
+export const shareAnswered = ({ answers, answers_wanted: wanted }: AnyRound): number =>
+  wanted > 0 ? Math.min(1, answers / wanted) : 0;
+
+const MOVING = new Set(["preparing", "closing"]);
+
+/** Whether the server is at work on it, so that it looks different soon. */
+export const isMoving = ({ status }: { readonly status: string }): boolean => MOVING.has(status);

@@ -1,0 +1,12 @@
+import type { Prompt } from "@/lib/annotation/wish";
+
+/** What is said in a prompt; `role` is null for a prompt of plain text. */
+export interface Turn {
+  readonly role: string | null;
+  readonly text: string;
+}
+
+export const turnsOf = (prompt: Prompt): Turn[] =>
+  typeof prompt === "string"
+    ? [{ role: null, text: prompt }]
+    : prompt.map(({ role, content }) => ({ role, text: content }));
