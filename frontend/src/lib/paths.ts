@@ -3,6 +3,17 @@ export const paths = {
   jobs: "/",
   job: (id: string): string => `/jobs/${id}`,
   datasets: "/datasets",
+  newDataset: "/datasets/new",
+  /** Where an upload is looked at before it becomes a dataset. */
+  upload: (id: string): string => `/datasets/new?upload=${id}`,
   dataset: (id: string): string => `/datasets/${id}`,
+  rounds: "/annotate",
+  /** Filled in from a dataset ("ds_…", or a version of it, "ds_…@2") or from a job. */
+  newRound: (of: { dataset?: string; job?: string } = {}): string => {
+    const query = new URLSearchParams(of).toString();
+    return `/annotate/new${query && `?${query}`}`;
+  },
+  round: (id: string): string => `/annotate/${id}`,
+  queue: (id: string): string => `/annotate/${id}/queue`,
   docs: "/docs",
 };

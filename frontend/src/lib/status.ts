@@ -10,6 +10,19 @@ const TONES: Record<string, Tone> = {
   succeeded: "good",
   failed: "bad",
   cancelled: "neutral",
+  // Of a dataset's version.
+  importing: "active",
+  ready: "good",
+  blocked: "bad",
+  // Of a round of annotation.
+  preparing: "active",
+  open: "good",
+  closing: "active",
+  closed: "neutral",
+  // Of a finding.
+  blocking: "bad",
+  warning: "warn",
+  info: "neutral",
 };
 
 const TERMINAL = new Set(["succeeded", "failed", "cancelled"]);
