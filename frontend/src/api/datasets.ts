@@ -1,31 +1,67 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { accepted, answer, api } from "@/api/client";
+import type { DatasetKind } from "@/api/types";
 
 export const datasetsKey = ["datasets"] as const;
 
-export const datasetsQuery = infiniteQueryOptions({
-  queryKey: [...datasetsKey, "list"],
-  queryFn: ({ pageParam }) => answer(api.GET("/v1/datasets", { params: { query: { limit: 50, after: pageParam } } })),
-  initialPageParam: null as string | null,
-  getNextPageParam: (page) => (page.has_more ? page.last_id : null),
-});
+const PAGE = 50;
+
+export interface DatasetFilter {
+  readonly search: string;
+  readonly kind: DatasetKind | null;
+  readonly archived: boolean;
+}
+
+export const datasetsQuery = ({ search, kind, archived }: DatasetFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...datasetsKey, "list", search, kind, archived],
+    queryFn: ({ pageParam }) => {
+      const query = { limit: PAGE, after: pageParam, archived, kind, search: search || null };
+      return answer(api.GET("/v1/datasets", { params: { query } }));
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => (page.has_more ? page.last_id : null),
+  });
+
+const at = (id: string) => ({ path: { dataset_id: id } });
 
 export const datasetQuery = (id: string) =>
   queryOptions({
     queryKey: [...datasetsKey, id],
-    queryFn: () => answer(api.GET("/v1/datasets/{dataset_id}", { params: { path: { dataset_id: id } } })),
+    queryFn: () => answer(api.GET("/v1/datasets/{dataset_id}", { params: at(id) })),
   });
 
-/** Rows behind number `after`. Stored rows never change. */
-export const rowsQuery = (id: string, after: number, limit: number) =>
+/** All of them, newest first: few, as each is the work of a person. `state` is whatever they are fetched anew for. */
+export const versionsQuery = (id: string, state: string) =>
   queryOptions({
-    queryKey: [...datasetsKey, id, "rows", after, limit],
-    queryFn: () =>
-      answer(
-        api.GET("/v1/datasets/{dataset_id}/rows", { params: { path: { dataset_id: id }, query: { after, limit } } }),
-      ),
-    staleTime: Infinity,
+    queryKey: [...datasetsKey, id, "versions", state],
+    queryFn: async () => {
+      const query = { limit: 100, order: "desc" } as const;
+      return (await answer(api.GET("/v1/datasets/{dataset_id}/versions", { params: { ...at(id), query } }))).data;
+    },
+    placeholderData: keepPreviousData,
   });
+
+export const renameDataset = (id: string, name: string) =>
+  answer(api.PATCH("/v1/datasets/{dataset_id}", { params: at(id), body: { name } }));
+
+export const archiveDataset = (id: string, archived: boolean) =>
+  answer(
+    archived
+      ? api.POST("/v1/datasets/{dataset_id}/archive", { params: at(id) })
+      : api.POST("/v1/datasets/{dataset_id}/unarchive", { params: at(id) }),
+  );
 
 export const deleteDataset = (id: string) =>
-  accepted(api.DELETE("/v1/datasets/{dataset_id}", { params: { path: { dataset_id: id } } }));
+  accepted(api.DELETE("/v1/datasets/{dataset_id}", { params: at(id) }));
+
+export const EXPORTS = [
+  { format: "rows", label: "Rows as stored", note: "canonical JSONL" },
+  { format: "trl", label: "TRL", note: "JSONL with prompt, chosen, rejected" },
+  { format: "openai", label: "OpenAI", note: "JSONL with input, preferred_output, non_preferred_output" },
+  { format: "parquet", label: "Parquet", note: "for pandas, Spark, DuckDB" },
+] as const;
+
+/** A plain link: the browser downloads it with the cookie. */
+export const exportAddress = (id: string, version: number, format: string): string =>
+  `/v1/datasets/${id}/export?${new URLSearchParams({ format, version: String(version) }).toString()}`;

@@ -6,8 +6,9 @@ import { NewRoundPage } from "@/features/annotation/create/new-round-page";
 import { QueuePage } from "@/features/annotation/queue/queue-page";
 import { RoundPage } from "@/features/annotation/round/round-page";
 import { RoundsPage } from "@/features/annotation/rounds/rounds-page";
-import { DatasetPage } from "@/features/datasets/dataset-page";
-import { DatasetsPage } from "@/features/datasets/datasets-page";
+import { AddPage } from "@/features/datasets/add/add-page";
+import { DatasetsPage } from "@/features/datasets/list/datasets-page";
+import { DatasetPage } from "@/features/datasets/page/dataset-page";
 import { JobsPage } from "@/features/jobs/jobs-page";
 import { RunPage } from "@/features/run/run-page";
 
@@ -20,6 +21,7 @@ export const createRouter = () =>
         { path: "/", element: <JobsPage /> },
         { path: "/jobs/:jobId", element: <RunPage /> },
         { path: "/datasets", element: <DatasetsPage /> },
+        { path: "/datasets/new", element: <AddPage /> },
         { path: "/datasets/:datasetId", element: <DatasetPage /> },
         { path: "/annotate", element: <RoundsPage /> },
         { path: "/annotate/new", element: <NewRoundPage /> },

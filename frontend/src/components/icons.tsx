@@ -42,6 +42,11 @@ export const UploadIcon = () => (
     <path d="M8 10.5v-8M4.8 5.7 8 2.5l3.2 3.2M2.5 13.5h11" />
   </svg>
 );
+export const PenIcon = () => (
+  <svg {...stroke}>
+    <path d="m10.5 3 2.5 2.5L5.5 13H3v-2.5zM9 4.5 11.5 7" />
+  </svg>
+);
 export const MarkIcon = () => (
   <svg width={24} height={24} viewBox="0 0 32 32" aria-hidden>
     <rect width="32" height="32" rx="7" fill="#1f5f54" />

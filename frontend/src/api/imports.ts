@@ -1,0 +1,59 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { DatasetKind } from "@/api/types";
+import type { Mapping } from "@/api/dataset-types";
+
+export const uploadsKey = ["uploads"] as const;
+
+/** What has arrived, or is arriving, and is no dataset yet. */
+export const uploadsQuery = queryOptions({
+  queryKey: [...uploadsKey, "list"],
+  queryFn: async () => (await answer(api.GET("/v1/uploads", { params: { query: { limit: 20 } } }))).data,
+});
+
+export const uploadQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...uploadsKey, id],
+    queryFn: () => answer(api.GET("/v1/uploads/{upload_id}", { params: { path: { upload_id: id } } })),
+  });
+
+/** What the operator allows. */
+export const uploadLimitsQuery = queryOptions({
+  queryKey: ["reference", "uploads"],
+  queryFn: () => answer(api.GET("/v1/reference/uploads")),
+  staleTime: Infinity,
+});
+
+export const formatsQuery = queryOptions({
+  queryKey: ["reference", "formats"],
+  queryFn: async () => (await answer(api.GET("/v1/reference/formats"))).data,
+  staleTime: Infinity,
+});
+
+export const uploadFromUrl = (url: string) => answer(api.POST("/v1/uploads/from", { body: { url } }));
+
+/** How a file is to be read; what is null is detected. */
+export interface Reading {
+  readonly format: string | null;
+  readonly kind: DatasetKind | null;
+  readonly mapping: Mapping | null;
+}
+
+/** The file's first rows, read as asked. The same file read in the same way shows the same. */
+export const previewQuery = (id: string, reading: Reading) =>
+  queryOptions({
+    queryKey: [...uploadsKey, id, "preview", reading],
+    queryFn: () =>
+      answer(
+        api.POST("/v1/uploads/{upload_id}/preview", { params: { path: { upload_id: id } }, body: reading }),
+      ),
+    staleTime: Infinity,
+  });
+
+export interface ImportWanted extends Reading {
+  readonly upload: string;
+  readonly name: string;
+  readonly bad_rows: "refuse" | "report" | "leave_out";
+}
+
+export const importUpload = (wanted: ImportWanted) => answer(api.POST("/v1/datasets", { body: wanted }));

@@ -1,0 +1,54 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useId, useState, type SyntheticEvent } from "react";
+import { useNavigate } from "react-router";
+import { uploadFromUrl, uploadLimitsQuery } from "@/api/imports";
+import { Button } from "@/components/button";
+import styles from "@/features/datasets/add/add.module.css";
+import { ProblemLines } from "@/features/datasets/problem-lines";
+import { paths } from "@/lib/paths";
+
+/** Fetching by the server itself, where the operator allows it. */
+export function FromUrl() {
+  const limits = useQuery(uploadLimitsQuery);
+  const id = useId();
+  const navigate = useNavigate();
+  const [url, setUrl] = useState("");
+  const fetching = useMutation({
+    mutationFn: uploadFromUrl,
+    onSuccess: (upload) => navigate(paths.upload(upload.id)),
+  });
+  if (!limits.data) return null;
+  const { import_urls: allowed } = limits.data;
+  if (allowed === "none") {
+    return (
+      <p className={styles.hint}>
+        Fetching from a URL is switched off here. The operator can allow it with <code>PROXIMAL_IMPORT_URLS</code>.
+      </p>
+    );
+  }
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (url.trim()) fetching.mutate(url.trim());
+  };
+  return (
+    <form className={styles.fromUrl} onSubmit={submit}>
+      <label htmlFor={id}>Or have the server fetch it</label>
+      <div>
+        <input
+          id={id}
+          type="text"
+          inputMode="url"
+          spellCheck={false}
+          autoCapitalize="off"
+          placeholder="https://… · s3://bucket/key · hf://datasets/owner/name · file:///…"
+          value={url}
+          onChange={(event) => setUrl(event.target.value)}
+        />
+        <Button type="submit" disabled={!url.trim() || fetching.isPending}>
+          {fetching.isPending ? "Asking…" : "Fetch"}
+        </Button>
+      </div>
+      {fetching.error && <ProblemLines error={fetching.error} title="Not fetched" />}
+    </form>
+  );
+}

@@ -1,0 +1,50 @@
+import { Link } from "react-router";
+import { Button, buttonClass } from "@/components/button";
+import { ProgressBar } from "@/components/progress-bar";
+import styles from "@/features/datasets/add/add.module.css";
+import type { Transfer } from "@/features/datasets/add/transfers";
+import { transfers } from "@/features/datasets/add/use-transfers";
+import { ProblemLines } from "@/features/datasets/problem-lines";
+import { bytes, duration, percent } from "@/lib/format";
+import { paths } from "@/lib/paths";
+
+const TONES = { sending: "active", paused: "neutral", failed: "bad", done: "good" } as const;
+
+/** A file on its way: how far it is, and what can be done about it. */
+export function TransferCard({ transfer }: { transfer: Transfer }) {
+  const { key, file, state, sent, error, uploadId } = transfer;
+  const fraction = file.size ? sent / file.size : 0;
+  return (
+    <li className={styles.transfer} data-transfer={state}>
+      <p className={styles.transferName}>
+        <b>{file.name}</b> <span role="status">{told(transfer, fraction)}</span>
+      </p>
+      <div className={styles.buttons}>
+        {state === "sending" && <Button onClick={() => transfers.pause(key)}>Pause</Button>}
+        {state === "paused" && <Button onClick={() => transfers.resume(key)}>Go on</Button>}
+        {state === "failed" && <Button onClick={() => transfers.resume(key)}>Try again</Button>}
+        {state === "done" && uploadId ? (
+          <Link className={buttonClass("primary")} to={paths.upload(uploadId)} onClick={() => transfers.dismiss(key)}>
+            Look at it
+          </Link>
+        ) : (
+          <Button look="quiet" onClick={() => void transfers.cancel(key)} aria-label={`Cancel ${file.name}`}>
+            Cancel
+          </Button>
+        )}
+      </div>
+      <ProgressBar fraction={state === "done" ? 1 : fraction} label={`Upload of ${file.name}`} tone={TONES[state]} />
+      {error && <ProblemLines error={error} title="The upload stopped" />}
+    </li>
+  );
+}
+
+function told({ state, sent, file, rate }: Transfer, fraction: number): string {
+  const soFar = `${bytes(sent)} of ${bytes(file.size)}`;
+  if (state === "done") return `${bytes(file.size)}, all here`;
+  if (state === "paused") return `${soFar}, paused`;
+  if (state === "failed") return `${soFar}; what has arrived is kept`;
+  if (fraction >= 1) return "All sent; its sum is being checked…";
+  const left = rate ? `, ${bytes(rate)}/s, ${duration((file.size - sent) / rate)} left` : "";
+  return `${percent(fraction)} of ${bytes(file.size)}${left}`;
+}

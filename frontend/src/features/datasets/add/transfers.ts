@@ -1,0 +1,134 @@
+export type TransferState = "sending" | "paused" | "failed" | "done";
+
+/** A file on its way to the server. */
+export interface Transfer {
+  readonly key: number;
+  readonly file: File;
+  readonly state: TransferState;
+  /** Bytes that have arrived. */
+  readonly sent: number;
+  /** Bytes a second since it was last started; null until there is something to measure. */
+  readonly rate: number | null;
+  /** Null until the server has given it an id. */
+  readonly uploadId: string | null;
+  readonly error: Error | null;
+}
+
+interface SendOptions {
+  readonly onProgress: (progress: { sent: number; total: number }) => void;
+  readonly onOpen: (upload: { id: string }) => void;
+  readonly signal: AbortSignal;
+  readonly resume?: string;
+}
+
+/** What moves the bytes, and what takes back those that arrived. */
+export interface Carrier {
+  readonly send: (file: File, options: SendOptions) => Promise<{ id: string }>;
+  readonly discard: (uploadId: string) => Promise<unknown>;
+  readonly now: () => number;
+}
+
+/** The files on their way. They go on whatever page is shown: an upload of an hour is no reason to sit and watch it. */
+export class Transfers {
+  private list: readonly Transfer[] = [];
+  private nextKey = 1;
+  private readonly aborts = new Map<number, AbortController>();
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly carrier: Carrier) {}
+
+  get = (): readonly Transfer[] => this.list;
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  get busy(): boolean {
+    return this.list.some((one) => one.state === "sending");
+  }
+
+  /** Starts sending. `resume` names an upload of the same file that was cut off: what has arrived is not sent again. */
+  add(file: File, resume: string | null = null): void {
+    const key = this.nextKey++;
+    const fresh: Transfer = { key, file, state: "sending", sent: 0, rate: null, uploadId: resume, error: null };
+    this.set([...this.list, fresh]);
+    void this.run(key);
+  }
+
+  /** What has arrived stays on the server. */
+  pause(key: number): void {
+    this.patch(key, { state: "paused", rate: null });
+    this.aborts.get(key)?.abort();
+  }
+
+  resume(key: number): void {
+    if (this.find(key)?.state === "sending") return;
+    this.patch(key, { state: "sending", error: null });
+    void this.run(key);
+  }
+
+  /** Stops it and has the server forget what arrived. */
+  async cancel(key: number): Promise<void> {
+    const uploadId = this.find(key)?.uploadId;
+    this.dismiss(key);
+    this.aborts.get(key)?.abort();
+    if (uploadId) await this.carrier.discard(uploadId);
+  }
+
+  /** Off the list; nothing else. */
+  dismiss(key: number): void {
+    this.set(this.list.filter((one) => one.key !== key));
+  }
+
+  private async run(key: number): Promise<void> {
+    const transfer = this.find(key);
+    if (!transfer) return;
+    const abort = new AbortController();
+    this.aborts.set(key, abort);
+    const meter = new Meter(this.carrier.now);
+    try {
+      const upload = await this.carrier.send(transfer.file, {
+        onProgress: ({ sent }) => {
+          if (!abort.signal.aborted) this.patch(key, { sent, rate: meter.rate(sent) });
+        },
+        onOpen: ({ id }) => this.patch(key, { uploadId: id }),
+        signal: abort.signal,
+        ...(transfer.uploadId && { resume: transfer.uploadId }),
+      });
+      this.patch(key, { state: "done", sent: transfer.file.size, uploadId: upload.id, rate: null });
+    } catch (error) {
+      // Paused or cancelled: that has been noted already.
+      if (abort.signal.aborted) return;
+      this.patch(key, { state: "failed", rate: null, error: error instanceof Error ? error : new Error(String(error)) });
+    }
+  }
+
+  private find(key: number): Transfer | undefined {
+    return this.list.find((one) => one.key === key);
+  }
+
+  private patch(key: number, change: Partial<Transfer>): void {
+    this.set(this.list.map((one) => (one.key === key ? { ...one, ...change } : one)));
+  }
+
+  private set(list: readonly Transfer[]): void {
+    this.list = list;
+    this.listeners.forEach((listener) => listener());
+  }
+}
+
+const SETTLE_MS = 1000;
+
+/** Bytes a second from the first report on; what had arrived before is not counted. */
+class Meter {
+  private first: { sent: number; at: number } | null = null;
+
+  constructor(private readonly now: () => number) {}
+
+  rate(sent: number): number | null {
+    this.first ??= { sent, at: this.now() };
+    const elapsed = this.now() - this.first.at;
+    return elapsed < SETTLE_MS ? null : ((sent - this.first.sent) / elapsed) * 1000;
+  }
+}

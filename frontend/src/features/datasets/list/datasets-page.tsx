@@ -1,0 +1,74 @@
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { datasetsQuery } from "@/api/datasets";
+import { Button, buttonClass } from "@/components/button";
+import { ErrorNotice } from "@/components/error-notice";
+import { Notice } from "@/components/notice";
+import { PageTitle } from "@/components/page-title";
+import { Skeleton } from "@/components/skeleton";
+import { StaleBanner } from "@/components/stale-banner";
+import { useDropAnywhere } from "@/features/datasets/add/use-drop-anywhere";
+import styles from "@/features/datasets/datasets.module.css";
+import { DatasetTable } from "@/features/datasets/list/dataset-table";
+import { ListFilters } from "@/features/datasets/list/list-filters";
+import { OnTheWay } from "@/features/datasets/list/on-the-way";
+import { useListFilter } from "@/features/datasets/list/use-list-filter";
+import { paths } from "@/lib/paths";
+
+const POLL_MS = 10_000;
+const BUSY_MS = 1500;
+
+export function DatasetsPage() {
+  const { filter, isFiltered, change } = useListFilter();
+  const query = useInfiniteQuery({
+    ...datasetsQuery(filter),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.data.some((one) => one.status === "importing")) ? BUSY_MS : POLL_MS,
+  });
+  const over = useDropAnywhere();
+  const datasets = query.data?.pages.flatMap((page) => page.data);
+  const isEmpty = datasets?.length === 0;
+  return (
+    <div className={over ? styles.dropping : ""}>
+      <PageTitle title="Datasets">
+        <Link className={buttonClass("primary")} to={paths.newDataset}>
+          Add data
+        </Link>
+      </PageTitle>
+      {query.isError && datasets && <StaleBanner since={query.dataUpdatedAt} />}
+      <OnTheWay />
+      {(!isEmpty || isFiltered) && <ListFilters filter={filter} onChange={change} />}
+      {query.isPending && <Skeleton rows={4} height="2.5rem" label="Loading datasets" />}
+      {query.isError && !datasets && (
+        <ErrorNotice error={query.error} doing="load the datasets" onRetry={() => void query.refetch()} />
+      )}
+      {isEmpty && !isFiltered && <NoDatasets />}
+      {isEmpty && isFiltered && (
+        <Notice title={filter.archived ? "Nothing is archived" : "No dataset is like that"}>
+          <Button onClick={() => change({ search: "", kind: null, archived: false })}>Show all</Button>
+        </Notice>
+      )}
+      {datasets && !isEmpty && <DatasetTable datasets={datasets} />}
+      {query.hasNextPage && (
+        <p className={styles.more}>
+          <Button onClick={() => void query.fetchNextPage()}>Show older datasets</Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function NoDatasets() {
+  return (
+    <Notice title="No data yet">
+      <p>
+        Preferences, prompts or conversations, as JSONL, JSON, CSV or Parquet: drop a file anywhere on this page. You see
+        what it was taken for before it becomes a dataset, and what is wrong with it before a job is spent on it.
+      </p>
+      <Link className={buttonClass("primary")} to={paths.newDataset}>
+        Add the first
+      </Link>
+    </Notice>
+  );
+}

@@ -1,0 +1,69 @@
+import { useQuery } from "@tanstack/react-query";
+import type { DatasetVersion } from "@/api/dataset-types";
+import { reportsQuery } from "@/api/reports";
+import type { Dataset } from "@/api/types";
+import { ErrorNotice } from "@/components/error-notice";
+import { Skeleton } from "@/components/skeleton";
+import { Tabs, type Tab } from "@/components/tabs";
+import styles from "@/features/datasets/datasets.module.css";
+import { chosenReport } from "@/features/datasets/page/chosen-report";
+import type { Place, TabId } from "@/features/datasets/page/place";
+import type { Go } from "@/features/datasets/page/use-place";
+import { ReportTab } from "@/features/datasets/report/report-tab";
+import { RowsTab } from "@/features/datasets/rows/rows-tab";
+import { VersionsTab } from "@/features/datasets/versions/versions-tab";
+
+const BUSY_MS = 1000;
+/** A report is asked for by the import itself, a moment after it. */
+const LATE_MS = 60_000;
+
+interface Props {
+  dataset: Dataset;
+  version: DatasetVersion;
+  versions: readonly DatasetVersion[];
+  place: Place;
+  go: Go;
+}
+
+export function DatasetTabs({ dataset, version, versions, place, go }: Props) {
+  const reports = useQuery({
+    ...reportsQuery(dataset.id, version.number),
+    refetchInterval: ({ state }) => (isBusy(state.data, version) ? BUSY_MS : false),
+  });
+  const report = chosenReport(reports.data ?? [], place.report);
+  const tabs: Tab<TabId>[] = [
+    { id: "report", label: "Report" },
+    { id: "rows", label: "Rows" },
+    { id: "versions", label: versions.length > 1 ? `Versions (${versions.length})` : "Versions" },
+  ];
+  return (
+    <>
+      <Tabs tabs={tabs} value={place.tab} onChange={(tab) => go({ tab })} label="Views of this dataset" />
+      <div role="tabpanel" aria-label={place.tab} className={styles.panel}>
+        {place.tab === "versions" && <VersionsTab dataset={dataset} versions={versions} shown={version.number} />}
+        {place.tab === "rows" && (
+          <RowsTab
+            datasetId={dataset.id}
+            findings={report?.result?.findings ?? []}
+            reportId={report?.id ?? null}
+            {...{ version, place, go }}
+          />
+        )}
+        {place.tab === "report" && reports.isPending && <Skeleton rows={5} height="3rem" label="Loading the report" />}
+        {place.tab === "report" && reports.isLoadingError && (
+          <ErrorNotice error={reports.error} doing="load the report" onRetry={() => void reports.refetch()} />
+        )}
+        {place.tab === "report" && reports.data && (
+          <ReportTab {...{ dataset, version, report, place, go }} reports={reports.data} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function isBusy(reports: readonly { status: string }[] | undefined, version: DatasetVersion): boolean {
+  if (!reports) return false;
+  if (reports.some((one) => one.status === "queued" || one.status === "running")) return true;
+  const ready = version.ready_at === null ? null : Date.parse(version.ready_at);
+  return !reports.length && ready !== null && Date.now() - ready < LATE_MS;
+}

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { moved, readPlace, START, writePlace } from "@/features/datasets/page/place";
+
+const at = (address: string) => readPlace(new URLSearchParams(address));
+
+test("an address says all there is to say, and comes back the same", () => {
+  const address = "tab=rows&version=2&report=rep_1&q=good+film&finding=duplicates&split=eval&after=40&row=47&view=table&diff=1";
+  expect(at(address)).toEqual({
+    tab: "rows",
+    version: 2,
+    report: "rep_1",
+    search: "good film",
+    finding: "duplicates",
+    split: "eval",
+    seed: null,
+    after: 40,
+    row: 47,
+    view: "table",
+    diff: true,
+  });
+  expect(writePlace(at(address)).toString()).toBe(address);
+});
+
+test("what an address says wrongly counts as not said", () => {
+  expect(at("tab=nothing&version=-1&after=x&split=test&sample=1e3&row=")).toEqual(START);
+  expect(writePlace(START).toString()).toBe("");
+});
+
+test("another filter starts at the first row", () => {
+  const place = at("tab=rows&after=40&row=47");
+  expect(moved(place, { search: "film" })).toMatchObject({ search: "film", after: 0, row: null });
+  expect(moved(place, { diff: true })).toMatchObject({ after: 40, row: 47 });
+});
+
+test("a link to a row of a finding keeps the row", () => {
+  expect(moved(START, { tab: "rows", finding: "ties", after: 16, row: 17 })).toMatchObject({ after: 16, row: 17 });
+});
+
+test("another version has another report", () => {
+  const place = at("version=1&report=rep_1&finding=ties&q=film");
+  expect(moved(place, { version: 2 })).toMatchObject({ report: null, finding: null, search: "film" });
+  expect(moved(place, { version: 2, report: "rep_2" }).report).toBe("rep_2");
+});

@@ -1,0 +1,74 @@
+import { Link } from "react-router";
+import type { DatasetVersion } from "@/api/dataset-types";
+import type { Dataset, ProblemItem } from "@/api/types";
+import { Notice } from "@/components/notice";
+import { ProgressBar } from "@/components/progress-bar";
+import styles from "@/features/datasets/datasets.module.css";
+import type { Go } from "@/features/datasets/page/use-place";
+import { Problems } from "@/features/datasets/problem-lines";
+import { FixButton } from "@/features/datasets/report/fix-button";
+import { count, percent } from "@/lib/format";
+import { paths } from "@/lib/paths";
+
+interface Props {
+  dataset: Dataset;
+  /** Null where the address names one that there is not. */
+  version: DatasetVersion | null;
+  wanted: number;
+  go: Go;
+}
+
+/** Why the version at hand cannot be used, where it cannot: it is on its way, blocked, or failed. */
+export function StatePanel({ dataset, version, wanted, go }: Props) {
+  if (!version) {
+    return (
+      <Notice title={`There is no version ${wanted}`}>
+        <p>
+          The newest is <Link to={paths.dataset(dataset.id)}>version {dataset.version}</Link>.
+        </p>
+      </Notice>
+    );
+  }
+  if (version.status === "importing") return <Importing dataset={dataset} />;
+  if (version.status === "failed") {
+    const { message = "No reason was given.", errors = [] } = version.error ?? {};
+    return (
+      <div className={styles.state}>
+        <Problems title="The import failed, nothing was stored" message={message} items={errors as ProblemItem[]} total={null} />
+      </div>
+    );
+  }
+  return version.status === "blocked" ? <Blocked dataset={dataset} version={version} go={go} /> : null;
+}
+
+function Importing({ dataset }: { dataset: Dataset }) {
+  const { fraction = 0, note = "" } = dataset.progress ?? {};
+  return (
+    <div className={styles.progress} role="status">
+      <p>
+        {fraction > 0 ? `Being imported: ${percent(fraction)}.` : "The import waits for a worker."} {note} This page may be
+        left.
+      </p>
+      <ProgressBar fraction={fraction} label="Import" />
+    </div>
+  );
+}
+
+/** What blocks is mended in one go. */
+function Blocked({ dataset, version, go }: { dataset: Dataset; version: DatasetVersion; go: Go }) {
+  const blocking = version.findings.filter((one) => one.severity === "blocking");
+  const fixable = blocking.filter((one) => one.fix).map((finding) => ({ finding, report: null }));
+  return (
+    <div className={styles.state}>
+      <Notice tone="warn" title={`${count(version.left_out, "record")} could not be used`}>
+        <p>
+          No job takes this version until you say what is to become of them. Leave them out, or mend the file and upload it
+          again. Below stands what is wrong with them, and on which lines.
+        </p>
+        {fixable.length > 0 && (
+          <FixButton {...{ dataset, version, go }} found={fixable} label={`Leave out ${count(version.left_out, "record")}`} />
+        )}
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+import { useCallback } from "react";
+import { useSearchParams } from "react-router";
+import { moved, readPlace, writePlace, type Place } from "@/features/datasets/page/place";
+
+/** Where in a dataset the page is, kept in the address so that a link shows the same. */
+export function usePlace(): [Place, Go] {
+  const [params, setParams] = useSearchParams();
+  const go = useCallback<Go>(
+    (change, push = false) =>
+      setParams((before) => writePlace(moved(readPlace(before), change)), { replace: !push, preventScrollReset: true }),
+    [setParams],
+  );
+  return [readPlace(params), go];
+}
+
+/** Changes the place. With `push` the browser's back button comes back here. */
+export type Go = (change: Partial<Place>, push?: boolean) => void;

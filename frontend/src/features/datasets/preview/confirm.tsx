@@ -1,0 +1,74 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { previewQuery, type Reading } from "@/api/imports";
+import type { Preview } from "@/api/dataset-types";
+import type { Upload } from "@/api/upload";
+import { ErrorNotice } from "@/components/error-notice";
+import { Skeleton } from "@/components/skeleton";
+import { ImportForm } from "@/features/datasets/preview/import-form";
+import { fromMapping, missing, toMapping, type Draft } from "@/features/datasets/preview/mapping";
+import { MappingForm } from "@/features/datasets/preview/mapping-form";
+import { PreviewRows } from "@/features/datasets/preview/preview-rows";
+import styles from "@/features/datasets/preview/preview.module.css";
+import { Readings } from "@/features/datasets/preview/readings";
+import { useSettled } from "@/features/datasets/preview/use-settled";
+
+const DETECTED: Reading = { format: null, kind: null, mapping: null };
+const TYPING_MS = 250;
+
+/** What was detected, the other ways to read it, and a form where the columns have to be pointed out. */
+export function Confirm({ upload }: { upload: Upload }) {
+  const [chosen, setChosen] = useState<Reading>(DETECTED);
+  const [edited, setDraft] = useState<Draft | null>(null);
+  const detected = useQuery(previewQuery(upload.id, DETECTED));
+  const draft = edited ?? (chosen.format === null && detected.data ? drafted(detected.data) : null);
+  const reading = useSettled(draft ? ofDraft(draft) : chosen, TYPING_MS);
+  const shown = useQuery({
+    ...previewQuery(upload.id, reading ?? DETECTED),
+    enabled: reading !== null,
+    placeholderData: keepPreviousData,
+  });
+  if (detected.isPending) return <Skeleton rows={5} height="4rem" label="Loading the first rows" />;
+  if (detected.isError) {
+    return <ErrorNotice error={detected.error} doing="read this file" onRetry={() => void detected.refetch()} />;
+  }
+  const first = detected.data;
+  const plan = first.plan;
+  const current: Reading = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : (plan ?? DETECTED);
+  const mapByHand = () => setDraft(fromMapping(plan?.mapping ?? first.suggested, first.columns));
+  return (
+    <div className={styles.columns}>
+      <div className={styles.side}>
+        <Readings
+          preview={first}
+          format={draft ? "custom" : current.format}
+          onChoose={(candidate) => {
+            setDraft(null);
+            setChosen({ format: candidate.format, kind: candidate.kind, mapping: null });
+          }}
+          onMap={mapByHand}
+        />
+        {draft && <MappingForm draft={draft} columns={first.columns} onChange={setDraft} />}
+        <ImportForm upload={upload} reading={current} blocked={whyNot(current, draft)} />
+      </div>
+      <PreviewRows query={shown} waitsFor={draft ? missing(draft) : []} />
+    </div>
+  );
+}
+
+/** Nothing but a mapping can read it: the form is open from the start. */
+function drafted({ plan, candidates, suggested, columns }: Preview): Draft | null {
+  if (plan?.format === "custom") return fromMapping(plan.mapping, columns);
+  return plan || candidates.length ? null : fromMapping(suggested, columns);
+}
+
+/** Null while required columns are missing: there is nothing to ask the server then. */
+function ofDraft(draft: Draft): Reading | null {
+  if (missing(draft).length) return null;
+  return { format: "custom", kind: draft.shape.kind, mapping: toMapping(draft) };
+}
+
+function whyNot(reading: Reading, draft: Draft | null): string | null {
+  if (draft && missing(draft).length) return `Say first which column is: ${missing(draft).join(", ")}.`;
+  return reading.format === null ? "Say first how it is to be read." : null;
+}

@@ -1,0 +1,115 @@
+import type { Preview } from "@/api/dataset-types";
+import { withField, withShape, type Draft, type Side } from "@/features/datasets/preview/mapping";
+import styles from "@/features/datasets/preview/preview.module.css";
+import { SHAPES, type Field } from "@/features/datasets/preview/shapes";
+
+type Columns = Preview["columns"];
+
+interface Props {
+  draft: Draft;
+  columns: Columns;
+  onChange: (draft: Draft) => void;
+}
+
+/** Which column is what. The rows beside it follow every change. */
+export function MappingForm({ draft, columns, onChange }: Props) {
+  const required = draft.shape.fields.filter((field) => field.required);
+  const optional = draft.shape.fields.filter((field) => !field.required);
+  const row = (field: Field) => (
+    <ColumnRow
+      key={field.name}
+      field={field}
+      columns={columns}
+      value={draft.fields[field.name] ?? ""}
+      onChange={(column) => onChange(withField(draft, field.name, column, columns))}
+    />
+  );
+  return (
+    <section className={styles.card} aria-label="Columns">
+      <label className={styles.shape}>
+        Each record is
+        <select
+          value={draft.shape.id}
+          onChange={(event) => {
+            const shape = SHAPES.find((one) => one.id === event.target.value);
+            if (shape) onChange(withShape(draft, shape, columns));
+          }}
+        >
+          {SHAPES.map((shape) => (
+            <option key={shape.id} value={shape.id}>
+              {shape.label}
+            </option>
+          ))}
+        </select>
+      </label>
+      {required.map(row)}
+      {draft.fields.label && <Labels draft={draft} onChange={onChange} />}
+      <details open={optional.some((field) => draft.fields[field.name]) || undefined}>
+        <summary>Notes to keep</summary>
+        {optional.map(row)}
+      </details>
+    </section>
+  );
+}
+
+interface RowProps {
+  field: Field;
+  columns: Columns;
+  value: string;
+  onChange: (column: string) => void;
+}
+
+function ColumnRow({ field, columns, value, onChange }: RowProps) {
+  const example = columns.find((column) => column.name === value)?.examples[0];
+  const isListed = !value || columns.some((column) => column.name === value);
+  return (
+    <label className={styles.field}>
+      <span>{field.label}</span>
+      <select value={value} required={field.required} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{field.required ? "Choose a column…" : "none"}</option>
+        {!isListed && <option value={value}>{value}</option>}
+        {columns.map((column) => (
+          <option key={column.name} value={column.name}>
+            {column.name}
+          </option>
+        ))}
+      </select>
+      {example && <small title={example}>{example}</small>}
+    </label>
+  );
+}
+
+const SIDES: readonly { id: Side; label: string }[] = [
+  { id: "a", label: "A is better" },
+  { id: "b", label: "B is better" },
+  { id: "tie", label: "a tie" },
+];
+
+/** What each value of the label means. */
+function Labels({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
+  const values = Object.entries(draft.labels);
+  if (!values.length) return null;
+  return (
+    <fieldset className={styles.labels}>
+      <legend>What its values mean</legend>
+      {values.map(([value, side]) => (
+        <label key={value}>
+          <code>{value}</code>
+          <select
+            value={side}
+            onChange={(event) => {
+              const chosen = SIDES.find((one) => one.id === event.target.value);
+              if (chosen) onChange({ ...draft, labels: { ...draft.labels, [value]: chosen.id } });
+            }}
+          >
+            {SIDES.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.label}
+              </option>
+            ))}
+          </select>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { fromMapping, missing, toMapping, withField, withShape } from "@/features/datasets/preview/mapping";
+import { SHAPES } from "@/features/datasets/preview/shapes";
+
+const columns = (...names: string[]) => names.map((name) => ({ name, examples: [] as string[] }));
+const shape = (id: string) => {
+  const found = SHAPES.find((one) => one.id === id);
+  if (!found) throw new Error(id);
+  return found;
+};
+const blank = fromMapping(null, []);
+const labelled = (...examples: string[]) =>
+  fromMapping({ fields: { a: "x", b: "y", label: "winner" } }, [{ name: "winner", examples }]);
+
+test.each([
+  [{ prompt: "q", chosen: "x", rejected: "y" }, "pair"],
+  [{ prompt: "q", a: "x", b: "y", label: "w" }, "labelled"],
+  [{ prompt: "q", a: "x", b: "y" }, "unlabelled"],
+  [{ prompt: "q", completions: "c", ranks: "r" }, "ranked"],
+  [{ prompt: "q", completions: "c", scores: "s" }, "scored"],
+  [{ prompt: "q", completion: "c", score: "s" }, "rated"],
+  [{ prompt: "q", completion: "c" }, "sft"],
+  [{ messages: "m" }, "conversation"],
+  [{ prompt: "q" }, "prompts"],
+  [{ text: "t" }, "texts"],
+])("a mapping of %o becomes the form of %s, and the same mapping again", (fields, id) => {
+  const draft = fromMapping({ fields }, []);
+  expect(draft.shape.id).toBe(id);
+  expect(missing(draft)).toEqual([]);
+  expect(toMapping(draft).fields).toEqual(fields);
+});
+
+test("columns that say nothing begin with a pair, everything to be filled in", () => {
+  expect([blank.shape.id, missing(blank)]).toEqual(["pair", ["Prompt", "Preferred answer", "Other answer"]]);
+});
+
+test("the values of a label are guessed from their words", () => {
+  const { labels } = labelled("model_a", "model_b", "tie (bothbad)");
+  expect(labels).toEqual({ model_a: "a", model_b: "b", "tie (bothbad)": "tie" });
+});
+
+test("a signed preference says by its sign who wins, an index counts from 0", () => {
+  expect(labelled("-3", "0", "2").labels).toEqual({ "-3": "a", "0": "tie", "2": "b" });
+  expect(labelled("0", "1").labels).toEqual({ "0": "a", "1": "b" });
+});
+
+test("what a mapping says of its labels counts before any guess", () => {
+  const draft = fromMapping({ fields: { a: "x", b: "y", label: "w" }, labels: { "1": "b" } }, [
+    { name: "w", examples: ["1", "2"] },
+  ]);
+  expect(draft.labels).toEqual({ "1": "b", "2": "b" });
+});
+
+test("another shape keeps the columns it knows, and finds those that bear its fields' names", () => {
+  const draft = withField(blank, "prompt", "question", []);
+  const other = withShape(draft, shape("labelled"), columns("question", "meta.a", "B"));
+  expect(other.fields).toEqual({ prompt: "question", a: "meta.a", b: "B" });
+  expect(missing(other)).toEqual(["Which is better"]);
+});
+
+test("another label column brings its own values; another field leaves them", () => {
+  const both = [
+    { name: "winner", examples: ["model_a"] },
+    { name: "vote", examples: ["left", "right"] },
+  ];
+  const draft = withField(labelled("model_a"), "label", "vote", both);
+  expect(draft.labels).toEqual({ left: "a", right: "b" });
+  expect(withField(draft, "a", "z", both).labels).toEqual(draft.labels);
+});
+
+test("a field that was taken away is not sent, nor are labels where there is no label", () => {
+  const draft = fromMapping({ fields: { prompt: "q", a: "x", b: "y", label: "w" }, labels: { l: "a" } }, []);
+  expect(toMapping(withField(draft, "label", "", []))).toEqual({ fields: { prompt: "q", a: "x", b: "y" } });
+});

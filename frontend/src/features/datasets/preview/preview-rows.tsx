@@ -1,0 +1,82 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Preview, PreviewRow } from "@/api/dataset-types";
+import { Segmented } from "@/components/segmented";
+import { Skeleton } from "@/components/skeleton";
+import { ProblemLines } from "@/features/datasets/problem-lines";
+import styles from "@/features/datasets/preview/preview.module.css";
+import { RowCard } from "@/features/datasets/rows/row-card";
+import rowStyles from "@/features/datasets/rows/rows.module.css";
+import { count } from "@/lib/format";
+
+type View = "stored" | "source";
+const VIEWS = [
+  { id: "stored", label: "As stored" },
+  { id: "source", label: "As in the file" },
+] as const;
+
+interface Props {
+  query: UseQueryResult<Preview>;
+  /** Fields without a column: until they have one there is nothing to show. */
+  waitsFor: readonly string[];
+}
+
+/** The first rows as they will be stored; what cannot be used stands at its line with the reason. */
+export function PreviewRows({ query, waitsFor }: Props) {
+  const [view, setView] = useState<View>("stored");
+  const rows = query.data ? allRows(query.data) : [];
+  const bad = rows.filter((row) => row.problem !== null).length;
+  return (
+    <section className={styles.rows} aria-label="First rows" aria-busy={query.isFetching}>
+      <header>
+        <div>
+          <h2>The first rows</h2>
+          <p role="status" className={bad ? styles.bad : styles.note}>
+            {told(rows.length, bad, waitsFor, query.isFetching)}
+          </p>
+        </div>
+        <Segmented label="Show the rows" options={VIEWS} value={view} onChange={setView} />
+      </header>
+      {query.error && <ProblemLines error={query.error} title="It cannot be read like this" />}
+      {query.isPending && query.isFetching && <Skeleton rows={5} height="4rem" label="Loading the first rows" />}
+      <ol className={rowStyles.rows}>
+        {rows.map((row, index) => (
+          <li key={index} className={`${rowStyles.row} ${row.problem === null ? "" : rowStyles.broken}`}>
+            <Shown row={row} view={view} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Records that could not even be read stand among the others, at their lines. */
+function allRows({ rows, problems }: Preview): PreviewRow[] {
+  const known = new Set(rows.map((row) => row.line));
+  const unread = problems.filter((problem) => !known.has(problem.line));
+  return [...rows, ...unread.map(({ line, detail }) => ({ line, raw: "", row: null, problem: detail }))].sort(
+    (one, other) => one.line - other.line,
+  );
+}
+
+function Shown({ row, view }: { row: PreviewRow; view: View }) {
+  const number = <span title={`Line ${row.line} of the file`}>{row.line}</span>;
+  if (view === "stored" && row.row && row.problem === null) return <RowCard row={row.row} number={number} />;
+  return (
+    <div className={rowStyles.prompt}>
+      <span className={rowStyles.number}>{number}</span>
+      <div>
+        {row.problem !== null && <p className={styles.bad}>{row.problem}</p>}
+        {row.raw && <code className={styles.raw}>{row.raw}</code>}
+      </div>
+    </div>
+  );
+}
+
+function told(rows: number, bad: number, waitsFor: readonly string[], isFetching: boolean): string {
+  if (waitsFor.length) return `Still without a column: ${waitsFor.join(", ")}.`;
+  if (isFetching && !rows) return "Reading…";
+  if (!rows) return "There is nothing to show until it is clear how to read it.";
+  if (!bad) return `${count(rows, "row")}, all in order.`;
+  return `${bad} of ${count(rows, "record")} cannot be used like this.`;
+}

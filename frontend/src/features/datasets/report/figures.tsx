@@ -1,0 +1,117 @@
+import type { ReactNode } from "react";
+import type { ReportResult } from "@/api/dataset-types";
+import { HistogramCard } from "@/features/datasets/report/histogram-card";
+import { Measure } from "@/features/datasets/report/measure";
+import styles from "@/features/datasets/report/report.module.css";
+import { count, fixed, number, percent } from "@/lib/format";
+
+/** How the data is made up, whether or not anything is wrong with it. */
+export function Figures({ result }: { result: ReportResult }) {
+  const { summary, histograms, languages, length_bias: length, position, agreement, splits } = result;
+  return (
+    <section aria-label="Figures">
+      <dl className={styles.summary}>
+        {Object.entries(summary).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name.replaceAll("_", " ")}</dt>
+            <dd>{Number.isInteger(value) ? value.toLocaleString("en-US") : number(value)}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className={styles.grid}>
+        {histograms.map((one) => (
+          <HistogramCard key={one.name} histogram={one} />
+        ))}
+        {length && (
+          <Card title="Does the longer one win?">
+            <Measure share={length.longer_wins} low={length.low} high={length.high} label="The longer answer is preferred" even />
+            <p>
+              Of {count(length.pairs, "pair")} the longer answer is preferred in {percent(length.longer_wins, 1)}; the
+              preferred one is {number(Math.abs(length.mean_difference))} {length.unit}{" "}
+              {length.mean_difference < 0 ? "shorter" : "longer"} on average. Length alone orders{" "}
+              {percent(length.length_only_accuracy, 1)} of the pairs rightly.
+            </p>
+          </Card>
+        )}
+        {position && (
+          <Card title="Which side wins?">
+            <Measure share={position.a} label="A is preferred" even />
+            <p>
+              A is preferred in {percent(position.a, 1)}, B in {percent(position.b, 1)}
+              {position.tie > 0 && `, ${percent(position.tie, 1)} are ties`}.
+            </p>
+          </Card>
+        )}
+        {agreement && <Agreement agreement={agreement} />}
+        {languages.length > 0 && <Languages languages={languages} />}
+        {splits && (
+          <Card title="Held out by prompt">
+            <Measure share={splits.eval / Math.max(1, splits.train + splits.eval)} label="Held out" />
+            <p>
+              {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt
+              {splits.shared_prompts > 0
+                ? `; ${count(splits.shared_prompts, "prompt")} of one side nearly in the other.`
+                : "; no prompt is on both sides."}
+            </p>
+          </Card>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Card({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <article className={styles.card} aria-label={title}>
+      <h3>{title}</h3>
+      {children}
+    </article>
+  );
+}
+
+function Agreement({ agreement }: { agreement: NonNullable<ReportResult["agreement"]> }) {
+  const { alpha, items, annotators } = agreement;
+  return (
+    <Card title="Do the annotators agree?">
+      <p>
+        {alpha === null
+          ? "No two annotators judged the same pair."
+          : `Krippendorff's α ${fixed(alpha)} over ${count(items, "pair")} with two judgements or more. 1 is full agreement, 0 is chance.`}
+      </p>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Annotator</th>
+            <th scope="col">Rows</th>
+            <th scope="col">Agrees with the others</th>
+          </tr>
+        </thead>
+        <tbody>
+          {annotators.map((one) => (
+            <tr key={one.annotator}>
+              <th scope="row">{one.annotator}</th>
+              <td>{one.rows.toLocaleString("en-US")}</td>
+              <td>{percent(one.agreement)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  );
+}
+
+function Languages({ languages }: { languages: ReportResult["languages"] }) {
+  return (
+    <Card title="Languages">
+      <ul className={styles.bars}>
+        {languages.slice(0, 8).map((one) => (
+          <li key={one.language}>
+            <span>{one.language}</span>
+            <i style={{ width: `${Math.max(0.5, one.share * 100)}%` }} />
+            <span>{percent(one.share, one.share < 0.1 ? 1 : 0)}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

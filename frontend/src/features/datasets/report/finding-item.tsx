@@ -1,0 +1,71 @@
+import { Link } from "react-router";
+import type { Dataset } from "@/api/types";
+import type { DatasetVersion, Sample } from "@/api/dataset-types";
+import { Prose } from "@/components/prose";
+import { StatusBadge } from "@/components/status-badge";
+import { moved, writePlace, type Place } from "@/features/datasets/page/place";
+import type { Go } from "@/features/datasets/page/use-place";
+import { FixButton } from "@/features/datasets/report/fix-button";
+import { linesText, type Found } from "@/features/datasets/report/order";
+import styles from "@/features/datasets/report/report.module.css";
+import { percent } from "@/lib/format";
+
+interface Props {
+  dataset: Dataset;
+  version: DatasetVersion;
+  found: Found;
+  place: Place;
+  go: Go;
+}
+
+/** One thing wrong: how bad, how often, where, what it looks like, and the fix. What the import found is mended as a whole. */
+export function FindingItem({ dataset, version, found, place, go }: Props) {
+  const { finding, report } = found;
+  const { title, detail, severity, count, share, samples, fix, code } = finding;
+  const lines = linesText(finding);
+  const rowsAt = (row: number | null) => {
+    const change = { tab: "rows", finding: row === null ? code : null, report, row, after: row === null ? 0 : row - 1 } as const;
+    return `?${writePlace(moved(place, change)).toString()}`;
+  };
+  return (
+    <li data-finding={code}>
+      <div className={styles.what}>
+        <p className={styles.title}>
+          <StatusBadge status={severity} />
+          <b>{title}</b>
+          <span>
+            {count.toLocaleString("en-US")}
+            {share !== null && ` (${shareText(share)})`}
+          </span>
+        </p>
+        <p className={styles.detail}>
+          <Prose text={detail} />
+        </p>
+        {lines && <p className={styles.lines}>{lines}</p>}
+        {samples.length > 0 && (
+          <ul className={styles.samples}>
+            {samples.map((sample, index) => (
+              <SampleLine key={index} sample={sample} to={sample.row === null ? null : rowsAt(sample.row)} />
+            ))}
+          </ul>
+        )}
+      </div>
+      <div className={styles.actions}>
+        {fix && report !== null && <FixButton {...{ dataset, version, go }} found={[found]} label={fix.label} />}
+        {report !== null && count > 0 && <Link to={rowsAt(null)}>Show the rows</Link>}
+      </div>
+    </li>
+  );
+}
+
+function SampleLine({ sample, to }: { sample: Sample; to: string | null }) {
+  const place = `line ${sample.line.toLocaleString("en-US")}`;
+  return (
+    <li>
+      <span>{to ? <Link to={to}>{place}</Link> : place}</span>
+      <code>{sample.text}</code>
+    </li>
+  );
+}
+
+const shareText = (share: number): string => (share > 0 && share < 0.001 ? "< 0.1 %" : percent(share, 1));

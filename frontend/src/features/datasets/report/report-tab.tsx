@@ -1,0 +1,45 @@
+import type { Dataset } from "@/api/types";
+import type { DatasetVersion, Report } from "@/api/dataset-types";
+import { Notice } from "@/components/notice";
+import { Problems } from "@/features/datasets/problem-lines";
+import type { Place } from "@/features/datasets/page/place";
+import type { Go } from "@/features/datasets/page/use-place";
+import { Figures } from "@/features/datasets/report/figures";
+import { FindingList } from "@/features/datasets/report/finding-list";
+import { ordered } from "@/features/datasets/report/order";
+import { ReportForm } from "@/features/datasets/report/report-form";
+import { ReportPicker } from "@/features/datasets/report/report-picker";
+import { ReportProgress } from "@/features/datasets/report/report-progress";
+
+interface Props {
+  dataset: Dataset;
+  version: DatasetVersion;
+  reports: readonly Report[];
+  report: Report | null;
+  place: Place;
+  go: Go;
+}
+
+/** What is wrong with the data, what to do about it, and how it is made up. */
+export function ReportTab({ dataset, version, reports, report, place, go }: Props) {
+  const result = report?.result ?? null;
+  const found = ordered(version.findings, result?.findings ?? [], report?.id ?? null);
+  const canReport = version.status === "ready" || version.status === "blocked";
+  return (
+    <>
+      {reports.length > 0 && <ReportPicker reports={reports} report={report} go={go} />}
+      {report && <ReportProgress report={report} />}
+      {report?.status === "failed" && (
+        <Problems title="The report failed" message={report.error?.message ?? ""} items={[]} total={null} />
+      )}
+      <FindingList {...{ dataset, version, found, place, go }} checked={result !== null} />
+      {result && <Figures result={result} />}
+      {canReport && !reports.length && (
+        <Notice title="No report on this version yet">
+          <p>It is made by itself after the import. Should none come, ask for one below.</p>
+        </Notice>
+      )}
+      {canReport && <ReportForm dataset={dataset} version={version} open={!reports.length} go={go} />}
+    </>
+  );
+}

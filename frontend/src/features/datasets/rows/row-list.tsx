@@ -1,0 +1,64 @@
+import { useEffect, useRef } from "react";
+import { Link } from "react-router";
+import type { DatasetRow } from "@/api/types";
+import { moved, writePlace, type Place } from "@/features/datasets/page/place";
+import type { Go } from "@/features/datasets/page/use-place";
+import { RowCard } from "@/features/datasets/rows/row-card";
+import { RowTable } from "@/features/datasets/rows/row-table";
+import styles from "@/features/datasets/rows/rows.module.css";
+
+interface Props {
+  rows: readonly DatasetRow[];
+  place: Place;
+  go: Go;
+  /** These are the rows before; others are on their way. */
+  busy: boolean;
+}
+
+export function RowList({ rows, place, go, busy }: Props) {
+  const list = useRef<HTMLDivElement>(null);
+  const { row: current, view } = place;
+  const isLoaded = rows.some((row) => row.row_number === current);
+  useEffect(() => {
+    if (current === null || !isLoaded) return;
+    const element = list.current?.querySelector<HTMLElement>(`[data-row="${current}"]`);
+    element?.focus({ preventScroll: true });
+    element?.scrollIntoView({ block: "nearest" });
+  }, [current, isLoaded, view]);
+  return (
+    <div ref={list} aria-busy={busy} className={styles.list}>
+      {view === "table" ? (
+        <RowTable rows={rows} place={place} go={go} />
+      ) : (
+        <ol className={styles.rows}>
+          {rows.map((row) => (
+            <li
+              key={row.row_number}
+              data-row={row.row_number}
+              tabIndex={-1}
+              aria-current={row.row_number === current || undefined}
+              className={styles.row}
+            >
+              <RowCard row={row.row} number={<RowNumber row={row} place={place} />} diff={place.diff} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+/** The number, as a link to this very row; with the line of the source where that is another one. */
+export function RowNumber({ row, place }: { row: DatasetRow; place: Place }) {
+  const { row_number: number, line, split } = row;
+  const address = writePlace(moved(place, { row: number, after: number - 1 })).toString();
+  return (
+    <>
+      <Link to={`?${address}`} title={`Row ${number}. A link to it.`} preventScrollReset>
+        {number}
+      </Link>
+      {line !== number && <small title="Line of the source">line {line}</small>}
+      {split === "eval" && <small title="Held out from training: its prompt is for evaluation">eval</small>}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import type { DatasetRow } from "@/api/types";
+import type { Place } from "@/features/datasets/page/place";
+import type { Go } from "@/features/datasets/page/use-place";
+import { readRow } from "@/features/datasets/rows/read-row";
+import { RowCard } from "@/features/datasets/rows/row-card";
+import { RowNumber } from "@/features/datasets/rows/row-list";
+import styles from "@/features/datasets/rows/rows.module.css";
+import { tableColumns, type Cell } from "@/features/datasets/rows/table-columns";
+
+interface Props {
+  rows: readonly DatasetRow[];
+  place: Place;
+  go: Go;
+}
+
+/** Many rows at a glance, each cut to two lines; the one at hand is shown in full. */
+export function RowTable({ rows, place, go }: Props) {
+  const read = rows.map((row) => readRow(row.row));
+  const columns = tableColumns(read);
+  return (
+    <div className={styles.frame}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Row</th>
+            {columns.map((column) => (
+              <th key={column.title} scope="col">
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {rows.map((row, index) => (
+          <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
+            <tr aria-current={row.row_number === place.row || undefined}>
+              <td className={styles.number}>
+                <RowNumber row={row} place={place} />
+              </td>
+              {columns.map((column) => (
+                <TextCell key={column.title} cell={column.cell(read[index])} />
+              ))}
+              <td className={styles.opener}>
+                <button
+                  type="button"
+                  aria-expanded={row.row_number === place.row}
+                  onClick={() => go({ row: row.row_number === place.row ? null : row.row_number })}
+                >
+                  <span className="visually-hidden">Show row {row.row_number} in full</span>
+                </button>
+              </td>
+            </tr>
+            {row.row_number === place.row && (
+              <tr className={styles.opened}>
+                <td colSpan={columns.length + 2}>
+                  <RowCard row={row.row} number={null} diff={place.diff} />
+                </td>
+              </tr>
+            )}
+          </tbody>
+        ))}
+      </table>
+    </div>
+  );
+}
+
+function TextCell({ cell }: { cell: Cell }) {
+  return (
+    <td className={cell.preferred ? styles.preferred : ""}>
+      <span className={styles.clamped}>{cell.text}</span>
+    </td>
+  );
+}

@@ -1,0 +1,39 @@
+type Origin = Readonly<Record<string, unknown>>;
+
+const text = (value: unknown): string | null => (typeof value === "string" && value ? value : null);
+const list = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** Where a version came from, in a sentence. `parent` is the version that it was made of. */
+export function originText(origin: Origin, parent: number | null): string {
+  const before = parent === null ? "an earlier version" : `version ${parent}`;
+  switch (origin.type) {
+    case "upload":
+      return uploaded(origin);
+    case "fix":
+      return fixed(list(origin.findings), before);
+    case "annotation":
+      return `Judged by people${text(origin.round) ? ` in round ${text(origin.round)}` : ""}`;
+    default:
+      return text(origin.type) ?? "Of unknown origin";
+  }
+}
+
+function uploaded(origin: Origin): string {
+  const from = text(origin.url) ?? text(origin.filename);
+  const how = text(origin.format);
+  const verb = text(origin.url) ? "Fetched" : "Uploaded";
+  return `${verb}${from ? ` from ${from}` : ""}${how ? `, read as ${how.replaceAll("_", " ")}` : ""}`;
+}
+
+function fixed(findings: readonly string[], before: string): string {
+  if (!findings.length) return `Made of ${before}`;
+  return `Made of ${before} by mending ${findings.map((code) => code.replaceAll("_", " ")).join(", ")}`;
+}
+
+/** "−12 rows" against the version before; empty where nothing can be said. */
+export function rowsChange(rows: number | null, before: number | null | undefined): string {
+  if (rows === null || before === null || before === undefined) return "";
+  if (rows === before) return "the same number of rows";
+  const size = Math.abs(rows - before).toLocaleString("en-US");
+  return `${rows > before ? "+" : "−"}${size} ${size === "1" ? "row" : "rows"}`;
+}

@@ -1,0 +1,25 @@
+import { diffWordsWithSpace } from "diff";
+
+export interface Part {
+  readonly text: string;
+  readonly changed: boolean;
+}
+
+export interface TextDiff {
+  readonly a: readonly Part[];
+  readonly b: readonly Part[];
+  /** Nothing was compared: the texts are too long, and too different, to be compared while a person waits. */
+  readonly tooLong: boolean;
+}
+
+const PATIENCE_MS = 150;
+
+/** Two texts, each cut into what it shares with the other one and what it does not. */
+export function diffTexts(a: string, b: string): TextDiff {
+  const changes = diffWordsWithSpace(a, b, { timeout: PATIENCE_MS });
+  // Undefined when time ran out.
+  if (!changes) return { a: [{ text: a, changed: false }], b: [{ text: b, changed: false }], tooLong: true };
+  const side = (other: "added" | "removed", own: "added" | "removed"): Part[] =>
+    changes.filter((change) => !change[other]).map((change) => ({ text: change.value, changed: change[own] }));
+  return { a: side("added", "removed"), b: side("removed", "added"), tooLong: false };
+}
