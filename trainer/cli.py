@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from trainer.annotation import command as annotation
 from trainer.errors import SpecError, TrainerError
 from trainer.preflight.amounts import parse_bytes
 from trainer.preflight.render import render
@@ -24,6 +25,8 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     if arguments.command == "check":
         return _check(arguments)
+    if arguments.command in ("complete", "judge"):
+        return _run(arguments)
     try:
         spec = load_spec(arguments.spec)
     except SpecError as error:
@@ -34,6 +37,15 @@ def main(argv: list[str] | None = None) -> int:
 
     try:
         run_in_process(spec, arguments.run_dir, arguments.lease)
+    except TrainerError as error:
+        return _complain(error)
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """A command that brings its own `run`."""
+    try:
+        arguments.run(arguments)
     except TrainerError as error:
         return _complain(error)
     return 0
@@ -157,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--ask-endpoints", action="store_true", help="ask remote rewards for a score")
     commands.add_parser("schema", help="print the JSON schema of a spec")
+    annotation.add_to(commands)
     return parser
 
 

@@ -48,7 +48,7 @@ def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) ->
     if "reward_model" in stages or ("ppo" in stages and spec.ppo.uses_critic and spec.ppo.critic.kind == "separate"):
         _check_score_head(model)
     if stages & {"ppo", "evaluation"}:
-        _check_sampling(model)
+        check_sampling(model)
         _warn_of_other_stops(session, model, codec)
 
 
@@ -100,7 +100,7 @@ def _check_score_head(model: Model) -> None:
         raise ModelError(f"{kind}: the reward model of this architecture has no linear `score` head.")
 
 
-def _check_sampling(model: Model) -> None:
+def check_sampling(model: Model) -> None:
     """A model that is not sampled right with the cache that is written in place is sampled with its own, if that goes."""
     try:
         _try_sampling(model)

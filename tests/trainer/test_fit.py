@@ -10,7 +10,7 @@ from transformers import DynamicCache
 from tests.trainer.models import gpt2, llama
 from trainer.encoded import Encoded
 from trainer.errors import ModelError
-from trainer.fit import _check_context, _check_sampling
+from trainer.fit import _check_context, check_sampling
 from trainer.models import load_policy
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
@@ -34,8 +34,8 @@ def test_held_out_texts_count_for_the_context_too() -> None:
 
 
 def test_models_that_sample_as_they_predict_pass() -> None:
-    _check_sampling(llama())
-    _check_sampling(gpt2())
+    check_sampling(llama())
+    check_sampling(gpt2())
 
 
 def test_a_model_whose_positions_ignore_the_padding_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_a_model_whose_positions_ignore_the_padding_is_refused(monkeypatch: pyte
     forward = model.forward
     monkeypatch.setattr(model, "forward", lambda *a, position_ids=None, **k: forward(*a, **k))
     with pytest.raises(ModelError, match="does not agree with the plain forward pass"):
-        _check_sampling(model)
+        check_sampling(model)
 
 
 def test_a_model_that_needs_its_own_cache_is_sampled_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_model_that_needs_its_own_cache_is_sampled_with_it(monkeypatch: pytest
 
     monkeypatch.setattr(model, "forward", picky)
     monkeypatch.setattr("trainer.sampling.cache._GROWING", set())
-    _check_sampling(model)
+    check_sampling(model)
     assert not keeps_in_place(gpt2()) and keeps_in_place(llama())
 
 

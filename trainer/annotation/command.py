@@ -1,0 +1,65 @@
+"""`python -m trainer complete` and `judge`: run by the data worker for rounds of annotation, or by hand."""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trainer.annotation.requests import CompletionRequest, JudgeRequest
+from trainer.errors import OutOfMemory, TrainerError
+
+
+def add_to(commands: Any) -> None:
+    """Add both commands to the trainer's."""
+    complete = commands.add_parser(
+        "complete",
+        help="sample answers of policies to prompts",
+        description="Sample answers of one or several policies to prompts. Progress goes to standard output as JSON lines.",
+    )
+    complete.add_argument("request", type=Path, help="JSON file: see CompletionRequest in trainer/annotation/requests.py")
+    judge = commands.add_parser(
+        "judge",
+        help="score completions with a reward model",
+        description="Score completions with a reward model. Progress goes to standard output as JSON lines.",
+    )
+    judge.add_argument("request", type=Path, help="JSON file: see JudgeRequest in trainer/annotation/requests.py")
+    for command, run in ((complete, _complete), (judge, _judge)):
+        command.add_argument("--out", type=Path, required=True, help="JSON Lines, one line for each of the input")
+        command.set_defaults(run=run)
+
+
+def _complete(arguments: argparse.Namespace) -> None:
+    from trainer.annotation.complete import complete
+
+    request = CompletionRequest.read(arguments.request)
+    _guarded(lambda: complete(request, arguments.request.resolve().parent, arguments.out, _tell))
+
+
+def _judge(arguments: argparse.Namespace) -> None:
+    from trainer.annotation.judge import judge
+
+    request = JudgeRequest.read(arguments.request)
+    _guarded(lambda: judge(request, arguments.request.resolve().parent, arguments.out, _tell))
+
+
+def _guarded(work: Callable[[], None]) -> None:
+    """Trouble is told to who reads the lines, too."""
+    import torch
+
+    try:
+        try:
+            work()
+        except torch.OutOfMemoryError as error:
+            raise OutOfMemory("The device ran out of memory. Lower `batch_size`, or shorten the texts.") from error
+    except TrainerError as error:
+        _say({"error": {"code": error.code, "message": str(error)}})
+        raise
+
+
+def _tell(fraction: float, note: str) -> None:
+    _say({"progress": round(fraction, 4), "note": note})
+
+
+def _say(line: dict[str, Any]) -> None:
+    print(json.dumps(line), flush=True)  # noqa: T201 this command's output

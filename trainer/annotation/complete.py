@@ -1,0 +1,104 @@
+"""Answers of policies to prompts, for people to compare.
+
+What is drawn is decided by the seed, the policy's place, the prompt's line and the answer's number, so it is the same
+however many go through the model together.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from trainer.annotation import files
+from trainer.annotation.computing import context_of, maker, place_of, spare_threads
+from trainer.annotation.requests import CompletionRequest
+from trainer.data import Prompt
+from trainer.errors import ModelError
+from trainer.fit import check_sampling
+from trainer.models import Model, load_tokenizer
+from trainer.randomness import generator
+from trainer.sampling import sample_with, uniforms
+from trainer.spec import DataSpec
+from trainer.text import Codec
+
+Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a policy said."""
+
+    policy: int
+    text: str
+    finished: bool
+    """It ended by itself; else it was cut off at `max_new_tokens`."""
+
+
+def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> None:
+    """Write `{"completions", "policies", "finished"}` for each prompt: all answers of the first policy, then of the next.
+
+    A prompt that is too long for one of the policies gets none. Raises DataError or ModelError.
+    """
+    prompts = files.prompts(base / request.prompts)
+    answers: list[list[Answer]] = [[] for _ in prompts]
+    for number, path in enumerate(request.policies):
+        share = 1 / len(request.policies)
+        note = f"Policy {number + 1} of {len(request.policies)}"
+        found = _answers(request, place_of(base, path), number, prompts, lambda done: tell((number + done) * share, note))  # noqa: B023
+        for own, theirs in zip(answers, found, strict=True):
+            own.extend(theirs)
+        gc.collect()  # before the next policy comes
+    whole = len(request.policies) * request.completions
+    files.write(out, (_row(own if len(own) == whole else []) for own in answers))
+
+
+def _row(answers: Sequence[Answer]) -> dict[str, object]:
+    return {
+        "completions": [answer.text for answer in answers],
+        "policies": [answer.policy for answer in answers],
+        "finished": [answer.finished for answer in answers],
+    }
+
+
+@torch.no_grad()
+def _answers(
+    request: CompletionRequest, path: str, policy: int, prompts: Sequence[Prompt], tell: Callable[[float], None]
+) -> list[list[Answer]]:
+    """By prompt; none where it is too long."""
+    model = maker(request, path).policy("policy", path, "frozen")
+    spare_threads(model)
+    check_sampling(model)
+    codec = _codec(request, path, model)
+    encoded = [codec.prompt(prompt) for prompt in prompts]
+    wanted = [(len(ids), row, ids, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)]
+    wanted.sort()  # like lengths together: less padding
+    found: list[list[Answer]] = [[] for _ in prompts]
+    for first in range(0, len(wanted), request.batch_size):
+        tell(first / len(wanted))
+        batch = wanted[first : first + request.batch_size]
+        draws = [generator(request.seed, "completions", policy, row, copy) for _, row, _, copy in batch]
+        responses = sample_with(
+            model,
+            [ids for _, _, ids, _ in batch],
+            torch.cat([uniforms(one, 1, request.max_new_tokens) for one in draws]),
+            eos_id=codec.eos_id,
+            pad_id=codec.pad_id,
+            temperature=request.temperature,
+            device=model.device,
+        )
+        for (_, row, _, _), response in zip(batch, responses, strict=True):
+            found[row].append(Answer(policy, codec.decode(response.ids), response.finished))
+    return found
+
+
+def _codec(request: CompletionRequest, path: str, model: Model) -> Codec:
+    """For prompts that leave room for the answer."""
+    room = min(request.max_prompt_tokens, context_of(model) - request.max_new_tokens)
+    if room < 1:
+        raise ModelError(
+            f"{path}: `max_new_tokens` ({request.max_new_tokens}) leaves no room for a prompt: the model's context is "
+            f"{context_of(model)} tokens."
+        )
+    return Codec.of(load_tokenizer(path), DataSpec(chat_template=request.chat_template, max_prompt_tokens=room))
