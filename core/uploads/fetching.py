@@ -23,7 +23,7 @@ def create_from(session: Session, settings: Settings, owner_id: str, url: str, f
     """An upload that a worker will fetch. ImportRefused where the operator does not allow the address."""
     wanted = allowed_place(url, settings)
     upload = Upload(id=new_id("up"), owner_id=owner_id, url=url, status=UploadStatus.FETCHING.value)
-    upload.filename = naming.fit(filename) if filename else _name_of(wanted)
+    upload.filename = naming.fit(filename) if filename else name_of(wanted)
     upload.part_bytes = parts.part_bytes_for(settings.max_upload_bytes, settings.upload_part_bytes)
     stay(upload)
     session.add(upload)
@@ -55,9 +55,12 @@ def begin(session: Session, blobs: BlobStore, owner_id: str, upload_id: str) -> 
     return upload
 
 
-def describe(session: Session, owner_id: str, upload_id: str, size: int | None) -> None:
-    """What its source says of it."""
-    get(session, owner_id, upload_id, lock=True).bytes = size
+def describe(session: Session, owner_id: str, upload_id: str, size: int | None, filename: str | None) -> None:
+    """What its source says of it; `filename` only where it turned out to be another."""
+    upload = get(session, owner_id, upload_id, lock=True)
+    upload.bytes = size
+    if filename is not None:
+        upload.filename = _fit_or_unnamed(filename)
 
 
 def add_part(session: Session, upload: Upload, number: int, size: int) -> None:
@@ -81,8 +84,13 @@ def fail(session: Session, blobs: BlobStore, upload: Upload, error: PlatformErro
     blobs.delete_prefix(parts.prefix(upload.id))
 
 
-def _name_of(wanted: import_urls.Place) -> str:
+def name_of(wanted: import_urls.Place) -> str:
+    """What the file is called, as long as nothing else is known of it."""
+    return _fit_or_unnamed(wanted.name)
+
+
+def _fit_or_unnamed(name: str) -> str:
     try:
-        return naming.fit(wanted.name)
+        return naming.fit(name)
     except InvalidRequest:
         return _UNNAMED

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from worker.data import import_, index
+from worker.data import fetch, import_, index
 from worker.data.task_run import TaskRun
 
 HANDLERS: dict[str, Callable[[TaskRun], None]] = {
+    "fetch": fetch.run,
     "import": import_.run,
     "index": index.run,
 }

@@ -1,0 +1,115 @@
+"""Brings an upload's bytes from elsewhere: into parts, as if somebody had sent them."""
+
+import hashlib
+from collections.abc import Iterator
+
+from core.blobs import Draft
+from core.db import session_scope
+from core.errors import DiskFull, FetchFailed, LeaseLost, NotFound, PlatformError, TooLarge
+from core.models import Upload
+from core.uploads import fetching, get, parts
+from worker.data.sources import Source, opened
+from worker.data.task_run import TaskRun
+
+_MIB = 1024 * 1024
+
+
+def run(task: TaskRun) -> None:
+    """From the beginning, whatever an earlier try has brought. What fails is told in the upload as well."""
+    try:
+        with session_scope() as session:
+            upload = fetching.begin(session, task.blobs, task.owner_id, task.args["upload"])
+        if upload is not None:
+            _fetch(task, upload)
+    except (LeaseLost, NotFound):
+        raise  # another has it now, or nobody wants it any more
+    except PlatformError as error:
+        task.tell(0.0, "Failed.")  # raises if the task is another's by now: then the upload is, too
+        with session_scope() as session:
+            upload = get(session, task.owner_id, task.args["upload"], lock=True)
+            fetching.fail(session, task.blobs, upload, error)
+        raise
+
+
+def _fetch(task: TaskRun, upload: Upload) -> None:
+    assert upload.url is not None
+    wanted = fetching.allowed_place(upload.url, task.settings)
+    with opened(wanted, task.settings) as source:
+        _refuse_size(task, source)
+        name = source.name if upload.filename == fetching.name_of(wanted) else None
+        with session_scope() as session:
+            fetching.describe(session, task.owner_id, upload.id, source.bytes, name)
+        size, sha256 = _store(task, upload, source)
+    with session_scope() as session:
+        fetching.end(session, task.owner_id, upload.id, size, sha256)
+
+
+def _refuse_size(task: TaskRun, source: Source) -> None:
+    """Before a byte is read, where the size is told."""
+    free = task.blobs.free_bytes()
+    if source.bytes == 0:
+        raise FetchFailed("The file is empty.")
+    if source.bytes is not None and source.bytes > task.settings.max_upload_bytes:
+        raise _too_large(task)
+    if source.bytes is not None and free is not None and source.bytes > free:
+        raise DiskFull(f"The file has {source.bytes} bytes; the platform's disk has room for {free}.")
+
+
+def _store(task: TaskRun, upload: Upload, source: Source) -> tuple[int, str]:
+    """Size and SHA-256 of what was stored, part by part."""
+    flow = _Flow(task, source)
+    number = 0
+    while not flow.ended:
+        number += 1
+        with task.blobs.draft(parts.key(upload.id, number)) as draft:
+            size = flow.fill(draft, upload.part_bytes)
+            if not size:
+                break
+            draft.settle()
+            flow.tell()  # raises if the task is another's by now
+            draft.keep()
+        with session_scope() as session:
+            fetching.add_part(session, get(session, task.owner_id, upload.id, lock=True), number, size)
+    if source.bytes not in (None, flow.came):
+        raise FetchFailed(f"The file should have {source.bytes} bytes; {flow.came} came.")
+    if not flow.came:
+        raise FetchFailed("The file is empty.")
+    return flow.came, flow.sum.hexdigest()
+
+
+class _Flow:
+    """A source's pieces, cut where parts end."""
+
+    def __init__(self, task: TaskRun, source: Source) -> None:
+        self._task, self._total = task, source.bytes
+        self._pieces: Iterator[bytes] = source.pieces
+        self._rest = b""
+        self.came = 0
+        self.ended = False
+        self.sum = hashlib.sha256()
+
+    def fill(self, draft: Draft, most: int) -> int:
+        """Write up to `most` bytes into the draft; how many came."""
+        filled = 0
+        while filled < most:
+            piece = self._rest or next(self._pieces, b"")
+            if not piece:
+                self.ended = True
+                break
+            now, self._rest = piece[: most - filled], piece[most - filled :]
+            draft.write(now)
+            self.sum.update(now)
+            filled += len(now)
+            self.came += len(now)
+            if self.came > self._task.settings.max_upload_bytes:
+                raise _too_large(self._task)
+            self.tell()
+        return filled
+
+    def tell(self) -> None:
+        total = "" if self._total is None else f" of {self._total // _MIB}"
+        self._task.tell(self.came / self._total if self._total else 0.0, f"{self.came // _MIB}{total} MiB fetched")
+
+
+def _too_large(task: TaskRun) -> TooLarge:
+    return TooLarge(f"The file is larger than the {task.settings.max_upload_bytes} bytes that are allowed.")

@@ -1,0 +1,37 @@
+"""Which machines may be asked: by default only those that the whole internet can reach.
+
+Whoever may import could otherwise have the worker ask services that only its own network sees (server-side request forgery).
+A name is resolved once, and what it resolved to is what is connected to: a second look could find another address.
+"""
+
+import ipaddress
+import socket
+
+from core.errors import FetchFailed, ImportRefused
+
+_CARRIERS = tuple(ipaddress.ip_network(network) for network in ("64:ff9b::/96", "2001::/32", "2002::/16"))
+"""IPv6 addresses that hold an IPv4 address of any kind (NAT64, Teredo, 6to4)."""
+
+
+def addresses_of(host: str, port: int, private_too: bool) -> list[str]:
+    """Where `host` may be reached. ImportRefused if only in a private network; FetchFailed if nowhere."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise FetchFailed(f"The host {host} is not known.") from error
+    every = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    allowed = [address for address in every if private_too or is_public(address)]
+    if not allowed:
+        raise ImportRefused(f"{host} is in a private network, which this platform does not import from.", param="url")
+    return allowed
+
+
+def is_public(address: str) -> bool:
+    """Whether the address is one of the internet's, and of one machine."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            ip = ip.ipv4_mapped
+        elif any(ip in carrier for carrier in _CARRIERS):
+            return False
+    return ip.is_global and not ip.is_multicast
