@@ -9,17 +9,17 @@ export type DatasetSource = {
   type: "dataset";
   dataset: string;
   rows: "unlabelled" | "all";
-  limit?: number | null;
+  limit?: number;
   seed?: number;
 };
 export type CheckpointSource = {
   type: "checkpoints";
   checkpoints: string[];
   prompts: string;
-  limit?: number | null;
+  limit?: number;
   completions: number;
   temperature?: number;
-  max_new_tokens?: number | null;
+  max_new_tokens?: number;
   seed?: number;
 };
 
@@ -29,9 +29,9 @@ export interface NewRound {
   source: DatasetSource | CheckpointSource;
   overlap: number;
   gold_share: number;
-  gold?: string | null;
+  gold?: string;
   instructions: string;
-  reward_model?: string | null;
+  reward_model?: string;
 }
 
 export interface Policy {

@@ -60,7 +60,13 @@ test.each<[Partial<Draft>, keyof Draft]>([
 
 test("unlabelled rows find their gold among the labelled ones", () => {
   expect(problemsOf({ ...pairs, goldShare: "10" })).toEqual({});
-  expect(bodyOf({ ...pairs, goldShare: "10" })).toMatchObject({ gold_share: 0.1, gold: null });
+  expect(bodyOf({ ...pairs, goldShare: "10" })).toEqual({
+    kind: "pairs",
+    source: { type: "dataset", dataset: "ds_1", rows: "unlabelled" },
+    overlap: 1,
+    gold_share: 0.1,
+    instructions: "",
+  });
 });
 
 test("a ranking shows two to nine completions in all", () => {

@@ -65,6 +65,7 @@ interface AnyCheckpoint {
   readonly seed: number | null;
 }
 
+const MOST_ITEMS = 20_000;
 const POLICY_STAGES = ["sft", "dpo", "ppo"];
 
 export const isPolicy = ({ stage }: { readonly stage: string }): boolean => POLICY_STAGES.includes(stage);
@@ -102,7 +103,7 @@ export function problemsOf(draft: Draft): Problems {
     overlap: outside(draft.overlap, 1, 20),
     goldShare: outside(draft.goldShare, 0, 50, false),
   };
-  if (draft.limit) problems.limit = outside(draft.limit, 1, 1_000_000);
+  if (draft.limit) problems.limit = outside(draft.limit, 1, MOST_ITEMS);
   if (Number(draft.goldShare) > 0 && !draft.gold && !ownGold(draft)) {
     problems.gold = "Choose the dataset whose labels are known to be right.";
   }
@@ -135,11 +136,9 @@ function outside(text: string, low: number, high: number, whole = true): string 
 
 const modelsOf = ({ first, second }: Draft): string[] => (second && second !== first ? [first, second] : [first]);
 
-const numberOf = (text: string): number | null => (text.trim() ? Number(text) : null);
-
-/** The request, of a draft without problems. */
+/** The request, of a draft without problems. What was left out is left out of it too: the server knows its defaults. */
 export function bodyOf(draft: Draft) {
-  const limit = numberOf(draft.limit);
+  const limit = draft.limit.trim() ? { limit: Number(draft.limit) } : {};
   const models = modelsOf(draft);
   const share = Number(draft.goldShare) / 100;
   return {
@@ -147,21 +146,21 @@ export function bodyOf(draft: Draft) {
     kind: draft.kind,
     source:
       draft.from === "dataset"
-        ? { type: "dataset" as const, dataset: draft.dataset, rows: draft.rows, limit }
+        ? { type: "dataset" as const, dataset: draft.dataset, rows: draft.rows, ...limit }
         : {
             type: "checkpoints" as const,
             checkpoints: models,
             prompts: draft.prompts,
-            limit,
+            ...limit,
             completions: draft.kind === "ranking" ? Number(draft.completions) : 2 / models.length,
             temperature: Number(draft.temperature),
-            max_new_tokens: numberOf(draft.maxNewTokens),
+            ...(draft.maxNewTokens.trim() && { max_new_tokens: Number(draft.maxNewTokens) }),
           },
     overlap: Number(draft.overlap),
     gold_share: share,
-    gold: share > 0 && draft.gold ? draft.gold : null,
+    ...(share > 0 && draft.gold && { gold: draft.gold }),
     instructions: draft.instructions.trim(),
-    reward_model: draft.rewardModel || null,
+    ...(draft.rewardModel && { reward_model: draft.rewardModel }),
   };
 }
 

@@ -39,11 +39,11 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
         value={draft.prompts}
         onChange={(prompts) => onChange({ prompts })}
       />
-      <Field label="At most" note="Prompts, drawn at random; left out: all of them." problem={problems.limit}>
+      <Field label="At most" note="Prompts, drawn at random." problem={problems.limit}>
         <input
           type="number"
           min={1}
-          placeholder="all"
+          placeholder="200"
           value={draft.limit}
           onChange={(event) => onChange({ limit: event.target.value })}
         />

@@ -29,11 +29,11 @@ export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
           <option value="all">All, also those that have one</option>
         </select>
       </Field>
-      <Field label="At most" note="Drawn at random; left out: all of them." problem={problems.limit}>
+      <Field label="At most" note="Rows, drawn at random." problem={problems.limit}>
         <input
           type="number"
           min={1}
-          placeholder="all"
+          placeholder="1000"
           value={draft.limit}
           onChange={(event) => onChange({ limit: event.target.value })}
         />

@@ -30,7 +30,7 @@ export function PeopleFields({ draft, problems, onChange, job }: Props) {
       </Field>
       <Field
         label="Gold questions, %"
-        note="So many more, with a known answer, mixed in unseen."
+        note="So many of what each one sees: their answer is known."
         problem={problems.goldShare}
       >
         <input

@@ -26,7 +26,7 @@ export function Desk({ round, annotator, onOther }: Props) {
   const { item, showing } = view;
   useEffect(() => window.scrollTo({ top: 0 }), [showing]);
   return (
-    <div className={styles.desk}>
+    <div className={styles.desk} data-showing={showing}>
       <header className={styles.head}>
         <nav aria-label="Breadcrumb">
           <Link to={paths.round(round.id)}>{round.name}</Link>

@@ -88,4 +88,5 @@ function Rank({ number, rank, implied, onPress }: RankProps) {
 }
 
 const SUFFIXES: Record<number, string> = { 1: "st", 2: "nd", 3: "rd" };
-const ordinal = (rank: number): string => `${rank}${(Math.floor(rank / 10) === 1 ? null : SUFFIXES[rank % 10]) ?? "th"}`;
+/** Of at most nine. */
+const ordinal = (rank: number): string => `${rank}${SUFFIXES[rank] ?? "th"}`;

@@ -52,9 +52,12 @@ async function hand(round: string, annotator: string, limit: number): Promise<Ha
 /** Time in a hidden tab does not count; whoever comes back sees how things stand. */
 function watchAttention(queue: Queue): () => void {
   const change = () => {
-    if (document.visibilityState === "hidden") return queue.watch.stop();
-    queue.watch.go();
-    queue.refresh();
+    if (document.visibilityState === "hidden") {
+      queue.watch.stop();
+    } else {
+      queue.watch.go();
+      queue.refresh();
+    }
   };
   document.addEventListener("visibilitychange", change);
   return () => document.removeEventListener("visibilitychange", change);

@@ -29,7 +29,7 @@ export function RoundHeader({ round }: { round: Round }) {
           {status !== "closing" && <DeleteButton round={round} />}
           {status === "open" && (
             <Link className={buttonClass("primary")} to={paths.queue(round.id)}>
-              Annotate
+              Start annotating
             </Link>
           )}
         </div>

@@ -1,0 +1,292 @@
+"""People answer in the browser: with the keyboard alone, with the network away, and what becomes of it."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from client.sdk import Client
+from tests.e2e.conftest import NewPage
+from tests.waiting import eventually
+
+PAIRS = {"one?": ("1", "uno"), "two?": ("2", "due"), "three?": ("3", "tre"), "four?": ("4", "quattro")}
+RANKING = {"prompt": "a colour?", "completions": ["red", "a car", "blue"], "ranks": None}
+WAIT_MS = 60_000
+"""A round is prepared in a moment on an idle machine; checkpoints that write completions load torch first."""
+
+Begin = Callable[..., str]
+
+
+@pytest.fixture
+def pairs(client: Client, tmp_path: Path) -> str:
+    """A dataset of pairs that nobody has labelled."""
+    rows = [{"prompt": prompt, "a": a, "b": b, "label": None} for prompt, (a, b) in PAIRS.items()]
+    return dataset(client, tmp_path / "pairs.jsonl", rows)
+
+
+@pytest.fixture
+def desk(new_page: NewPage) -> Callable[..., Page]:
+    """The queue of a round, as an annotator whose name the browser knows."""
+
+    def open_desk(round_id: str, annotator: str = "Ada", width: int = 1280) -> Page:
+        page = new_page(width)
+        page.add_init_script(f"localStorage.setItem('proximal-annotator', {json.dumps(annotator)})")
+        page.goto(f"/annotate/{round_id}/queue")
+        return page
+
+    return open_desk
+
+
+@pytest.fixture
+def begin(new_page: NewPage) -> Begin:
+    """Create a round over REST and wait until it is open; its id."""
+    request = new_page().request
+
+    def begin_round(dataset_id: str, **more: Any) -> str:
+        source = {"type": "dataset", "dataset": dataset_id, "rows": "unlabelled"}
+        answer = request.post("/v1/annotation/rounds", data={"source": source, **more})
+        assert answer.ok, answer.text()
+        round_id: str = answer.json()["id"]
+        address = f"/v1/annotation/rounds/{round_id}"
+        eventually(lambda: request.get(address).json()["status"] == "open", WAIT_MS / 1000)
+        return round_id
+
+    return begin_round
+
+
+def dataset(client: Client, file: Path, rows: list[dict[str, Any]]) -> str:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    uploaded: str = client.upload_dataset(file, "preferences")["id"]
+    return uploaded
+
+
+def answers(page: Page, round_id: str) -> int:
+    count: int = page.request.get(f"/v1/annotation/rounds/{round_id}/progress").json()["answers"]
+    return count
+
+
+def completion(page: Page, number: int) -> Locator:
+    return page.get_by_role("region", name=f"Answer {number}").locator("p")
+
+
+def press(page: Page, key: str) -> tuple[str, tuple[str, str]]:
+    """Answer the item that is shown; its prompt, and its answers as they stood."""
+    prompt = page.get_by_role("region", name="Prompt").locator("p").inner_text()
+    shown = (completion(page, 1).inner_text(), completion(page, 2).inner_text())
+    press_on(page, key)
+    return prompt, shown
+
+
+def press_on(page: Page, key: str) -> None:
+    """Press a key until the next item is there: right after an item has appeared, it counts as one that bounced."""
+    before = page.locator("[data-showing]").get_attribute("data-showing")
+    answered = page.locator(f"[data-showing]:not([data-showing='{before}'])")
+
+    def is_answered() -> bool:
+        page.keyboard.press(key)
+        return answered.count() == 1
+
+    eventually(is_answered)
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what is called `name` has the focus."""
+    focused = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText"
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate(focused) == name:
+            return
+    raise AssertionError(f"Tab never reaches {name!r}")
+
+
+def test_a_whole_round_with_the_keyboard_alone(new_page: NewPage, client: Client, pairs: str) -> None:
+    page = new_page()
+    page.goto(f"/annotate/new?dataset={pairs}")
+    expect(page.get_by_label("Dataset")).to_have_value(pairs)
+    tab_to(page, "Create the round")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Start annotating")).to_be_visible(timeout=WAIT_MS)
+    tab_to(page, "Start annotating")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Your name")).to_be_focused()
+    page.keyboard.type("Ada")
+    page.keyboard.press("Enter")
+
+    chosen = dict(press(page, key) for key in "1s")
+    page.keyboard.press("u")
+    expect(page.get_by_text("1 of 4 answered")).to_be_visible()
+    skipped, shown = press(page, "2")
+    assert skipped == list(chosen)[1]
+    tied, _ = press(page, "0")
+    last, shown_last = press(page, "2")
+    expect(page.get_by_role("heading", name="That was the last one")).to_be_visible()
+    expect(page.get_by_text("4 of 4 answered")).to_be_visible()
+
+    page.keyboard.press("?")
+    tab_to(page, "To the round")
+    page.keyboard.press("Enter")
+    tab_to(page, "Close round")
+    page.keyboard.press("Enter")
+    tab_to(page, "Close it")
+    page.keyboard.press("Enter")
+    result = page.get_by_role("region", name="Result")
+    expect(result).to_contain_text("version 2", timeout=WAIT_MS)
+
+    first = next(iter(chosen))
+    wanted = {first: chosen[first][0], skipped: shown[1], last: shown_last[1], tied: None}
+    rows = page.request.get(f"/v1/datasets/{pairs}/rows?version=2").json()["data"]
+    labelled = [row["row"] for row in rows if row["row"]["label"] is not None]
+    assert {row["prompt"]: row.get(row["label"]) for row in labelled} == wanted
+    assert {row["annotator"] for row in labelled} == {"Ada"}
+
+
+def test_answers_given_without_a_network_arrive_when_it_is_back(desk: Callable[..., Page], begin: Begin, pairs: str) -> None:
+    round_id = begin(pairs)
+    page = desk(round_id)
+    expect(completion(page, 1)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    page.context.set_offline(True)
+    press(page, "1")
+    expect(page.get_by_text("1 answer waits in this browser")).to_be_visible()
+    press(page, "2")
+    expect(page.get_by_text("2 answers wait in this browser")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.locator("[data-waiting='0']")).to_be_attached()
+    expect(page.get_by_text("2 of 4 answered")).to_be_visible()
+    assert answers(page, round_id) == 2
+
+
+def test_an_answer_of_a_tab_that_was_closed_is_sent_by_the_next_one(
+    desk: Callable[..., Page], begin: Begin, pairs: str
+) -> None:
+    round_id = begin(pairs)
+    page = desk(round_id)
+    expect(completion(page, 1)).to_be_visible()
+    page.context.set_offline(True)
+    press(page, "1")
+    expect(page.get_by_text("1 answer waits in this browser")).to_be_visible()
+    page.close(run_before_unload=False)
+    again = page.context.new_page()
+    page.context.set_offline(False)
+    again.goto("/annotate")
+    eventually(lambda: answers(again, round_id) == 1, 20)
+
+
+def test_an_answer_whose_receipt_is_lost_counts_once(desk: Callable[..., Page], begin: Begin, pairs: str) -> None:
+    round_id = begin(pairs)
+    page = desk(round_id)
+    sent: list[str] = []
+
+    def lose_the_first(route: Route) -> None:
+        sent.append(route.request.url)
+        reply = route.fetch()
+        if len(sent) == 1:
+            route.abort()
+        else:
+            route.fulfill(response=reply)
+
+    page.route("**/answer", lose_the_first)
+    expect(completion(page, 1)).to_be_visible()
+    press(page, "1")
+    expect(page.get_by_text("1 answer waits in this browser")).to_be_visible()
+    expect(page.locator("[data-waiting='0']")).to_be_attached()
+    assert len(sent) == 2 and len(set(sent)) == 1
+    assert answers(page, round_id) == 1
+
+
+def test_a_ranking_is_given_with_digits(
+    desk: Callable[..., Page], begin: Begin, client: Client, tmp_path: Path
+) -> None:
+    dataset_id = dataset(client, tmp_path / "rankings.jsonl", [RANKING])
+    round_id = begin(dataset_id, kind="ranking")
+    page = desk(round_id, "Bo")
+    expect(completion(page, 1)).to_be_visible()
+    places = {completion(page, number).inner_text(): str(number) for number in (1, 2, 3)}
+    expect(page.get_by_role("button", name="Submit ranking")).to_be_disabled()
+    for key in (places["blue"], places["a car"], "Backspace", f"Shift+Digit{places['red']}"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="Submit ranking")).to_be_enabled()
+    press_on(page, "Enter")
+    expect(page.get_by_role("heading", name="That was the last one")).to_be_visible()
+    request = page.request
+    request.post(f"/v1/annotation/rounds/{round_id}/close", data={"dataset": dataset_id})
+    eventually(lambda: request.get(f"/v1/annotation/rounds/{round_id}").json()["status"] == "closed", 30)
+    rows = request.get(f"/v1/datasets/{dataset_id}/rows?version=2").json()["data"]
+    (ranked,) = [row["row"] for row in rows if row["row"]["ranks"] is not None]
+    assert dict(zip(ranked["completions"], ranked["ranks"], strict=True)) == {"red": 1, "blue": 1, "a car": 2}
+
+
+def test_a_name_is_asked_once_and_can_be_changed(new_page: NewPage, begin: Begin, pairs: str) -> None:
+    round_id = begin(pairs)
+    page = new_page(390)
+    page.goto(f"/annotate/{round_id}/queue")
+    page.get_by_label("Your name").fill("  Ada   L. ")
+    page.get_by_role("button", name="Start").click()
+    expect(completion(page, 1)).to_be_visible()
+    page.reload()
+    expect(completion(page, 1)).to_be_visible()
+    page.get_by_role("button", name="You are Ada L. Change the name").click()
+    page.get_by_label("Your name").fill("Bo")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="First is better").click()
+    expect(page.get_by_text("Your last answer: first is better.")).to_be_visible()
+    people = f"/v1/annotation/rounds/{round_id}/progress"
+    eventually(
+        lambda: [one["annotator"] for one in page.request.get(people).json()["annotators"] if one["answers"]] == ["Bo"]
+    )
+
+
+def test_from_a_jobs_completions_to_the_job_that_goes_on(
+    new_page: NewPage, finished_job: str, client: Client
+) -> None:
+    page = new_page()
+    page.goto(f"/jobs/{finished_job}")
+    page.get_by_role("link", name="Annotate its completions").click()
+    page.get_by_label("At most").fill("3")
+    page.get_by_role("button", name="Create the round").click()
+    page.get_by_role("link", name="Start annotating").click(timeout=WAIT_MS)
+    page.get_by_label("Your name").fill("Ada")
+    page.keyboard.press("Enter")
+    for left in (3, 2, 1):
+        expect(page.get_by_text(f"{3 - left} of 3 answered")).to_be_visible()
+        press(page, "1")
+    page.get_by_role("link", name="To the round").click()
+    expect(page.get_by_role("region", name="Reward model")).to_contain_text("agrees with", timeout=WAIT_MS)
+    page.get_by_role("button", name="Close round").click()
+    page.get_by_role("button", name="Close it").click()
+    page.get_by_role("button", name="Continue the job").click(timeout=WAIT_MS)
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("PPO steps").fill("2")
+    expect(dialog.get_by_role("listitem").first).to_be_visible()
+    dialog.get_by_role("button", name="Submit the job").click()
+    expect(page).to_have_url(re.compile("/jobs/job_"), timeout=WAIT_MS)
+    job_id = page.url.rsplit("/", 1)[-1]
+    assert job_id != finished_job
+    assert client.get_job(job_id)["spec"]["ppo"]["steps"] == 2
+    client.cancel_job(job_id)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_annotation_page_scrolls_sideways(
+    desk: Callable[..., Page], begin: Begin, pairs: str, finished_job: str, width: int
+) -> None:
+    round_id = begin(pairs, instructions="Which one is a number?" * 30, overlap=2)
+    page = desk(round_id, width=width)
+    expect(completion(page, 1)).to_be_visible()
+    press(page, "1")
+    expect(page.locator("[data-waiting='0']")).to_be_attached()
+    for path in (
+        f"/annotate/{round_id}/queue",
+        f"/annotate/{round_id}",
+        "/annotate",
+        f"/annotate/new?dataset={pairs}",
+        f"/annotate/new?job={finished_job}",
+    ):
+        page.goto(path)
+        expect(page.locator("main :is(h1, h2, kbd)").first).to_be_attached()
+        expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
