@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.client.test_up import parts
+from tests.e2e.adding import add, confirm, look_at, status
 from tests.e2e.conftest import TINY, NewPage, Submit
 from tests.waiting import eventually
 
@@ -30,20 +31,6 @@ def all_points(client: Client, job_id: str) -> int:
     return len(series["steps"])
 
 
-def upload(page: Page, kind: str, file: Path) -> str:
-    """Upload in the browser; the id of the new dataset."""
-    send(page, kind, file)
-    link = page.get_by_role("status").filter(has_text="Stored").get_by_role("link")
-    expect(link).to_have_text(file.name)
-    return (link.get_attribute("href") or "").removeprefix("/datasets/")
-
-
-def send(page: Page, kind: str, file: Path) -> None:
-    page.get_by_label("JSONL file").set_input_files(file)
-    page.get_by_label("What its rows are").select_option(kind)
-    page.get_by_role("button", name="Upload", exact=True).click()
-
-
 def wait_until_succeeded(page: Page) -> None:
     expect(page.locator('[data-status="succeeded"]')).to_be_visible(timeout=RUN_MS)
     expect(page.locator('[data-connection="ended"]')).to_be_visible()
@@ -51,8 +38,7 @@ def wait_until_succeeded(page: Page) -> None:
 
 def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, client: Client, tmp_path: Path) -> None:
     page = new_page()
-    page.goto("/datasets")
-    data = {kind: upload(page, kind, TINY / f"{kind}.jsonl") for kind in ("sft", "preferences")}
+    data = {kind: add(page, TINY / f"{kind}.jsonl") for kind in ("sft", "preferences")}
 
     job_id = submit(data)
     page.goto("/")
@@ -110,26 +96,30 @@ def test_a_job_is_cancelled_after_a_question(new_page: NewPage, submit: Submit) 
     expect(page.get_by_role("button", name="Cancel job")).to_have_count(0)
 
 
-def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Path, client: Client) -> None:
-    before = len(list(client.list_datasets()))
+def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text('{"prompt": "p", "chosen": "a", "rejected": "b"}\n{"prompt": "p", "chosen" "a"}\n')
     page = new_page()
-    page.goto("/datasets")
-    send(page, "preferences", file)
+    look_at(page, file)
+    page.get_by_role("radio", name="Store nothing at all").check()
+    confirm(page)
+    status(page, "failed")
     expect(page.get_by_role("alert")).to_contain_text("line 2, column")
-    assert len(list(client.list_datasets())) == before
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_scrolls_sideways(new_page: NewPage, finished_job: str, client: Client, width: int) -> None:
-    dataset_id = client.get_job(finished_job)["spec"]["data"]["preferences"]
+    dataset_id = client.get_job(finished_job)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page(width)
     tabs = [f"/jobs/{finished_job}?tab={tab}" for tab in ("metrics", "completions", "events", "checkpoints", "spec")]
     for path in [
         "/",
         "/datasets",
+        "/datasets/new",
         f"/datasets/{dataset_id}",
+        f"/datasets/{dataset_id}?tab=rows&diff=1",
+        f"/datasets/{dataset_id}?tab=rows&view=table&row=2",
+        f"/datasets/{dataset_id}?tab=versions",
         f"/jobs/{finished_job}?stage=ppo",
         "/nothing-here",
         *tabs,

@@ -107,12 +107,23 @@ export interface ReportResult {
     high: number;
     mean_difference: number;
     length_only_accuracy: number;
+    accuracy_low: number;
+    accuracy_high: number;
+    rule: string;
   } | null;
-  position: { a: number; b: number; tie: number } | null;
+  position: {
+    pairs: number;
+    a: number;
+    b: number;
+    tie: number;
+    a_of_decided: number;
+    low: number;
+    high: number;
+  } | null;
   agreement: {
     alpha: number | null;
     items: number;
-    annotators: { annotator: string; rows: number; agreement: number | null }[];
+    annotators: { annotator: string; rows: number; compared: number; agreement: number | null }[];
   } | null;
   splits: { eval_fraction: number; train: number; eval: number; shared_prompts: number } | null;
 }

@@ -22,26 +22,8 @@ export function Figures({ result }: { result: ReportResult }) {
         {histograms.map((one) => (
           <HistogramCard key={one.name} histogram={one} />
         ))}
-        {length && (
-          <Card title="Does the longer one win?">
-            <Measure share={length.longer_wins} low={length.low} high={length.high} label="The longer answer is preferred" even />
-            <p>
-              Of {count(length.pairs, "pair")} the longer answer is preferred in {percent(length.longer_wins, 1)}; the
-              preferred one is {number(Math.abs(length.mean_difference))} {length.unit}{" "}
-              {length.mean_difference < 0 ? "shorter" : "longer"} on average. Length alone orders{" "}
-              {percent(length.length_only_accuracy, 1)} of the pairs rightly.
-            </p>
-          </Card>
-        )}
-        {position && (
-          <Card title="Which side wins?">
-            <Measure share={position.a} label="A is preferred" even />
-            <p>
-              A is preferred in {percent(position.a, 1)}, B in {percent(position.b, 1)}
-              {position.tie > 0 && `, ${percent(position.tie, 1)} are ties`}.
-            </p>
-          </Card>
-        )}
+        {length && <Length length={length} />}
+        {position && <Position position={position} />}
         {agreement && <Agreement agreement={agreement} />}
         {languages.length > 0 && <Languages languages={languages} />}
         {splits && (
@@ -66,6 +48,37 @@ function Card({ title, children }: { title: string; children: ReactNode }) {
       <h3>{title}</h3>
       {children}
     </article>
+  );
+}
+
+function Length({ length }: { length: NonNullable<ReportResult["length_bias"]> }) {
+  const { pairs, longer_wins: wins, low, high, mean_difference: more, unit, length_only_accuracy: accuracy, rule } = length;
+  return (
+    <Card title="Does the longer one win?">
+      <Measure share={wins} low={low} high={high} label="The longer answer is preferred" even />
+      <p>
+        The longer answer is preferred in <b>{percent(wins, 1)}</b> of {count(pairs, "pair")} (95 % interval{" "}
+        {percent(low, 1)} to {percent(high, 1)}); preferred answers are {number(Math.abs(more))} {unit}{" "}
+        {more < 0 ? "shorter" : "longer"} on average.
+      </p>
+      <p>
+        Who knew nothing but the lengths would be right in <b>{percent(accuracy, 1)}</b> of them: {rule}.
+      </p>
+    </Card>
+  );
+}
+
+function Position({ position }: { position: NonNullable<ReportResult["position"]> }) {
+  const { a, b, tie, a_of_decided: share, low, high } = position;
+  return (
+    <Card title="Does the side decide?">
+      <Measure share={share} low={low} high={high} label="A is preferred where one is" even />
+      <p>
+        A is preferred in {percent(a, 1)} of the pairs, B in {percent(b, 1)}
+        {tie > 0 && `, ${percent(tie, 1)} are ties`}. Where one is preferred it is A in <b>{percent(share, 1)}</b> (95 %
+        interval {percent(low, 1)} to {percent(high, 1)}).
+      </p>
+    </Card>
   );
 }
 

@@ -1,22 +1,24 @@
 import type { Histogram } from "@/api/dataset-types";
-import { bars } from "@/features/datasets/report/bars";
+import { bars, placeOf } from "@/features/datasets/report/bars";
 import styles from "@/features/datasets/report/report.module.css";
 import { count, number } from "@/lib/format";
 
 const HEIGHT = 100;
 
-/** Lengths: how many rows have each, and what a limit would cut. */
+/** Lengths: how many texts have each, and what a limit would cut. */
 export function HistogramCard({ histogram }: { histogram: Histogram }) {
   const { title, unit, limit, median, p95, max, edges } = histogram;
   const drawn = bars(histogram);
-  const from = edges[0] ?? 0;
-  const to = edges.at(-1) ?? 1;
-  const at = limit === null ? null : (limit - from) / (to - from || 1);
+  const width = 100 / Math.max(1, drawn.length);
+  const at = limit === null ? null : placeOf(limit, histogram);
+  const last = drawn.at(-1);
   return (
-    <article className={styles.card} aria-label={title}>
-      <h3>{title}</h3>
+    <article className={styles.card} aria-label={`${title}, ${unit}`}>
+      <h3>
+        {title} <small>{unit}</small>
+      </h3>
       <p className={styles.readout}>
-        median <b>{number(median)}</b> · 95 % below <b>{number(p95)}</b> · longest <b>{number(max)}</b> {unit}
+        median <b>{number(median)}</b> · 95 % below <b>{number(p95)}</b> · longest <b>{number(max)}</b>
       </p>
       <svg
         className={styles.histogram}
@@ -25,29 +27,28 @@ export function HistogramCard({ histogram }: { histogram: Histogram }) {
         role="img"
         aria-label={`${title}: median ${number(median)}, 95 % below ${number(p95)}, longest ${number(max)} ${unit}`}
       >
-        {drawn.map((bar) => (
+        {drawn.map((bar, index) => (
           <rect
-            key={bar.from}
+            key={index}
             className={limit !== null && bar.from >= limit ? styles.cut : ""}
-            x={bar.left * 100}
-            width={Math.max(0.2, bar.width * 100 - 0.3)}
+            x={index * width + width * 0.06}
+            width={width * 0.88}
             y={HEIGHT * (1 - bar.height)}
             height={HEIGHT * bar.height}
           >
-            <title>{`${number(bar.from)} to ${number(bar.to)} ${unit}: ${count(bar.count, "row")}`}</title>
+            <title>{`${number(bar.from)} to ${number(bar.to)} ${unit}: ${count(bar.count, "text")}`}</title>
           </rect>
         ))}
-        {at !== null && at >= 0 && at <= 1 && (
-          <line x1={at * 100} x2={at * 100} y1={0} y2={HEIGHT} vectorEffect="non-scaling-stroke" />
-        )}
+        {at !== null && <line x1={at * 100} x2={at * 100} y1={0} y2={HEIGHT} vectorEffect="non-scaling-stroke" />}
       </svg>
       <p className={styles.ends} aria-hidden>
-        <span>{number(from)}</span>
-        {limit !== null && <span>{at !== null && at > 1 ? `limit ${number(limit)}, beyond all of them` : `limit ${number(limit)}`}</span>}
-        <span>
-          {number(to)} {unit}
-        </span>
+        <span>{number(edges[0])}</span>
+        {limit !== null && <span>{limitText(limit, max)}</span>}
+        <span>{last && last.to - last.from > 1 ? `${number(last.from)}–${number(last.to)}` : number(last?.to)}</span>
       </p>
     </article>
   );
 }
+
+const limitText = (limit: number, longest: number): string =>
+  limit >= longest ? `limit ${number(limit)}: all fit` : `limit ${number(limit)}`;

@@ -1,0 +1,24 @@
+"""What axe-core finds wrong with a page for those who do not see it, or not well, or use no mouse."""
+
+from functools import cache
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+_RUN = """async () => {
+    const { violations } = await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}`));
+}"""
+
+
+@cache
+def _source() -> str:
+    return AXE.read_text()
+
+
+def violations(page: Page) -> list[str]:
+    """Each as `rule: selector`; none on a page that is in order."""
+    page.evaluate(_source())
+    found: list[str] = page.evaluate(_RUN)
+    return found

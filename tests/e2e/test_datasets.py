@@ -1,0 +1,206 @@
+"""Data in the browser: looked at before it is kept, what is wrong with it, its rows and versions."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from client.sdk import Client
+from tests.e2e.adding import READY_MS, add, choose, confirm, look_at, status
+from tests.e2e.axe import violations
+from tests.e2e.conftest import NewPage, Submit
+from tests.waiting import eventually
+
+Row = dict[str, Any]
+
+
+def pair(number: int) -> Row:
+    return {"prompt": f"Question {number}?", "chosen": f"A good answer {number}.", "rejected": f"A poor reply {number}."}
+
+
+def written(file: Path, rows: Iterable[Row]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def rows_of(client: Client, dataset_id: str) -> list[Row]:
+    return [one["row"] for one in client.list_dataset_rows(dataset_id)]
+
+
+def loaded(page: Page, path: str) -> None:
+    page.goto(path)
+    expect(page.locator("main h1, main h2").first).to_be_visible()
+    expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
+
+
+def test_a_file_is_recognised_and_a_bad_record_shown_at_its_line(new_page: NewPage, tmp_path: Path) -> None:
+    rows = [pair(1), {**pair(2), "chosen": ""}, pair(3)]
+    packed = tmp_path / "pairs.jsonl.gz"
+    packed.write_bytes(gzip.compress(written(tmp_path / "pairs.jsonl", rows).read_bytes()))
+    page = new_page()
+    look_at(page, packed)
+    expect(page.get_by_role("region", name="What it was taken for")).to_contain_text("gzip")
+    shown = page.get_by_role("region", name="First rows")
+    expect(shown.get_by_role("status")).to_contain_text("1 of 3 records")
+    expect(shown.get_by_role("listitem").nth(1)).to_contain_text("chosen")
+    expect(page.get_by_label("Name")).to_have_value("pairs")
+
+
+def test_what_blocks_is_left_out_with_one_click_into_a_second_version(
+    new_page: NewPage, client: Client, tmp_path: Path
+) -> None:
+    rows = [pair(number) for number in range(1, 9)]
+    rows[4]["rejected"] = "  "
+    page = new_page()
+    look_at(page, written(tmp_path / "pairs.jsonl", rows))
+    dataset_id = confirm(page)
+    status(page, "blocked")
+    expect(page.locator("[data-finding]").first).to_contain_text("line 5")
+    page.get_by_role("button", name="Leave out 1 record").click()
+    page.get_by_role("button", name="Make a new version").click()
+    status(page, "ready")
+    expect(page).to_have_url(re.compile("version=2"))
+    page.get_by_role("tab", name="Versions (2)").click()
+    expect(page.get_by_text("Made of version 1")).to_be_visible()
+    assert len(rows_of(client, dataset_id)) == 7
+
+
+def test_columns_that_nobody_knows_are_pointed_out_with_the_rows_beside(
+    new_page: NewPage, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("frage,links,rechts,urteil\nWhy?,Because.,No idea.,L\nHow?,Somehow.,Like this.,R\nSo?,Yes.,No.,=\n")
+    page = new_page()
+    choose(page, file)
+    page.get_by_role("radio", name=re.compile("Say which column is what")).check()
+    form = page.get_by_role("region", name="Columns")
+    form.get_by_label("Each record is").select_option(label="Two answers, and which is better")
+    for field, column in {"Prompt": "frage", "Answer A": "links", "Answer B": "rechts", "Which is better": "urteil"}.items():
+        form.get_by_label(field, exact=True).select_option(column)
+    for value, side in {"L": "a", "R": "b", "=": "tie"}.items():
+        form.get_by_role("group", name="What its values mean").get_by_label(value, exact=True).select_option(side)
+    expect(page.get_by_role("region", name="First rows").get_by_role("status")).to_contain_text("3 rows, all in order")
+    dataset_id = confirm(page)
+    status(page, "ready")
+    assert [(row["prompt"], row["a"], row["b"], row["label"]) for row in rows_of(client, dataset_id)] == [
+        ("Why?", "Because.", "No idea.", "a"),
+        ("How?", "Somehow.", "Like this.", "b"),
+        ("So?", "Yes.", "No.", "tie"),
+    ]
+
+
+def test_an_upload_is_paused_and_goes_on(new_page: NewPage, tmp_path: Path) -> None:
+    file = tmp_path / "long.jsonl"
+    with file.open("w") as out:
+        out.writelines(json.dumps({**pair(number), "source": "x" * 1000}) + "\n" for number in range(18_000))
+    page = new_page()
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 4_000_000}
+    network.send("Network.emulateNetworkConditions", slow)
+    choose(page, file)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator('[data-transfer="paused"]')).to_be_visible()
+    network.send("Network.emulateNetworkConditions", {**slow, "uploadThroughput": -1})
+    page.get_by_role("button", name="Go on").click()
+    rows = page.get_by_role("region", name="First rows")
+    expect(rows.get_by_role("status")).to_contain_text("20 rows", timeout=READY_MS)
+
+
+def test_rows_are_searched_walked_through_by_keys_and_linked_to(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page()
+    dataset_id = add(page, written(tmp_path / "pairs.jsonl", [pair(number) for number in range(1, 46)]))
+    page.get_by_role("tab", name="Rows").click()
+    expect(page.locator("[data-row]")).to_have_count(20)
+    for _ in range(3):
+        page.keyboard.press("j")
+    expect(page.locator('[data-row="3"]')).to_be_focused()
+    page.keyboard.press("d")
+    expect(page.locator('[data-row="3"] mark').first).to_have_text("good answer")
+    page.keyboard.press("n")
+    expect(page.locator("[data-row]").first).to_have_attribute("data-row", "21")
+    page.keyboard.press("/")
+    page.keyboard.type("question 33")
+    expect(page.locator("[data-row]")).to_have_count(1, timeout=READY_MS)
+    expect(page.locator('[data-row="33"]')).to_be_visible()
+    other = new_page()
+    other.goto(page.url)
+    expect(other.locator("[data-row]")).to_have_count(1)
+    assert f"/datasets/{dataset_id}?" in page.url and "q=question+33" in page.url
+
+
+def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
+    new_page: NewPage, client: Client, tmp_path: Path
+) -> None:
+    rows = [pair(number) for number in range(1, 31)]
+    page = new_page()
+    dataset_id = add(page, written(tmp_path / "pairs.jsonl", [*rows, *rows[:5]]))
+    finding = page.locator("[data-finding]").filter(has=page.get_by_role("button", name=re.compile("5")))
+    expect(finding.first).to_be_visible(timeout=READY_MS)
+    expect(page.get_by_role("article", name=re.compile("^Prompts"))).to_be_visible()
+    finding.first.get_by_role("link", name="Show the rows").click()
+    expect(page.get_by_label("Finding")).not_to_have_value("")
+    expect(page.locator("[data-row]").first).to_be_visible()
+    page.get_by_role("tab", name="Report").click()
+    finding.first.get_by_role("button", name=re.compile("5")).click()
+    page.get_by_role("button", name="Make a new version").click()
+    expect(page).to_have_url(re.compile("version=2"), timeout=READY_MS)
+    status(page, "ready")
+    assert len(rows_of(client, dataset_id)) == 30
+
+
+def test_datasets_are_found_by_name_and_kind_and_go_to_the_archive(
+    new_page: NewPage, client: Client, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "x.jsonl", [pair(1), pair(2)])
+    for name in ("Blue whales", "Red pandas"):
+        client.upload_dataset(file, "preferences", name=name)
+    page = new_page()
+    page.goto("/datasets")
+    page.get_by_label("Search by name").fill("panda")
+    expect(page.get_by_role("link", name="Red pandas")).to_be_visible()
+    expect(page.get_by_role("link", name="Blue whales")).to_have_count(0)
+    page.get_by_role("link", name="Red pandas").click()
+    page.get_by_role("button", name="Archive").click()
+    expect(page.get_by_role("button", name="Take out of the archive")).to_be_visible()
+    page.goto("/datasets?q=panda")
+    expect(page.get_by_text("No dataset is like that")).to_be_visible()
+    page.get_by_label("Archived").check()
+    expect(page.get_by_role("link", name="Red pandas")).to_be_visible()
+
+
+def test_a_dataset_that_a_job_needs_is_not_deleted_and_the_job_named(
+    new_page: NewPage, submit: Submit, client: Client
+) -> None:
+    job_id = submit(steps=10_000)
+    dataset_id = client.get_job(job_id)["spec"]["data"]["preferences"].partition("@")[0]
+    page = new_page()
+    page.goto(f"/datasets/{dataset_id}")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("alert").get_by_role("link", name=job_id)).to_be_visible()
+    client.cancel_job(job_id)
+    eventually(lambda: client.get_job(job_id)["status"] == "cancelled", 60)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
+    page = new_page()
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    rows = [pair(number) for number in range(1, 31)]
+    file = written(tmp_path / "pairs.jsonl", [*rows, *rows[:5]])
+    choose(page, file)
+    page.get_by_role("radio", name=re.compile("Say which column is what")).check()
+    assert violations(page) == []
+    dataset_id = add(page, file)
+    expect(page.get_by_role("article", name=re.compile("^Prompts"))).to_be_visible(timeout=READY_MS)
+    place = f"/datasets/{dataset_id}"
+    paths = [place, f"{place}?tab=rows&diff=1", f"{place}?tab=rows&view=table&row=2", f"{place}?tab=versions"]
+    for path in [*paths, "/datasets", "/datasets/new"]:
+        loaded(page, path)
+        assert violations(page) == [], path
