@@ -13,6 +13,7 @@ from trainer.errors import SpecError, TrainerError
 from trainer.preflight.amounts import parse_bytes
 from trainer.preflight.render import render
 from trainer.preflight.report import Report
+from trainer.report import command as data_report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
 from trainer.spec.paths import named_paths, with_paths
 from trainer.spec_errors import Problem, explain
@@ -25,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     if arguments.command == "check":
         return _check(arguments)
-    if arguments.command in ("complete", "judge"):
+    if arguments.command in ("complete", "judge", "report"):
         return _run(arguments)
     try:
         spec = load_spec(arguments.spec)
@@ -170,6 +171,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--ask-endpoints", action="store_true", help="ask remote rewards for a score")
     commands.add_parser("schema", help="print the JSON schema of a spec")
     annotation.add_to(commands)
+    data_report.add_to(commands)
     return parser
 
 

@@ -26,7 +26,8 @@ from trainer.reward_model.pairs import Pair, pair_limits
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import DPOSpec
-from trainer.stages import ResumePoint, StageRun, run_steps, total_steps
+from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.steps import total_steps
 from trainer.text import Codec
 
 

@@ -28,7 +28,7 @@ from trainer.sampling.available import check_engine
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import StageName
-from trainer.stages import total_steps
+from trainer.steps import total_steps
 from trainer.text import Codec, Tokenizer, train_tokenizer
 
 

@@ -24,7 +24,8 @@ from trainer.randomness import batch_indices
 from trainer.sequences import Batch, completion_logprobs
 from trainer.session import Session
 from trainer.spec import SFTSpec
-from trainer.stages import ResumePoint, StageRun, run_steps, total_steps
+from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.steps import total_steps
 from trainer.text import Codec
 
 

@@ -1,6 +1,5 @@
 """The shape that the gradient stages share: resume, step, report, save, stop."""
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +8,8 @@ from pathlib import Path
 from trainer.checkpoint import TrainerState, load_numbers
 from trainer.models import Model
 from trainer.session import Session
-from trainer.spec import DPOSpec, RewardModelSpec, SFTSpec, StageName
+from trainer.spec import StageName
 from trainer.text import Tokenizer
-
-
-def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec) -> int:
-    """Steps that take every item `epochs` times; the last one may be smaller."""
-    return math.ceil(items * spec.epochs / spec.batch_size)
 
 
 @dataclass

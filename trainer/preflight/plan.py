@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trainer.preflight.report import StageEstimate
 from trainer.preflight.sizes import Sizes
 from trainer.spec import DPOSpec, JobSpec, RewardModelSpec, SFTSpec, StageName
-from trainer.stages import total_steps
+from trainer.steps import total_steps
 
 
 def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:

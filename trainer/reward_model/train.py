@@ -15,7 +15,8 @@ from trainer.reward_model.scoring import accumulate_rankings, figures, judge
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import RewardModelSpec
-from trainer.stages import ResumePoint, StageRun, run_steps, total_steps
+from trainer.stages import ResumePoint, StageRun, run_steps
+from trainer.steps import total_steps
 from trainer.text import Codec
 
 

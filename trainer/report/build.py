@@ -1,0 +1,162 @@
+"""A report from beginning to end: scan the file, look at the columns, write what was found."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trainer.errors import DataError
+from trainer.report import (
+    about_copies,
+    about_rows,
+    about_tokens,
+    about_verdicts,
+    duplicates,
+    histograms,
+    languages,
+    length_bias,
+    opinions,
+    positions,
+    rows_file,
+    splits,
+    summary,
+)
+from trainer.report.columns import Collector, Columns
+from trainer.report.findings import Found, Writer
+from trainer.report.pool import Pool, cores
+from trainer.report.reading import Texts
+from trainer.report.scanned import CodecFacts
+from trainer.report.settings import ReportSettings
+
+Tell = Callable[[float, str], None]
+"""Is told how far the report is, from 0 to 1, and at what."""
+_SCANNING, _COMPARING, _JUDGING = 0.75, 0.9, 0.97
+"""Where reading the rows, comparing near duplicates, and looking at verdicts end."""
+_SMALL = 2 * rows_file.CHUNK
+"""Bytes up to which further processes cost more than they bring."""
+
+
+def make(path: Path, settings: ReportSettings, rows_dir: Path, tell: Tell, processes: int | None = None) -> dict[str, Any]:
+    """The report on the rows at `path`, as JSON; the numbers of the rows of each finding go to `rows_dir`/<code>.u64.
+
+    Raises DataError for rows that the trainer would refuse, ModelError for a tokenizer that cannot be loaded, SpecError where
+    a library is not installed.
+    """
+    rows_dir.mkdir(parents=True, exist_ok=True)
+    cut = rows_file.chunks(path)
+    count = processes or (1 if sum(chunk.length for chunk in cut) <= _SMALL else min(cores(), len(cut)))
+    with (
+        tempfile.TemporaryDirectory(dir=rows_dir, prefix=".bands-") as scratch,
+        Pool(path, settings, count) as pool,
+    ):
+        columns = _scan(path, cut, pool, Path(scratch), tell)
+        return _Maker(path, settings, columns, pool, Path(scratch), tell).report(rows_dir)
+
+
+def _scan(path: Path, cut: list[rows_file.Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
+    total = cut[-1].offset + cut[-1].length
+    sampled = languages.sample(rows_file.lines_in(path, cut))
+    tell(0.0, "reading rows")
+    with Collector(scratch) as collector:
+        found = pool.map("scan", rows_file.with_samples(cut, sampled))
+        for chunk, scanned in zip(cut, found, strict=True):
+            collector.add(scanned)
+            tell(_SCANNING * (chunk.offset + chunk.length) / total, "reading rows")
+        return collector.columns()
+
+
+class _Maker:
+    """What every part of a report needs."""
+
+    def __init__(
+        self, path: Path, settings: ReportSettings, columns: Columns, pool: Pool, scratch: Path, tell: Tell
+    ) -> None:
+        self._settings, self._columns, self._pool, self._scratch, self._tell = settings, columns, pool, scratch, tell
+        self._texts = Texts(path, settings.kind, columns.arrays["offset"])
+        self._preferences = settings.kind == "preferences"
+        self._unit = "tokens" if columns.has_tokens() else "characters"
+
+    def report(self, rows_dir: Path) -> dict[str, Any]:
+        settings, columns = self._settings, self._columns
+        writer = Writer(rows_dir, columns.rows, _lines(settings.lines, columns.rows))
+        found: list[Found] = list(about_rows.found(columns))
+        facts = next(iter(self._pool.map("codec_facts", [None]))) or CodecFacts()
+        if settings.model is not None:
+            found += about_tokens.found(columns, facts, settings, self._texts)
+        self._tell(_SCANNING, "comparing rows")
+        copies = duplicates.find(columns, self._pool, self._scratch)
+        found += about_copies.duplicates(copies, columns.arrays, self._texts)
+        kept, split = self._split(found)
+        self._tell(_COMPARING, "comparing verdicts")
+        judged = self._verdicts(found) if self._preferences else {}
+        self._tell(_JUDGING, "writing")
+        limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
+        units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
+        fits = about_tokens.fitting(columns, settings)
+        return {
+            "summary": summary.of(columns, settings, fits, kept, copies),
+            "findings": writer.write(found),
+            "histograms": [asdict(one) for one in histograms.all_of(columns, units, limits)],
+            "languages": summary.of_languages(columns),
+            "length_bias": None,
+            "position": None,
+            "agreement": None,
+            **judged,
+            "splits": split,
+            "special_tokens": sorted(columns.tokens),
+        }
+
+    def _split(self, found: list[Found]) -> tuple[npt.NDArray[np.bool_] | None, dict[str, Any] | None]:
+        """Who would be held out, and what of it leaks; nothing for rows without prompts."""
+        if self._settings.kind == "pretraining":
+            return None, None
+        prompts = self._columns.arrays["prompt"]
+        kept = splits.held_out(prompts, self._settings.eval_fraction)
+        rows, twins = splits.leaks(self._columns, kept, self._pool, self._scratch)
+        found += about_copies.leaks(rows, twins, self._texts)
+        if prompts.min() == prompts.max():
+            found.append(Found("one_prompt", "None can be held out: a run needs two different prompts at least."))
+        held_out, of_prompts = int(kept.sum()), len(np.unique(prompts[kept]))
+        return kept, {
+            "eval_fraction": self._settings.eval_fraction,
+            "train": self._columns.rows - held_out,
+            "eval": held_out,
+            "train_prompts": len(np.unique(prompts)) - of_prompts,
+            "eval_prompts": of_prompts,
+            "shared_prompts": 0,
+            "near_prompts": len(np.unique(prompts[rows])),
+        }
+
+    def _verdicts(self, found: list[Found]) -> dict[str, Any]:
+        columns = self._columns
+        side = positions.measure(columns)
+        seen = opinions.gather(columns, side is not None)
+        alpha, people = opinions.alpha(seen.units), opinions.annotators(columns, seen)
+        pairs = length_bias.decided(columns, columns.arrays[f"answer_{self._unit}"])
+        length = length_bias.measure(*pairs, self._unit)
+        tied, judged = summary.ties(columns)
+        found += about_verdicts.found(columns, seen, alpha, people, self._texts)
+        found += about_verdicts.ties(tied, judged)
+        found += about_verdicts.biases(length, side)
+        agreement = {"alpha": alpha, "items": len(seen.units), "annotators": [asdict(one) for one in people]}
+        return {
+            "length_bias": length and asdict(length),
+            "position": side and asdict(side),
+            "agreement": agreement if people else None,
+        }
+
+
+def _lines(path: Path | None, rows: int) -> npt.NDArray[np.uint64] | None:
+    if path is None:
+        return None
+    try:
+        lines = np.fromfile(path, "<u8")
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}.") from error
+    if len(lines) != rows:
+        raise DataError(f"{path}: {len(lines)} line numbers for {rows} rows.")
+    return lines

@@ -1,0 +1,122 @@
+"""What can be seen in a row by itself, without a tokenizer."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from trainer.report import pii
+from trainer.report.items import Item
+from trainer.report.words import shared_beginning
+
+Seen = Iterator[tuple[str, str]]
+"""(finding's code, excerpt), each code once at most."""
+Look = Callable[[Item], Seen]
+
+_EXCERPT = 80
+"""Characters shown on each side of what was found."""
+_LONG_PROMPT = 20
+"""Characters from which on an answer that begins with the prompt does not do so by chance."""
+_SHARED_SHARE, _SHARED_CHARACTERS = 0.5, 40
+"""From which on what two answers begin with looks like a part of the prompt."""
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufe0e\ufe0f")
+"""Fillers, the empty Braille cell and variation selectors: of other categories, and nothing to see."""
+_ROLE = re.compile(r"^[ \t]*(?:Human|Assistant|User|#{2,4} ?(?:Instruction|Input|Response|Human|Assistant)) ?:", re.MULTILINE)
+
+
+def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:
+    """`text[begin:end]` and what stands around it, on one line, with its white space visible where it matters."""
+    end = begin if end is None else end
+    first, last = max(0, begin - _EXCERPT), min(len(text), max(end, begin) + _EXCERPT)
+    shown = text[first:last].replace("\r", "␍").replace("\n", "⏎").replace("\t", "⇥")
+    return f"{'…' if first else ''}{shown}{'…' if last < len(text) else ''}"
+
+
+def white_space(item: Item) -> Seen:
+    """White space around answers and messages. Before an answer to a plain text it is the space that joins the two."""
+    trailing = next((text for text in item.answers if text and text[-1].isspace()), None)
+    if trailing is not None:
+        yield "trailing_whitespace", excerpt(trailing, len(trailing)) + "▏"
+    if item.prompt is None or isinstance(item.prompt, str):
+        return
+    leading = next((text for text in item.answers if text and text[0].isspace()), None)
+    if leading is not None:
+        yield "leading_whitespace", "▏" + excerpt(leading)
+    around = next((m["content"] for m in item.prompt if m["content"] != m["content"].strip()), None)
+    if around is not None:
+        yield "prompt_whitespace", f"▏{excerpt(around)}"
+
+
+def emptiness(item: Item) -> Seen:
+    """Answers of white space and signs that nobody sees (zero-width spaces, control characters), or without a word."""
+    for text in item.answers:
+        if len(text) > 1000:
+            continue  # of anything that long something is seen, and looking at each sign takes its time
+        if all(sign in _BLANK_LETTERS or unicodedata.category(sign) in _INVISIBLE for sign in text):
+            yield "empty_answer", f"▏{text.encode('unicode_escape').decode()[:200]}▏"
+            return
+    wordless = next((text for text in item.answers if len(text) < 1000 and not any(map(str.isalnum, text))), None)
+    if wordless is not None:
+        yield "wordless_answer", excerpt(wordless)
+
+
+def sameness(item: Item) -> Seen:
+    """Two answers that differ in nothing but white space around them."""
+    bare = [text.strip() for text in item.answers]
+    if len(set(bare)) < len(bare):
+        twice = next(text for text in bare if bare.count(text) > 1)
+        yield "same_after_trim", excerpt(twice)
+
+
+def prompt_left_in(item: Item) -> Seen:
+    """Answers that begin with the prompt, or with one text that looks like a part of it."""
+    if item.prompt is None or not item.answers:
+        return
+    asked = (item.prompt if isinstance(item.prompt, str) else item.prompt[-1]["content"]).strip()
+    if len(asked) >= _LONG_PROMPT and all(text.lstrip().startswith(asked) for text in item.answers):
+        yield "prompt_in_answer", excerpt(item.answers[0])
+        return
+    if len(item.answers) < 2:
+        return
+    shared, shortest = shared_beginning(item.answers), min(map(len, item.answers))
+    if shared >= max(_SHARED_CHARACTERS, _SHARED_SHARE * shortest):
+        yield "shared_beginning", f"{excerpt(item.answers[0][:shared])}▏"
+
+
+def roles(item: Item) -> Seen:
+    """Turns of a conversation that were left in an answer, or made up in it."""
+    for text in item.answers:
+        if match := _ROLE.search(text):
+            yield "role_in_answer", excerpt(text, *match.span())
+            return
+
+
+def special_tokens(pattern: re.Pattern[str]) -> Look:
+    def look(item: Item) -> Seen:
+        for text in texts(item):
+            if match := pattern.search(text):
+                yield "special_tokens", excerpt(text, *match.span())
+                return
+
+    return look
+
+
+def personal(item: Item) -> Seen:
+    seen: dict[str, str] = {}
+    for text in texts(item):
+        for code, begin, end in pii.found(text):
+            seen.setdefault(code, excerpt(text, begin, end))
+    yield from seen.items()
+
+
+def texts(item: Item) -> Iterator[str]:
+    """Every text that somebody wrote."""
+    if isinstance(item.prompt, str):
+        yield item.prompt
+    elif item.prompt is not None:
+        yield from (message["content"] for message in item.prompt)
+    yield from item.answers
+
+
+def all_looks(special: re.Pattern[str]) -> list[Look]:
+    return [white_space, emptiness, sameness, prompt_left_in, roles, special_tokens(special), personal]

@@ -1,0 +1,72 @@
+"""Strings that look like somebody's: a hint for a person to look at, neither proof nor promise.
+
+What can be checked is checked: cards by Luhn's sum (ISO/IEC 7812-1), IBANs by their remainder (ISO 13616), addresses by whether
+they are ones of the public internet.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+_EMAIL = re.compile(r"\b[A-Za-z0-9](?:[\w.+-]{0,62}\w)?@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.)+[A-Za-z]{2,24}\b")
+# International, North American, or national with its leading 0: other groups of digits may be anything.
+_PHONE = re.compile(
+    r"(?<![\w.,/+-])(?:"
+    r"\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{2,5}(?:[ .-]?\d{2,5}){1,4}"
+    r"|\(?[2-9]\d{2}\)?[ .-][2-9]\d{2}[ .-]\d{4}"
+    r"|0\d{1,4}[ /-]\d{3,9}(?:[ -]\d{2,5}){0,3}"
+    r")(?![\w/-]|\.\d)"
+)
+_CARD = re.compile(r"(?<![\w.-])[3-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w-]|\.\d)")
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+_IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
+
+
+def found(text: str) -> Iterator[tuple[str, int, int]]:
+    """(finding's code, begin, end) of the first string of each sort."""
+    if "@" in text and (match := _EMAIL.search(text)):
+        yield "pii_email", *match.span()
+    if not any(digit in text for digit in "0123456789"):
+        return
+    for code, pattern, holds in _CHECKED:
+        match = next((match for match in pattern.finditer(text) if holds(match.group())), None)
+        if match is not None:
+            yield code, *match.span()
+
+
+def luhn(number: str) -> bool:
+    """Whether the digits' sum, every second one from the right doubled, is a multiple of ten."""
+    digits = [int(sign) for sign in reversed(number) if sign.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+def iban(text: str) -> bool:
+    """Whether the number, its first four signs put last and letters counted from 10, leaves 1 when divided by 97."""
+    plain = text.replace(" ", "")
+    moved = plain[4:] + plain[:4]
+    return 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1
+
+
+def _card(text: str) -> bool:
+    digits = [sign for sign in text if sign.isdigit()]
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 2 and luhn(text)
+
+
+def _phone(text: str) -> bool:
+    return 9 <= sum(sign.isdigit() for sign in text) <= 15
+
+
+def _public(text: str) -> bool:
+    try:
+        return ipaddress.IPv4Address(text).is_global
+    except ipaddress.AddressValueError:
+        return False
+
+
+_CHECKED = (
+    ("pii_phone", _PHONE, _phone),
+    ("pii_card", _CARD, _card),
+    ("pii_iban", _IBAN, iban),
+    ("pii_ip", _IP, _public),
+)

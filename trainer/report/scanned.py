@@ -1,0 +1,66 @@
+"""What the processes of a report are given, and what they answer: small, and no text but excerpts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+SHOWN = 3
+"""Samples of a finding."""
+
+
+@dataclass(frozen=True)
+class CodecFacts:
+    """What has to be known of the job's tokenizer beside what it makes of the rows."""
+
+    special_tokens: frozenset[str] = frozenset()
+    has_eos: bool = True
+    eos: str = ""
+    closing: str | None = None
+    """With what the chat template ends an assistant's turn; none without a template."""
+    templated: bool = False
+    """Whether a chat template is applied."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of the file: `length` bytes from `offset` on, the first of which has the number `line`."""
+
+    offset: int
+    length: int
+    line: int
+    sampled: Sequence[int] = ()
+    """Lines of it whose language is looked at (0 is its first)."""
+
+
+@dataclass
+class Mark:
+    """Rows of a chunk that a finding names (from 0), and excerpts of the first few."""
+
+    rows: list[int] = field(default_factory=list)
+    samples: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, row: int, text: str) -> None:
+        self.rows.append(row)
+        if len(self.samples) < SHOWN:
+            self.samples.append((row, text))
+
+
+@dataclass
+class Scanned:
+    """What a chunk holds. Arrays have one value for each row, those of answers one for each answer, row after row."""
+
+    arrays: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    annotators: list[str] = field(default_factory=list)
+    """Names; the array `annotator` counts from 1 into it, and 0 is nobody."""
+    marks: dict[str, Mark] = field(default_factory=dict)
+    tokens: set[str] = field(default_factory=set)
+    """Special tokens that the texts spell out."""
+    languages: list[tuple[int, str]] = field(default_factory=list)
+    """(row, language) of the sampled rows."""
+    conversations: int = 0
+    """Rows whose prompt has several messages."""
+
+    def mark(self, code: str, row: int, text: str) -> None:
+        self.marks.setdefault(code, Mark()).add(row, text)

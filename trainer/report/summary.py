@@ -1,0 +1,76 @@
+"""The figures at the top of a report."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trainer.report.about_tokens import Fitting
+from trainer.report.columns import Columns
+from trainer.report.duplicates import Duplicates
+from trainer.report.languages import UNKNOWN
+from trainer.report.settings import ReportSettings
+from trainer.spec import DPOSpec, RewardModelSpec, SFTSpec
+from trainer.steps import total_steps
+
+Flags = npt.NDArray[np.bool_]
+
+
+def of(
+    columns: Columns, settings: ReportSettings, fits: Fitting, kept: Flags | None, copies: Duplicates
+) -> dict[str, float]:
+    """Counts of rows, unless the name says otherwise."""
+    found: dict[str, float] = {"rows": columns.rows}
+    if settings.kind != "pretraining":
+        found["prompts"] = len(np.unique(columns.arrays["prompt"]))
+    if settings.kind == "preferences":
+        tied, judged = ties(columns)
+        counts = columns.arrays["answers"].astype(np.int64)
+        found |= {"pairs": int((counts * (counts - 1) // 2).sum()), "rankings": int((counts > 2).sum())}
+        found |= {"ties": tied, "unlabelled": columns.rows - judged, "annotators": len(columns.annotators)}
+    found["duplicates"] = len(copies.exact) + len(copies.normalised) + len(copies.near)
+    if columns.has_tokens():
+        found["truncated"] = int((fits.long_answer | fits.eos_alone_missing).sum())
+        found["prompts_too_long"] = int(fits.long_prompt.sum())
+        found["tokens"] = int(columns.arrays["prompt_tokens"].sum()) + int(columns.arrays["answer_tokens"].sum())
+    if kept is not None:
+        found |= _steps(columns, settings, fits, ~kept)
+    return found
+
+
+def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: Flags) -> dict[str, float]:
+    """Of the gradient stages with the spec's default epochs and batch sizes, on what is trained on and fits."""
+    if settings.kind == "sft":
+        return {"steps_sft": total_steps(int((trained & fits.usable_prompt).sum()), SFTSpec())}
+    if settings.kind != "preferences":
+        return {}
+    counts = columns.arrays["answers"].astype(np.int64)
+    usable = trained & fits.usable_pair & columns.arrays["judged"]
+    preferred = trained & fits.usable_prompt & (_worst(columns) > 0)
+    return {
+        "steps_sft": total_steps(int(preferred.sum()), SFTSpec()),
+        "steps_reward_model": total_steps(int(usable.sum()), RewardModelSpec()),
+        "steps_dpo": total_steps(int((counts * (counts - 1) // 2)[usable].sum()), DPOSpec()),
+    }
+
+
+def ties(columns: Columns) -> tuple[int, int]:
+    """Rows whose answers are all worth the same, and rows that somebody has judged."""
+    judged = columns.arrays["judged"]
+    return int((judged & (_worst(columns) == 0)).sum()), int(judged.sum())
+
+
+def _worst(columns: Columns) -> npt.NDArray[np.int64]:
+    """The worst rank in each row; 0 where all are worth the same."""
+    worst = np.zeros(columns.rows, np.int64)
+    row_of = np.repeat(np.arange(columns.rows), columns.arrays["answers"])
+    np.maximum.at(worst, row_of, columns.arrays["rank"].astype(np.int64))
+    return worst
+
+
+def of_languages(columns: Columns) -> list[dict[str, Any]]:
+    """Of the rows looked at, most first; those that cannot be told come last, as `und`."""
+    counts = Counter(language for _, language in columns.languages)
+    ordered = sorted(counts.items(), key=lambda item: (item[0] == UNKNOWN, -item[1], item[0]))
+    return [{"language": name, "rows": count, "share": count / counts.total()} for name, count in ordered]

@@ -1,0 +1,83 @@
+"""Rows as the job would encode them: by the trainer's own Codec, many at once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from jinja2 import TemplateError
+
+from trainer.data import Prompt
+from trainer.errors import DataError
+from trainer.report.items import Item
+from trainer.text import Codec
+
+
+@dataclass
+class Encoded:
+    """Of each row, as the job would have it. Lengths are those before anything is cut, without the EOS."""
+
+    prompts: list[int] = field(default_factory=list)
+    """Tokens of each row's prompt; 0 without one, or where the chat template refuses it."""
+    answers: list[int] = field(default_factory=list)
+    """Tokens of each answer, row after row."""
+    same: list[bool] = field(default_factory=list)
+    """Whether two answers of the row are the same tokens, cut and closed as the job does it."""
+    refused: dict[int, str] = field(default_factory=dict)
+    """Rows whose prompt the chat template refuses, and what it says."""
+
+
+def encode(items: Sequence[Item], codec: Codec) -> Encoded:
+    """Count the tokens of a chunk. Equal prompts are encoded once."""
+    found = Encoded()
+    texts = _rendered(items, codec, found.refused)
+    unique = list(dict.fromkeys(text for text in texts if text is not None))
+    lengths = {text: len(ids) for text, ids in zip(unique, codec.prompt_ids(unique), strict=True)}
+    found.prompts = [0 if text is None else lengths[text] for text in texts]
+    answers = iter(codec.completion_ids([text for item in items for text in item.answers]))
+    for item in items:
+        own = [next(answers) for _ in item.answers]
+        found.answers += map(len, own)
+        found.same.append(_any_equal(tuple(codec.closed(ids)[0]) for ids in own))
+    return found
+
+
+def _rendered(items: Sequence[Item], codec: Codec, refused: dict[int, str]) -> list[str | None]:
+    known: dict[str, str | None] = {}
+    texts: list[str | None] = []
+    for row, item in enumerate(items):
+        if item.prompt is None or item.prompt_key is None:
+            texts.append(None)
+            continue
+        try:
+            if item.prompt_key not in known:
+                known[item.prompt_key] = codec.rendered(item.prompt)
+        except DataError as error:
+            refused[row] = str(error)
+            texts.append(None)
+            continue
+        texts.append(known[item.prompt_key])
+    return texts
+
+
+def _any_equal(answers: Iterable[tuple[int, ...]]) -> bool:
+    seen: set[tuple[int, ...]] = set()
+    for answer in answers:
+        if answer in seen:
+            return True
+        seen.add(answer)
+    return False
+
+
+def rewrites(codec: Codec, prompt: Prompt, answer: str) -> bool:
+    """Whether the chat template, asked for prompt and answer together, writes the prompt otherwise than for the prompt alone.
+
+    The trainer keeps to what the prompt alone becomes, which is what the policy sees when it is to answer.
+    """
+    if not codec.use_chat_template:
+        return False
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    told = [*messages, {"role": "assistant", "content": answer}]
+    try:
+        whole = str(codec.tokenizer.apply_chat_template(told, tokenize=False, add_generation_prompt=False))
+        return not whole.startswith(codec.rendered(prompt))
+    except (DataError, TemplateError):
+        return False  # a template that refuses it says so above

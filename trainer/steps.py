@@ -1,0 +1,10 @@
+"""How many steps a stage takes."""
+
+import math
+
+from trainer.spec import DPOSpec, RewardModelSpec, SFTSpec
+
+
+def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec) -> int:
+    """Steps that take every item `epochs` times; the last one may be smaller."""
+    return math.ceil(items * spec.epochs / spec.batch_size)
