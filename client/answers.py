@@ -108,6 +108,48 @@ class DataTask(TypedDict):
     finished_at: str | None
 
 
+class UploadError(TypedDict):
+    code: str
+    message: str
+
+
+class Upload(TypedDict):
+    object: str
+    id: str
+    filename: str
+    bytes: int | None
+    bytes_received: int
+    part_bytes: int
+    parts: int | None
+    received: list[int]
+    sha256: str | None
+    url: str | None
+    status: str
+    error: UploadError | None
+    created_at: str
+    expires_at: str
+    completed_at: str | None
+
+
+class UploadPart(TypedDict):
+    object: str
+    number: int
+    bytes: int
+
+
+class UploadPartSum(UploadPart):
+    sha256: str
+
+
+class UploadLimits(TypedDict):
+    object: str
+    max_upload_bytes: int
+    max_request_upload_bytes: int
+    part_bytes: int
+    import_urls: str
+    import_prefixes: list[str]
+
+
 class Progress(TypedDict):
     stage: str
     step: int

@@ -29,7 +29,6 @@ from client.answers import (
 )
 from client.errors import ApiError, Unreachable
 from client.resources.annotation import Annotation
-from client.resources.datasets import Datasets
 from client.resources.formats import Formats
 from client.resources.reports import Reports
 from client.resources.uploads import Uploads
@@ -40,7 +39,7 @@ _RECONNECT_SECONDS = (0.2, 5.0)
 log = logging.getLogger(__name__)
 
 
-class Client(Datasets, Uploads, Reports, Formats, Annotation):
+class Client(Uploads, Reports, Formats, Annotation):
     """Raises ApiError when the platform refuses and Unreachable when it does not answer.
 
     What concerns data is in client/resources/.

@@ -1,7 +1,168 @@
-"""Uploads that come in parts, and imports from elsewhere."""
+"""Uploads that come in parts, imports from elsewhere, and files made datasets in one call."""
 
-from client.http import Connection
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from client.answers import Dataset, Upload, UploadLimits, UploadPart, UploadPartSum
+from client.errors import ApiError
+from client.resources.datasets import Datasets
+from client.sending import Progress, Sending
+
+SMALL = 16 * 1024 * 1024
+"""Bytes. Up to here, a file goes in one request."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+T = TypeVar("T")
+Importing = Callable[[float, str], None]
+"""Is told how far an import is, from 0 to 1, and at what."""
 
 
-class Uploads(Connection):
+class Uploads(Datasets):
     """`/v1/uploads`"""
+
+    def upload_dataset(
+        self,
+        file: Path,
+        kind: str | None = None,
+        name: str = "",
+        *,
+        format: str | None = None,
+        mapping: Mapping[str, Any] | None = None,
+        bad_rows: str = "refuse",
+        progress: Progress | None = None,
+        importing: Importing | None = None,
+    ) -> Dataset:
+        """Upload a file and wait until it is a dataset. What is not said (kind, format, mapping) is detected.
+
+        A small file goes in one request; a large one in parts, several at a time, and goes on where an earlier try of the
+        same file was interrupted. `bad_rows`: `refuse` (ApiError `invalid_dataset`, and nothing is stored), `report` (the
+        dataset is `blocked` until they are dealt with), `leave_out`.
+        """
+        said = {"name": name or file.name, "kind": kind, "format": format, "mapping": mapping, "bad_rows": bad_rows}
+        if file.stat().st_size <= SMALL:
+            try:
+                return self._upload_at_once(file, {key: value for key, value in said.items() if value is not None})
+            except ApiError as error:
+                if error.code != "too_large":  # the platform may allow less
+                    raise
+        upload = self.upload_file(file, progress)
+        dataset = self.wait_for_dataset(self.import_upload(upload["id"], **said)["id"], importing)
+        if dataset["status"] == "ready":
+            self.delete_upload(upload["id"])
+        return dataset
+
+    def upload_file(self, file: Path, progress: Progress | None = None) -> Upload:
+        """Send a file in parts; the complete upload. A try that was interrupted is taken up."""
+        return Sending(self, file, progress).run()
+
+    def wait_for_dataset(self, dataset_id: str, importing: Importing | None = None) -> Dataset:
+        """Once it is imported. One that could not be is removed, and the reason raised as ApiError."""
+        dataset = _patiently(lambda: self.get_dataset(dataset_id), lambda found: _is_imported(found, importing))
+        if dataset["status"] == "failed":
+            self.delete_dataset(dataset_id)
+            error: dict[str, Any] = {**(dataset["error"] or {})}
+            raise ApiError(422, {**error, "detail": error.pop("message", "It could not be imported.")})
+        return dataset
+
+    def wait_for_upload(self, upload_id: str, progress: Progress | None = None) -> Upload:
+        """Once it has been fetched. ApiError if it could not be."""
+
+        def is_over(upload: Upload) -> bool:
+            if progress is not None:
+                progress(upload["bytes_received"], upload["bytes"] or 0)
+            return upload["status"] != "fetching"
+
+        upload = _patiently(lambda: self.get_upload(upload_id), is_over)
+        if upload["error"] is not None:
+            raise ApiError(422, {"code": upload["error"]["code"], "detail": upload["error"]["message"]})
+        return upload
+
+    # One method for each operation
+
+    def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload:
+        """A file of `size` bytes that is to come in parts."""
+        body = {"filename": filename, "bytes": size, "sha256": sha256}
+        answer: Upload = self._request("POST", "/v1/uploads", json=body).json()
+        return answer
+
+    def create_upload_from(self, url: str, filename: str | None = None) -> Upload:
+        """A file that the platform is to fetch: https://…, s3://…, hf://datasets/…, file:///…, as its operator allows."""
+        answer: Upload = self._request("POST", "/v1/uploads/from", json={"url": url, "filename": filename}).json()
+        return answer
+
+    def list_uploads(self, status: str | None = None) -> Iterator[Upload]:
+        """Newest first. `status`: open, fetching, complete or failed."""
+        return self._pages("/v1/uploads", status=status)
+
+    def get_upload(self, upload_id: str) -> Upload:
+        answer: Upload = self._get(f"/v1/uploads/{upload_id}")
+        return answer
+
+    def put_upload_part(
+        self, upload_id: str, number: int, content: bytes | Iterable[bytes], size: int | None = None
+    ) -> UploadPart:
+        """Send one part, numbered from 1; `size` where `content` comes in pieces."""
+        headers = {"Content-Type": "application/octet-stream"}
+        if size is not None:
+            headers["Content-Length"] = str(size)
+        path = f"/v1/uploads/{upload_id}/parts/{number}"
+        answer: UploadPart = self._request("PUT", path, content=content, headers=headers).json()
+        return answer
+
+    def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum:
+        """A part that has arrived, with its SHA-256."""
+        answer: UploadPartSum = self._get(f"/v1/uploads/{upload_id}/parts/{number}")
+        return answer
+
+    def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload:
+        """All parts have been sent; `sha256` of the whole is checked, where it is given."""
+        body = {"sha256": sha256}
+        answer: Upload = self._request("POST", f"/v1/uploads/{upload_id}/complete", json=body, timeout=None).json()
+        return answer
+
+    def delete_upload(self, upload_id: str) -> None:
+        """Give it up. Datasets that were made of it stay."""
+        self._request("DELETE", f"/v1/uploads/{upload_id}")
+
+    def preview_upload(
+        self,
+        upload_id: str,
+        format: str | None = None,
+        kind: str | None = None,
+        mapping: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """What its first rows would become; nothing is stored."""
+        body = {"format": format, "kind": kind, "mapping": mapping}
+        answer: dict[str, Any] = self._request(
+            "POST", f"/v1/uploads/{upload_id}/preview", json=body, timeout=None
+        ).json()
+        return answer
+
+    def get_upload_limits(self) -> UploadLimits:
+        """How large files may be, and where they may be imported from."""
+        answer: UploadLimits = self._get("/v1/reference/uploads")
+        return answer
+
+    def _upload_at_once(self, file: Path, said: dict[str, Any]) -> Dataset:
+        form = {key: value if isinstance(value, str) else json.dumps(value) for key, value in said.items()}
+        with file.open("rb") as content:
+            files = {"file": (file.name, content, "application/octet-stream")}
+            answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
+        return answer
+
+
+def _is_imported(dataset: Dataset, importing: Importing | None) -> bool:
+    if importing is not None and (progress := dataset["progress"]) is not None:
+        importing(progress["fraction"], progress["note"])
+    return dataset["status"] != "importing"
+
+
+def _patiently(ask: Callable[[], T], is_over: Callable[[T], bool]) -> T:
+    """Ask until it is over, ever less often."""
+    pause = _FIRST_PAUSE
+    while not is_over(found := ask()):
+        time.sleep(pause)
+        pause = min(1.5 * pause, _LONGEST_PAUSE)
+    return found

@@ -1,0 +1,146 @@
+"""A file sent in parts: several at a time, tried again, and taken up where an earlier try ended.
+
+The sum of the whole is computed while the parts are on their way, so that nothing waits for it.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Protocol
+
+from client.answers import Upload, UploadPart, UploadPartSum
+from client.errors import ApiError, ClientError, Unreachable
+
+Progress = Callable[[int, int], None]
+"""Is told how many bytes have been sent, of how many. From several threads, one at a time."""
+
+PARALLEL = 4
+TRIES = 6
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
+_PIECE = 1024 * 1024
+_PASSES = (429, 502, 503, 504)
+
+
+class Platform(Protocol):
+    """What of the client is needed here."""
+
+    def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload: ...
+    def list_uploads(self, status: str | None = None) -> Iterator[Upload]: ...
+    def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum: ...
+    def put_upload_part(self, upload_id: str, number: int, content: Iterator[bytes], size: int) -> UploadPart: ...
+    def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload: ...
+
+
+class _Interrupted(Exception):
+    """The sending has been given up; the thread that notices ends quietly."""
+
+
+class Sending:
+    """One file on its way."""
+
+    def __init__(self, platform: Platform, file: Path, progress: Progress | None = None) -> None:
+        self._platform, self._file = platform, file
+        self._size = file.stat().st_size
+        self._told = progress or (lambda sent, total: None)
+        self._sent = 0
+        self._counting = threading.Lock()
+        self._given_up = threading.Event()
+
+    def run(self) -> Upload:
+        """The complete upload. What is sent stays there when this is interrupted, and the next try goes on from it.
+
+        Raises ApiError (`checksum_mismatch` for a file that changed meanwhile) and Unreachable, after several tries.
+        """
+        with ThreadPoolExecutor(PARALLEL + 1) as pool:
+            try:
+                whole = pool.submit(self._sum, 0, self._size)
+                upload = self._resumable(pool, whole) or self._platform.create_upload(self._file.name, self._size)
+                self._count(upload["bytes_received"])
+                missing = sorted(set(range(1, (upload["parts"] or 0) + 1)) - set(upload["received"]))
+                _all([pool.submit(self._send, upload, number) for number in missing])
+                return self._platform.complete_upload(upload["id"], whole.result())
+            except BaseException:
+                self._given_up.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _resumable(self, pool: ThreadPoolExecutor, whole: Future[str]) -> Upload | None:
+        """An open upload of this name and size, each of whose parts that arrived is this file's."""
+        for upload in self._platform.list_uploads(status="open"):
+            if (upload["filename"], upload["bytes"]) != (self._file.name, self._size):
+                continue
+            checks = [pool.submit(self._is_ours, upload, number) for number in upload["received"]]
+            if all(check.result() for check in checks) and upload["sha256"] in (None, whole.result()):
+                return upload
+        return None
+
+    def _is_ours(self, upload: Upload, number: int) -> bool:
+        there = self._platform.get_upload_part(upload["id"], number)["sha256"]
+        return there == self._sum((number - 1) * upload["part_bytes"], self._part_size(upload, number))
+
+    def _send(self, upload: Upload, number: int) -> None:
+        size = self._part_size(upload, number)
+        pause = _FIRST_PAUSE
+        for attempt in range(1, TRIES + 1):
+            counted = _Counted(self)
+            try:
+                pieces = counted.over(self._pieces((number - 1) * upload["part_bytes"], size))
+                self._platform.put_upload_part(upload["id"], number, pieces, size)
+                return
+            except (Unreachable, ApiError) as error:
+                counted.undo()
+                if attempt == TRIES or (isinstance(error, ApiError) and error.status not in _PASSES):
+                    raise
+            if self._given_up.wait(pause):
+                raise _Interrupted
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _part_size(self, upload: Upload, number: int) -> int:
+        return min(upload["part_bytes"], self._size - (number - 1) * upload["part_bytes"])
+
+    def _sum(self, start: int, size: int) -> str:
+        digest = hashlib.sha256()
+        for piece in self._pieces(start, size):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _pieces(self, start: int, size: int) -> Iterator[bytes]:
+        with self._file.open("rb") as file:
+            file.seek(start)
+            while size:
+                if self._given_up.is_set():
+                    raise _Interrupted
+                piece = file.read(min(size, _PIECE))
+                if not piece:
+                    raise ClientError(f"{self._file} became shorter while it was sent.")
+                size -= len(piece)
+                yield piece
+
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._sent += more
+            self._told(self._sent, self._size)
+
+
+class _Counted:
+    """What one try has sent, so that it can be taken back."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending, self._sent = sending, 0
+
+    def over(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            yield piece
+            self._sent += len(piece)
+            self._sending._count(len(piece))
+
+    def undo(self) -> None:
+        self._sending._count(-self._sent)
+
+
+def _all(futures: list[Future[None]]) -> None:
+    """Wait for all; the first trouble is raised as it comes."""
+    for future in as_completed(futures):
+        future.result()
