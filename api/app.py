@@ -9,12 +9,33 @@ from api.dashboard import Dashboard
 from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
-from api.routes import checkpoints, datasets, docs, health, job_events, job_metrics, jobs, platform, session, uploads
+from api.routes import (
+    checkpoints,
+    dataset_versions,
+    datasets,
+    docs,
+    health,
+    job_events,
+    job_metrics,
+    jobs,
+    platform,
+    session,
+    uploads,
+)
 from core.errors import PlatformError, Unavailable
 from core.settings import Settings
 from core.uploads import RunningDigests
 
-ROUTERS = (session.router, datasets.router, uploads.router, jobs.router, job_events.router, job_metrics.router, checkpoints.router)
+ROUTERS = (
+    session.router,
+    datasets.router,
+    dataset_versions.router,
+    uploads.router,
+    jobs.router,
+    job_events.router,
+    job_metrics.router,
+    checkpoints.router,
+)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:

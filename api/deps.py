@@ -9,8 +9,9 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import datasets, keys
+from core import keys
 from core.blobs import BlobStore, blob_store
+from core.datasets import versions
 from core.db import session_scope
 from core.errors import CrossOrigin, NotFound, NotSignedIn
 from core.keys import Principal
@@ -95,7 +96,7 @@ JobDep = Annotated[Job, Depends(_job)]
 
 
 def _dataset(dataset_id: str, principal: PrincipalDep, session: SessionDep) -> Dataset:
-    return datasets.get(session, principal.key_id, dataset_id)
+    return versions.dataset_of(session, principal.key_id, dataset_id)
 
 
 DatasetDep = Annotated[Dataset, Depends(_dataset)]

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from api.schemas.dataset import ImportDataset
 from api.schemas.problem import Problem
 from api.schemas.run import JobEvent
 
@@ -33,7 +34,7 @@ def describe(app: FastAPI) -> None:
 def _schema(app: FastAPI) -> dict[str, Any]:
     schema = get_openapi(title=app.title, version=app.version, description=INTRODUCTION, routes=app.routes)
     shapes = schema["components"]["schemas"]
-    for model in (Problem, JobEvent):
+    for model in (Problem, JobEvent, ImportDataset):
         found = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
         shapes |= found.pop("$defs", {}) | {model.__name__: found}
     for name in ("HTTPValidationError", "ValidationError"):

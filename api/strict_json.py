@@ -23,10 +23,10 @@ class StrictRoute(APIRoute):
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        return json.loads(await self.body(), object_pairs_hook=_without_duplicates)
+        return json.loads(await self.body(), object_pairs_hook=without_duplicates)
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     for name, value in pairs:
         if name in seen:

@@ -26,7 +26,7 @@ class Finding(TypedDict):
     title: str
     detail: str
     count: int
-    share: float
+    share: float | None
     lines: list[int]
     samples: list[FindingSample]
     fix: FindingFix | None

@@ -46,7 +46,7 @@ def up(
     port: Port = 8000,
     workers: Annotated[int, typer.Option(min=0, help="How many jobs run at a time.")] = 1,
 ) -> None:
-    """Run the whole platform here: PostgreSQL, Redis, API, worker, sweeper. Ctrl-C stops it.
+    """Run the whole platform here: PostgreSQL, Redis, API, worker, data worker, sweeper. Ctrl-C stops it.
 
     DATABASE_URL and REDIS_URL, where set, replace the embedded servers.
     """

@@ -16,7 +16,19 @@ from trainer.errors import DataError
 from trainer.rows import Comparison, Demonstration, Message, Prompt, PromptRow
 from trainer.spec import DataSpec, StageName
 
-__all__ = ["Comparison", "Data", "Demonstration", "Message", "Prompt", "PromptRow", "Split", "load", "prompt_key"]
+__all__ = [
+    "Comparison",
+    "Data",
+    "Demonstration",
+    "Message",
+    "Prompt",
+    "PromptRow",
+    "Split",
+    "hash_share",
+    "load",
+    "prompt_key",
+    "text_hash",
+]
 
 NEEDS: dict[StageName, tuple[str, ...]] = {
     "sft": ("demonstrations",),
@@ -145,8 +157,18 @@ def _held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], spec: Da
     return (held_out | set(asked[:1])) - set(asked[-1:])
 
 
+def text_hash(text: str) -> int:
+    """64 bits, the same in every run. Of a prompt's key, as a share of 2^64, it decides whether the prompt is held out."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def hash_share(number: int) -> float:
+    """Where a hash lies among all of them, from 0 to 1."""
+    return number / 2**64
+
+
 def _hash01(text: str) -> float:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
+    return hash_share(text_hash(text))
 
 
 T = TypeVar("T")

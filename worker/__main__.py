@@ -1,8 +1,10 @@
-"""`python -m worker` runs jobs; `python -m worker sweep` looks after lost ones. Settings: see core/settings.py.
+"""`python -m worker` runs jobs; `python -m worker data` imports, indexes and judges data; `python -m worker sweep` looks
+after lost ones of both. Settings: see core/settings.py.
 
 `join` gives another machine to the jobs of a worker.
 
-`check` and `check-sweep` say by their exit status whether the worker or the sweeper of this machine is alive.
+`check`, `check-data` and `check-sweep` say by their exit status whether the worker, the data worker or the sweeper of this
+machine is alive.
 """
 
 import argparse
@@ -13,15 +15,25 @@ from collections.abc import Callable
 from core.errors import SettingsError
 from core.settings import Settings, get_machine_settings, get_settings
 from worker.app import serve
-from worker.health import sweeper_is_alive, worker_is_alive
+from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
 from worker.join import join_for_ever
 from worker.launcher import Launcher
 from worker.sweeper import sweep_for_ever
 
+
+
+def _data(settings: Settings) -> int:
+    from worker.data import lane  # brings the readers of every container, which the others do without
+
+    return lane.serve(settings)
+
+
 COMMANDS: dict[str, Callable[[Settings], int]] = {
     "run": lambda settings: serve(settings, Launcher()),
+    "data": _data,
     "sweep": sweep_for_ever,
     "check": lambda _: 0 if worker_is_alive() else 1,
+    "check-data": lambda settings: 0 if data_worker_is_alive(settings) else 1,
     "check-sweep": lambda settings: 0 if sweeper_is_alive(settings) else 1,
 }
 

@@ -1,4 +1,4 @@
-"""Whether the worker or the sweeper of this machine is alive, asked from outside the process: for health checks."""
+"""Whether the worker, the data worker or the sweeper of this machine is alive, asked from outside the process: for health checks."""
 
 import socket
 import time
@@ -9,6 +9,7 @@ from core.db import session_scope
 from core.settings import Settings
 
 _SWEEPS_MISSED = 10
+_BEATS_MISSED = 10
 
 
 def worker_is_alive() -> bool:
@@ -19,15 +20,40 @@ def worker_is_alive() -> bool:
 
 def sweeper_is_alive(settings: Settings) -> bool:
     """It has swept lately. A file, since a sweeper with nothing to do leaves no trace in the database."""
-    swept = _swept(settings)
-    return swept.exists() and time.time() - swept.stat().st_mtime < _SWEEPS_MISSED * settings.sweep_seconds
+    return _is_fresh(_swept(settings), _SWEEPS_MISSED * settings.sweep_seconds)
 
 
 def note_sweep(settings: Settings) -> None:
     """The sweeper's sign of life."""
-    swept = _swept(settings)
-    swept.parent.mkdir(parents=True, exist_ok=True)
-    swept.touch()
+    _touch(_swept(settings))
+
+
+def data_worker_is_alive(settings: Settings) -> bool:
+    """It has given a sign of life lately, busy or idle."""
+    return _is_fresh(_data_worker(settings), _BEATS_MISSED * settings.heartbeat_seconds)
+
+
+def note_data_worker(settings: Settings) -> None:
+    """The data worker's sign of life."""
+    _touch(_data_worker(settings))
+
+
+def forget_data_worker(settings: Settings) -> None:
+    """It has ended. Another one of this machine shows itself again at its next sign of life."""
+    _data_worker(settings).unlink(missing_ok=True)
+
+
+def _is_fresh(sign: Path, seconds: float) -> bool:
+    return sign.exists() and time.time() - sign.stat().st_mtime < seconds
+
+
+def _touch(sign: Path) -> None:
+    sign.parent.mkdir(parents=True, exist_ok=True)
+    sign.touch()
+
+
+def _data_worker(settings: Settings) -> Path:
+    return settings.data_dir / "data-worker"
 
 
 def _swept(settings: Settings) -> Path:

@@ -27,10 +27,14 @@ class Launcher:
 
     def start(self, workspace: Workspace, resources: ResourcesSpec, place: Place) -> child.Child:
         arguments = trainer_arguments(workspace, resources, place)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(_WITHHELD)}
         log_file = workspace.log if place.rank == 0 else workspace.log.with_stem(f"trainer-{place.rank}")
         with log_file.open("ab") as log:
-            return child.start([*self._command, *arguments], cwd=workspace.folder, env=environment, stdout=log)
+            return child.start([*self._command, *arguments], cwd=workspace.folder, env=environment(), stdout=log)
+
+
+def environment() -> dict[str, str]:
+    """What a trainer may know of ours."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_WITHHELD)}
 
 
 def trainer_arguments(workspace: Workspace, resources: ResourcesSpec, place: Place) -> list[str]:

@@ -7,6 +7,7 @@ from core import jobs, workers
 from core.db import session_scope
 from core.queue import knock
 from core.settings import Settings
+from worker.data.sweeping import Orphans, sweep_data
 from worker.database import AWAY
 from worker.health import note_sweep
 from worker.stopping import StopRequest
@@ -19,13 +20,18 @@ def sweep_for_ever(settings: Settings) -> int:
     """Sweep every few seconds until asked to stop."""
     stop = StopRequest()
     stop.on_signals()
+    orphans = Orphans()
     log.info("sweeping every %g s", settings.sweep_seconds)
     while not stop.requested:
         try:
             sweep_once(settings)
+            sweep_data(settings)
+            orphans.look(settings)
             note_sweep(settings)
         except AWAY as error:
             log.warning("the database does not answer: %s", error)
+        except OSError as error:
+            log.warning("the blobs cannot be reached: %s", error)
         _pause(settings.sweep_seconds, stop)
     return 0
 

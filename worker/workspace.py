@@ -12,9 +12,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
+from core.errors import NotFound
 from core.jobs import Claim
 from core.jobs.checkpoints import checkpoints_to_resume
-from core.models import Checkpoint, CheckpointPin, Dataset, Job, JobEvent
+from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
 from core.models.job import JobStatus
 from trainer.spec import DATASETS
 from trainer.spec.paths import put
@@ -98,8 +99,12 @@ def clear_away(session: Session, data_dir: Path) -> None:
 
 
 def inputs_of(session: Session, claim: Claim) -> Inputs:
-    named = {role: claim.spec["data"].get(role) for role in DATASETS}
-    datasets = {role: session.get_one(Dataset, name).blob_key for role, name in named.items() if name}
+    of_job = select(JobDataset.role, DatasetContent.blob_key).join_from(JobDataset, DatasetVersion)
+    of_job = of_job.join(DatasetContent, DatasetContent.sha256 == DatasetVersion.sha256)
+    datasets = {role: key for role, key in session.execute(of_job.where(JobDataset.job_id == claim.job_id))}
+    for role in DATASETS:
+        if (name := claim.spec["data"].get(role)) and role not in datasets:
+            raise NotFound(f"There is no dataset {name!r}.")
     saved = {str(one.path): one.blob_prefix for one in checkpoints_to_resume(session, claim.job_id)}
     pins = select(CheckpointPin.field, Checkpoint).join(Checkpoint, Checkpoint.id == CheckpointPin.checkpoint_id)
     pinned = session.execute(pins.where(CheckpointPin.job_id == claim.job_id))

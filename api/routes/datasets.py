@@ -1,51 +1,80 @@
-"""Datasets: upload, list, look into, delete."""
+"""Datasets: made of files, listed, put aside, deleted."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from api import dataset_views
+from api.dataset_body import DATASET_BODY, Form, read_body
 from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
-from api.problems import documented
-from api.schemas.dataset import Dataset, DatasetList, DatasetRow, DatasetRowList
-from api.uploads import UPLOAD_BODY, read_upload
-from core import datasets, models
-from core.datasets.reading import Limits
-from core.datasets.store import Upload
+from api.problems import BadRequest, documented
+from api.schemas.dataset import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
+from api.strict_json import StrictRoute
+from core import models, uploads
+from core.blobs import BlobStore
+from core.datasets import importing, retention, tasks, versions
+from core.datasets.importing import Import, Reading, Source
+from core.datasets.limits import Limits
 from core.errors import (
     CrossOrigin,
     DatasetInUse,
+    DiskFull,
     InvalidDataset,
     InvalidRequest,
     NotFound,
     NotSignedIn,
     TooLarge,
+    UploadNotComplete,
     WrongMediaType,
 )
+from core.keys import Principal
 from core.models.dataset import DatasetKind
 from core.pages import page
 
-router = APIRouter(prefix="/datasets", tags=["Datasets"])
+router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
 
 
 @router.post(
     "",
     status_code=201,
-    openapi_extra=UPLOAD_BODY,
-    responses=documented(NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, InvalidDataset),
+    openapi_extra=DATASET_BODY,
+    responses={202: {"model": Dataset, "description": "An upload is being imported: its `status` says how far it is."}}
+    | documented(
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        UploadNotComplete,
+        TooLarge,
+        WrongMediaType,
+        InvalidRequest,
+        InvalidDataset,
+        DiskFull,
+    ),
 )
 def upload_dataset(
     principal: PrincipalDep,
-    upload: Annotated[Upload, Depends(read_upload)],
+    wanted: Annotated[Form | ImportDataset, Depends(read_body)],
     session: SessionDep,
     blobs: BlobsDep,
     settings: SettingsDep,
+    response: Response,
 ) -> Dataset:
-    """Upload JSONL. Every row is checked first; if one is bad, nothing is stored and the answer names lines and columns."""
-    limits = Limits(line_bytes=settings.max_line_bytes)
-    row = datasets.create(session, blobs, principal.key_id, upload, limits, settings.data_dir / "uploads")
-    session.refresh(row)
-    return Dataset.model_validate(row)
+    """Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
+
+    Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
+    `bad_rows` says otherwise. How the file is to be read is found out where it is not said; `format_unclear` lists what it
+    may be where that is open.
+    """
+    limits, scratch = Limits.of(settings), settings.data_dir / "scratch"
+    if isinstance(wanted, Form):
+        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, limits, scratch)
+    else:
+        response.status_code = 202
+        told = _wanted(session, blobs, principal, wanted)
+        version = importing.import_later(session, principal.key_id, told, limits, scratch)
+    return _shown(session, versions.dataset_of(session, principal.key_id, version.dataset_id))
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
@@ -53,35 +82,58 @@ def list_datasets(
     principal: PrincipalDep,
     session: SessionDep,
     kind: Annotated[DatasetKind | None, Query(description="Only datasets of this kind.")] = None,
+    search: Annotated[str | None, Query(description="Only those with this in their names.")] = None,
+    archived: Annotated[bool, Query(description="Those that were put aside, in place of the others.")] = False,
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "desc",
 ) -> DatasetList:
     """Your datasets."""
-    query = select(models.Dataset).filter_by(owner_id=principal.key_id)
+    row = models.Dataset
+    put_aside = row.archived_at.is_not(None)
+    query = select(row).filter_by(owner_id=principal.key_id).where(put_aside if archived else ~put_aside)
     if kind is not None:
         query = query.filter_by(kind=kind.value)
-    found = page(session, query, models.Dataset, after, limit, order)
-    return DatasetList.of([Dataset.model_validate(row) for row in found.items], found.has_more)
+    if search is not None:
+        query = query.where(row.name.icontains(search, autoescape=True))
+    found = page(session, query, row, after, limit, order)
+    return DatasetList.of(dataset_views.datasets(session, found.items), found.has_more)
 
 
 @router.get("/{dataset_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def get_dataset(dataset: DatasetDep) -> Dataset:
+def get_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     """One dataset."""
-    return Dataset.model_validate(dataset)
+    return _shown(session, dataset)
 
 
-@router.get("/{dataset_id}/rows", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def list_dataset_rows(
-    dataset: DatasetDep,
-    blobs: BlobsDep,
-    after: Annotated[int, Query(ge=0, le=2**62, description="Only rows behind this number.")] = 0,
-    limit: Limit = 20,
-) -> DatasetRowList:
-    """Its rows in order, in canonical form."""
-    rows = [DatasetRow(line=line, row=row) for line, row in datasets.rows(blobs, dataset, after, limit)]
-    has_more = bool(rows) and rows[-1].line < dataset.rows
-    return DatasetRowList.of(rows, has_more, key="line")
+@router.patch(
+    "/{dataset_id}",
+    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest),
+)
+def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep) -> Dataset:
+    """Rename it, or say how long it is to be kept."""
+    if body.name is not None:
+        dataset.name = versions.fit_name(body.name)
+    if "expires_at" in body.model_fields_set:
+        retention.keep_until(dataset, body.expires_at)
+    session.flush()
+    return _shown(session, dataset)
+
+
+@router.post("/{dataset_id}/archive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
+def archive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
+    """Put it aside: it is left out of lists. Jobs that name it go on, and new ones may."""
+    retention.archive(dataset)
+    session.flush()
+    return _shown(session, dataset)
+
+
+@router.post("/{dataset_id}/unarchive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
+def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
+    """Bring it back into lists."""
+    retention.unarchive(dataset)
+    session.flush()
+    return _shown(session, dataset)
 
 
 @router.delete(
@@ -90,5 +142,39 @@ def list_dataset_rows(
     responses=documented(NotSignedIn, CrossOrigin, NotFound, DatasetInUse, InvalidRequest),
 )
 def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep) -> None:
-    """Delete it, unless an unfinished job uses it."""
-    datasets.delete(session, blobs, dataset)
+    """Delete it with all its versions, unless an unfinished job uses one: `jobs` of the problem lists them."""
+    retention.delete(session, blobs, dataset.id)
+
+
+@router.get("/{dataset_id}/tasks", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList:
+    """What is and was being done to it: imports, search indexes, reports."""
+    rows = tasks.of_dataset(session, dataset.owner_id, dataset.id)
+    return DataTaskList.of([DataTask.model_validate(row) for row in rows])
+
+
+@router.post(
+    "/{dataset_id}/tasks/{task_id}/cancel",
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest),
+)
+def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) -> DataTask:
+    """Stop it. A version that it was to make has failed then. Nothing changes if it is over."""
+    task = tasks.get(session, dataset.owner_id, task_id)
+    if task.args.get("dataset") != dataset.id:
+        raise NotFound(f"There is no task {task_id!r} of {dataset.id}.")
+    tasks.cancel(session, task)
+    return DataTask.model_validate(task)
+
+
+def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: ImportDataset) -> Import:
+    """The upload that is meant, which stays while it is read."""
+    upload = uploads.take(session, principal.key_id, told.upload)
+    source = Source(uploads.opener(blobs, upload), upload.filename, upload.id, upload.url)
+    reading = Reading(told.kind and told.kind.value, told.format, told.mapping)
+    return Import(source, told.name or upload.filename, reading, told.bad_rows)
+
+
+def _shown(session: Session, dataset: models.Dataset) -> Dataset:
+    session.refresh(dataset)
+    (shown,) = dataset_views.datasets(session, [dataset])
+    return shown

@@ -1,41 +1,122 @@
 """`proximal datasets …`"""
 
-from pathlib import Path
-from typing import Annotated
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
+from client.answers import Dataset, DatasetRow
+from client.commands import dataset_uploads
 from client.terminal import list_of, moment, plain
 
-app = typer.Typer(help="Upload datasets and list them.", no_args_is_help=True)
+app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
 console = Console(highlight=False)
+app.command()(dataset_uploads.upload)
+app.command("import")(dataset_uploads.import_)
 
-
-@app.command()
-def upload(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSONL file.", show_default=False)],
-    kind: Annotated[
-        str, typer.Option(help="What its rows are: preferences, sft, prompts or pretraining.", show_default=False)
-    ],
-    name: Annotated[str, typer.Option(help="For people. Default: the file's name.", show_default=False)] = "",
-) -> None:
-    """Upload a dataset; every row is checked."""
-    with context.obj.client() as client:
-        dataset = client.upload_dataset(file, kind, name)
-    console.print(f"{dataset['id']}  {dataset['rows']} rows")
+DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
+Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
 
 
 @app.command("list")
 def list_(
     context: typer.Context,
     kind: Annotated[str | None, typer.Option(help="Only this kind: preferences, sft, prompts or pretraining.")] = None,
+    search: Annotated[str | None, typer.Option(help="Only those with this in their names.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Those that were put aside.")] = False,
 ) -> None:
     """List datasets, newest first."""
-    table = list_of("name", "kind", "rows", "bytes", "created")
+    table = list_of("name", "kind", "status", "rows", "bytes", "created")
     with context.obj.client() as client:
-        for row in client.list_datasets(kind):
-            size = (str(row["rows"]), str(row["bytes"]))
-            table.add_row(row["id"], plain(row["name"]), row["kind"], *size, moment(row["created_at"]))
+        for row in client.list_datasets(kind, search, archived):
+            size = (_known(row["rows"]), _known(row["bytes"]))
+            table.add_row(row["id"], plain(row["name"]), row["kind"], _status(row), *size, moment(row["created_at"]))
     console.print(table)
+
+
+@app.command()
+def get(context: typer.Context, dataset_id: DatasetId) -> None:
+    """Show one dataset: what its newest version holds, and what is wrong with it."""
+    with context.obj.client() as client:
+        dataset = client.get_dataset(dataset_id)
+    table = Table(show_header=False, box=None)
+    for name in ("id", "name", "kind", "version", "rows", "bytes", "sha256", "created_at", "archived_at", "expires_at"):
+        if dataset[name] is not None:
+            table.add_row(name, plain(dataset[name]))
+    table.add_row("status", plain(_status(dataset)))
+    for severity, count in dataset["findings"].items():
+        if count:
+            table.add_row(f"{severity} findings", str(count))
+    console.print(table)
+    if dataset["error"] is not None:
+        console.print(plain(f"{dataset['error']['code']}: {dataset['error']['message']}"), soft_wrap=True)
+
+
+@app.command()
+def versions(context: typer.Context, dataset_id: DatasetId) -> None:
+    """List a dataset's versions, newest first."""
+    table = list_of("number", "of", "status", "rows", "left out", "sha256", "jobs", "created")
+    with context.obj.client() as client:
+        for row in client.list_dataset_versions(dataset_id):
+            figures = (_known(row["rows"]), str(row["left_out"]), _known(row["sha256"])[:12], str(len(row["jobs"])))
+            place = (str(row["number"]), _known(row["parent"]), row["status"])
+            table.add_row(row["id"], *place, *figures, moment(row["created_at"]))
+    console.print(table)
+
+
+@app.command()
+def rows(
+    context: typer.Context,
+    dataset_id: DatasetId,
+    version: Version = None,
+    search: Annotated[str | None, typer.Option(help='Only rows with these words: `"a phrase" or word -without`.')] = None,
+    finding: Annotated[str | None, typer.Option(help="Only rows that this finding of a report names.")] = None,
+    split: Annotated[str | None, typer.Option(help="Only rows that a run trains on (train) or holds out (eval).")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, max=100, help="So many at random.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same sample.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+) -> None:
+    """Print rows as JSON, one a line, each with its line in the source."""
+    filters: dict[str, Any] = {"version": version, "search": search, "finding": finding, "split": split}
+    with context.obj.client() as client:
+        found: Iterable[DatasetRow]
+        if sample is not None:
+            found = client.sample_dataset_rows(dataset_id, sample, seed, **filters)
+        else:
+            found = client.list_dataset_rows(dataset_id, **filters)
+        for row, _ in zip(found, range(limit if sample is None else sample), strict=False):
+            told = {name: row[name] for name in ("line", "row_number", "split", "row")}
+            console.print(plain(json.dumps(told, ensure_ascii=False)), soft_wrap=True)
+
+
+@app.command()
+def archive(
+    context: typer.Context,
+    dataset_id: DatasetId,
+    undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False,
+) -> None:
+    """Put a dataset aside: it is left out of lists, and everything else goes on."""
+    with context.obj.client() as client:
+        dataset = client.unarchive_dataset(dataset_id) if undo else client.archive_dataset(dataset_id)
+    console.print(f"{dataset['id']}  {'archived' if dataset['archived_at'] else 'in the list'}")
+
+
+@app.command()
+def delete(context: typer.Context, dataset_id: DatasetId) -> None:
+    """Delete a dataset with all its versions, unless an unfinished job uses one."""
+    with context.obj.client() as client:
+        client.delete_dataset(dataset_id)
+    console.print(f"{dataset_id}  deleted")
+
+
+def _status(dataset: Dataset) -> str:
+    """How far it is, while it is importing."""
+    progress = dataset["progress"]
+    return dataset["status"] if progress is None else f"{dataset['status']} {progress['fraction']:.0%}"
+
+
+def _known(value: object) -> str:
+    return "" if value is None else str(value)

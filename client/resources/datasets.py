@@ -70,3 +70,8 @@ class Datasets(Connection):
     def list_dataset_tasks(self, dataset_id: str) -> list[DataTask]:
         """What is being done to it, newest first."""
         return list(self._get(f"/v1/datasets/{dataset_id}/tasks")["data"])
+
+    def cancel_dataset_task(self, dataset_id: str, task_id: str) -> DataTask:
+        """Stop it; a version that it was to make has failed then."""
+        answer: DataTask = self._request("POST", f"/v1/datasets/{dataset_id}/tasks/{task_id}/cancel").json()
+        return answer

@@ -59,7 +59,7 @@ def _start(options: Options, supervisor: Supervisor, say: Say) -> str:
         key = local_key.ensure(servers.database_url, options.folder)
     except OperationalError as error:
         raise UpError(f"The database does not answer: {error.orig}") from error
-    say("Starting the API, the sweeper and the worker")
+    say("Starting the API, the sweeper, the data worker and the worker")
     start_our_own(options, servers, supervisor)
     return key
 

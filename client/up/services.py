@@ -45,7 +45,7 @@ def start_servers(folder: DataFolder, supervisor: Supervisor, say: Say) -> Serve
 
 
 def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) -> None:
-    """The API, the sweeper and the workers, each with a log of its own."""
+    """The API, the sweeper, the data worker and the workers, each with a log of its own."""
     folder = options.folder
     addresses = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
     env = {**os.environ, **addresses, "PROXIMAL_DATA_DIR": str(folder.path)}
@@ -59,6 +59,7 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
 
     start("api", "api", "--host", options.host, "--port", str(options.port))
     start("sweeper", "worker", "sweep")
+    start("data-worker", "worker", "data")
     for number in range(1, options.workers + 1):
         start("worker" if number == 1 else f"worker-{number}", "worker", grace=_WORKER_GRACE)
 

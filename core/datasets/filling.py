@@ -51,7 +51,7 @@ def fill(
 def same_rows(
     session: Session, blobs: BlobStore, parent: DatasetVersion, origin: dict[str, Any]
 ) -> DatasetVersion:
-    """A ready version with the rows of `parent`, which has some, and with its findings but the blocking ones."""
+    """A ready version with the rows of `parent`, which has some: somebody has decided about its findings."""
     assert parent.content is not None
     dataset = session.get_one(Dataset, parent.dataset_id)
     version = versions.new_version(session, dataset, origin, parent)
@@ -60,10 +60,18 @@ def same_rows(
             while piece := lines.read(_PIECE):
                 copy.write(piece)
             copy.keep()
-    version.findings = [finding for finding in parent.findings if finding["severity"] != "blocking"]
+    version.findings = decided(parent.findings)
     version.left_out = parent.left_out
     _settle(session, version, parent.content, VersionStatus.READY)
     return version
+
+
+def decided(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same findings where what they concern is left out: to be read, and in nobody's way."""
+    return [
+        finding | {"severity": "warning", "fix": None} if finding["severity"] == "blocking" else finding
+        for finding in findings
+    ]
 
 
 def _settle(session: Session, version: DatasetVersion, content: DatasetContent, status: VersionStatus) -> None:

@@ -10,6 +10,7 @@ import orjson
 from core.blobs import BlobStore
 from core.datasets import u64
 from core.datasets.contents import index_key
+from core.datasets.versions import why_not
 from core.errors import NotFound
 from core.models import DatasetContent, DatasetVersion
 
@@ -43,14 +44,14 @@ def read(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> I
 
 def read_stored(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> Iterator[StoredRow]:
     """The same with their lines."""
-    content = _content(version)
+    content = content_of(version)
     for line, number, row in zip(lines(blobs, version, numbers), numbers, read(blobs, content, numbers), strict=True):
         yield StoredRow(line, number, row)
 
 
 def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterator[StoredRow]:
     """Every row behind number `after`; one is in memory at a time."""
-    content = _content(version)
+    content = content_of(version)
     with blobs.open(content.blob_key) as file:
         if after:
             file.seek(_start(blobs, content, file, after + 1))
@@ -68,6 +69,13 @@ def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> 
         return list(numbers)
     with file:
         return [u64.read(file, number - 1, 1)[0] for number in numbers]
+
+
+def content_of(version: DatasetVersion) -> DatasetContent:
+    """Its rows; of a version that has none, raises why: DatasetNotReady or DatasetFailed."""
+    if version.content is None:
+        raise why_not(version)
+    return version.content
 
 
 def lines_key(version_id: str) -> str:
@@ -89,12 +97,6 @@ def write_index(blobs: BlobStore, content: DatasetContent) -> None:
                 starts = []
         draft.write(u64.packed(starts))
         draft.keep()
-
-
-def _content(version: DatasetVersion) -> DatasetContent:
-    if version.content is None:
-        raise NotFound(f"Version {version.number} of {version.dataset_id} has no rows.")
-    return version.content
 
 
 def _scan(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:

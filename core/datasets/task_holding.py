@@ -77,6 +77,11 @@ def finish(session: Session, claim: TaskClaim, status: TaskStatus, error: dict[s
     end(session, held(session, claim), status, error)
 
 
+def lose(session: Session, claim: TaskClaim, reason: str) -> None:
+    """The worker is there, but the machine failed it: another try, within the same limits as for a lost worker."""
+    _take_away(session, held(session, claim), reason)
+
+
 def release(session: Session, claim: TaskClaim) -> None:
     """Give it back to the queue: the worker stops, which is no fault of the task's and counts as no try."""
     task = held(session, claim)
@@ -99,13 +104,8 @@ def sweep(session: Session) -> TaskSweep:
     requeued, failed = [], []
     expired = DataTask.status == TaskStatus.RUNNING, DataTask.lease_expires_at < func.clock_timestamp()
     for task in session.scalars(select(DataTask).where(*expired).with_for_update(skip_locked=True)):
-        if task.attempt < MOST_TRIES:
-            _requeue(task)
-            requeued.append(task.id)
-        else:
-            told = f"Its worker was lost {task.attempt} times in a row; the last one was {task.worker_id}."
-            end(session, task, TaskStatus.FAILED, {"code": "too_many_attempts", "message": told})
-            failed.append(task.id)
+        again = _take_away(session, task, f"Worker {task.worker_id} was lost: its lease expired.")
+        (requeued if again else failed).append(task.id)
     session.flush()
     waiting = select(func.count()).select_from(DataTask).where(DataTask.status == TaskStatus.QUEUED)
     return TaskSweep(requeued, failed, session.scalars(waiting).one())
@@ -119,6 +119,16 @@ def _next() -> Select[DataTask]:
     order = DataTask.kind.in_(_IN_THE_BACKGROUND), at_work, DataTask.created_at, DataTask.id
     query = select(DataTask).where(DataTask.status == TaskStatus.QUEUED).order_by(*order).limit(1)
     return query.with_for_update(skip_locked=True, of=DataTask)
+
+
+def _take_away(session: Session, task: DataTask, reason: str) -> bool:
+    """Whether there is another try."""
+    if task.attempt < MOST_TRIES:
+        _requeue(task)
+        return True
+    told = f"{reason} This was try {task.attempt}, and the last one."
+    end(session, task, TaskStatus.FAILED, {"code": "too_many_attempts", "message": told})
+    return False
 
 
 def _requeue(task: DataTask) -> None:

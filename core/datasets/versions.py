@@ -73,7 +73,7 @@ def usable(session: Session, owner_id: str, reference: str, *, keep: bool = Fals
     found = _meant(session, owner_id, reference, keep)
     ready = next((version for version in found if version.status == VersionStatus.READY), None)
     if ready is None:
-        raise _why_not(found[0])
+        raise why_not(found[0])
     return ready
 
 
@@ -104,6 +104,20 @@ def fail(session: Session, version: DatasetVersion, error: dict[str, Any]) -> No
         session.flush()
 
 
+def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:
+    """What keeps a version that is not ready from being used, with what to do."""
+    which = f"Version {version.number} of {version.dataset_id}"
+    if version.status == VersionStatus.IMPORTING:
+        return DatasetNotReady(f"{which} is still being imported; use it once it is ready.")
+    if version.status == VersionStatus.BLOCKED:
+        blocking = [finding for finding in version.findings if finding["severity"] == "blocking"]
+        titles = "; ".join(str(finding["title"]) for finding in blocking)
+        advice = "Look at its rows, then leave those out (the fix `leave_out`) or upload it again."
+        return DatasetBlocked(f"{which} has blocking findings: {titles}. {advice}", findings=[f["code"] for f in blocking])
+    why = version.error["message"] if version.error else "unknown"
+    return DatasetFailed(f"{which} could not be made: {why}")
+
+
 def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[DatasetVersion]:
     """Every version that a reference fits, newest first; at least one."""
     reference = Reference.of(text)
@@ -120,19 +134,6 @@ def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[D
         detail = f"{text!r} fits several versions; give more digits"
         raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
     return found
-
-
-def _why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:
-    which = f"Version {version.number} of {version.dataset_id}"
-    if version.status == VersionStatus.IMPORTING:
-        return DatasetNotReady(f"{which} is still being imported; use it once it is ready.")
-    if version.status == VersionStatus.BLOCKED:
-        blocking = [finding for finding in version.findings if finding["severity"] == "blocking"]
-        titles = "; ".join(str(finding["title"]) for finding in blocking)
-        advice = "Look at its rows, then leave those out (the fix `leave_out`) or upload it again."
-        return DatasetBlocked(f"{which} has blocking findings: {titles}. {advice}", findings=[f["code"] for f in blocking])
-    why = version.error["message"] if version.error else "unknown"
-    return DatasetFailed(f"{which} could not be made: {why}")
 
 
 def _no_dataset(dataset_id: str) -> NotFound:

@@ -1,44 +1,73 @@
 """What a handler of the data worker is given."""
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from core.blobs import BlobStore
+from core.datasets import task_holding
+from core.datasets.task_holding import TaskClaim
+from core.db import session_scope
 from core.settings import Settings
+from worker.data import child_run
+from worker.data.hold import Hold
+
+_TELL_SECONDS = 1.0
+OnLine = Callable[[dict[str, Any]], None]
 
 
 class TaskRun:
     """One try at one data task."""
 
-    settings: Settings
-    blobs: BlobStore
-    owner_id: str
-    args: dict[str, Any]
-    task_id: str
+    def __init__(self, claim: TaskClaim, hold: Hold, settings: Settings, blobs: BlobStore) -> None:
+        self._claim, self._hold = claim, hold
+        self._told_at = 0.0
+        self.settings = settings
+        self.blobs = blobs
+        self.owner_id = claim.owner_id
+        self.args = claim.args
+        self.task_id = claim.task_id
 
     @property
     def scratch(self) -> Path:
         """A folder for drafts, on the data folder's disk."""
-        raise NotImplementedError
+        folder = self.settings.data_dir / "scratch"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def tell(self, fraction: float, note: str = "") -> None:
-        """How far it is, from 0 to 1, and at what. Cheap: call it often. Raises TaskCancelled, LeaseLost or Stopping,
-        which a handler lets pass."""
-        raise NotImplementedError
+        """How far it is, from 0 to 1, and at what. Cheap: call it often.
+
+        Raises TaskCancelled, LeaseLost or Stopping (worker/data/hold.py), which a handler lets pass.
+        """
+        self._hold.check()
+        now = time.monotonic()
+        if now >= self._told_at + _TELL_SECONDS:
+            self._told_at = now
+            with session_scope() as session:
+                task_holding.tell(session, self._claim, fraction, note)
 
     def child(
         self,
         command: Sequence[str],
-        on_line: Callable[[dict[str, Any]], None] | None = None,
+        on_line: OnLine | None = None,
         *,
         cwd: Path | None = None,
         span: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         """Run a command to its end, such as `[*TRAINER, "report", …]`, in a group of its own that ends with the task.
 
-        Each line of JSON on its standard output goes to `on_line`; `{"progress": 0.4, "note": "…"}` is told, as a part
-        of `span`. PlatformError if it ends with another status than 0: with code and message of the last
+        Each line of its standard output that is a JSON object goes to `on_line`; `{"progress": 0.4, "note": "…"}` is told,
+        as a part of `span`. CommandFailed if it ends with another status than 0: with code and message of the last
         `{"error": {"code", "message"}}` where it wrote one, else with its last words.
         """
-        raise NotImplementedError
+        first, last = span
+
+        def heard(line: dict[str, Any]) -> None:
+            if isinstance(line.get("progress"), int | float):
+                self.tell(first + (last - first) * float(line["progress"]), str(line.get("note", "")))
+            if on_line is not None:
+                on_line(line)
+
+        child_run.run(command, cwd or self.scratch, heard, self._hold.check)

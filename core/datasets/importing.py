@@ -1,0 +1,142 @@
+"""A file becomes a version of a dataset: at once while a request waits, or later in the data worker."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy.orm import Session
+
+from core.blobs import BlobStore
+from core.datasets import filling, tasks, versions
+from core.datasets.contents import Draft, drafting
+from core.datasets.convert import Converted, convert
+from core.datasets.detect import Plan, detect
+from core.datasets.findings import BLOCKING
+from core.datasets.limits import Limits
+from core.models import DatasetVersion
+
+IMPORT = "import"
+"""The kind of the data task that does it later."""
+
+
+class BadRows(StrEnum):
+    """What becomes of a file with records that cannot be used."""
+
+    REFUSE = "refuse"
+    """Nothing is stored."""
+    REPORT = "report"
+    """The others are stored, but blocked until somebody decides."""
+    LEAVE_OUT = "leave_out"
+    """The others are stored and can be used."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file."""
+
+    open_: Callable[[], BinaryIO]
+    """Opens it at its beginning, as often as one likes."""
+    filename: str
+    upload_id: str | None = None
+    url: str | None = None
+    """Where the platform fetched it from."""
+
+    def origin(self, plan: Plan) -> dict[str, Any]:
+        """How a version of it came about."""
+        known = {"upload": self.upload_id, "url": self.url}
+        read_as = {name: value for name, value in plan.as_json().items() if name != "kind"}
+        named = {name: value for name, value in known.items() if value is not None}
+        return {"type": "upload", "filename": self.filename} | named | read_as
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read it; what is None is found out."""
+
+    kind: str | None = None
+    format: str | None = None
+    mapping: dict[str, Any] | None = None
+
+    def plan(self, source: Source, limits: Limits, scratch: Path) -> Plan:
+        """Raises InvalidRequest where the file leaves open how to read it, InvalidDataset where it cannot be."""
+        detection = detect(source.open_, source.filename, limits, scratch)
+        return Plan.of(detection, format=self.format, kind=self.kind, mapping=self.mapping)
+
+
+@dataclass(frozen=True)
+class Import:
+    """What somebody wants to have imported."""
+
+    source: Source
+    name: str
+    reading: Reading
+    bad_rows: BadRows
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Rows in a scratch folder, and what was found on the way."""
+
+    draft: Draft
+    converted: Converted
+    bad_rows: BadRows
+
+    def fill(self, session: Session, blobs: BlobStore, version_id: str) -> DatasetVersion:
+        """Make them the version's."""
+        found = self.converted.findings
+        undecided = self.bad_rows is BadRows.REPORT
+        return filling.fill(
+            session,
+            blobs,
+            version_id,
+            self.draft,
+            findings=found if undecided else filling.decided(found),
+            left_out=self.converted.left_out,
+            blocked=undecided and any(finding["severity"] == BLOCKING for finding in found),
+        )
+
+
+@contextmanager
+def imported(
+    source: Source,
+    plan: Plan,
+    bad_rows: BadRows,
+    limits: Limits,
+    scratch: Path,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Iterator[Imported]:
+    """Read the whole file. `progress` is told how many of its bytes were read. InvalidDataset, if it is refused."""
+    with drafting(scratch) as out:
+        converted = convert(source.open_, source.filename, plan, limits, out, progress, scratch)
+        if bad_rows is BadRows.REFUSE:
+            converted.refuse()
+        yield Imported(out.finish(), converted, bad_rows)
+
+
+def import_now(
+    session: Session, blobs: BlobStore, owner_id: str, wanted: Import, limits: Limits, scratch: Path
+) -> DatasetVersion:
+    """A new dataset, whose rows are stored when this returns. InvalidDataset, and nothing is, where they are refused."""
+    versions.fit_name(wanted.name)
+    plan = wanted.reading.plan(wanted.source, limits, scratch)
+    with imported(wanted.source, plan, wanted.bad_rows, limits, scratch) as found:
+        version = _new(session, owner_id, wanted, plan)
+        return found.fill(session, blobs, version.id)
+
+
+def import_later(session: Session, owner_id: str, wanted: Import, limits: Limits, scratch: Path) -> DatasetVersion:
+    """A new dataset, which is importing: how to read the file is settled now, and a data task reads it."""
+    plan = wanted.reading.plan(wanted.source, limits, scratch)
+    version = _new(session, owner_id, wanted, plan)
+    args = {"dataset": version.dataset_id, "version": version.id, "upload": wanted.source.upload_id}
+    args |= {"plan": plan.as_json(), "bad_rows": wanted.bad_rows.value}
+    tasks.enqueue(session, owner_id, IMPORT, args)
+    return version
+
+
+def _new(session: Session, owner_id: str, wanted: Import, plan: Plan) -> DatasetVersion:
+    dataset = versions.new_dataset(session, owner_id, wanted.name, plan.kind)
+    return versions.new_version(session, dataset, wanted.source.origin(plan))
