@@ -126,6 +126,7 @@ class Upload(TypedDict):
     url: str | None
     status: str
     error: UploadError | None
+    dataset: str | None
     created_at: str
     expires_at: str
     completed_at: str | None

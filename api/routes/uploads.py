@@ -1,6 +1,7 @@
 """Uploads: files that come in parts, or from elsewhere, and wait to be made datasets."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -95,8 +96,7 @@ def list_uploads(
     if status is not None:
         query = query.filter_by(status=status.value)
     found = page(session, query, models.Upload, after, limit, order)
-    received = uploads.received(session, [row.id for row in found.items])
-    return UploadList.of([_described(row, received.get(row.id, [])) for row in found.items], found.has_more)
+    return UploadList.of(_described(session, found.items), found.has_more)
 
 
 @router.get("/reference/uploads", responses=documented(NotSignedIn))
@@ -212,13 +212,19 @@ def delete_upload(
 def _shown(session: Session, row: models.Upload) -> Upload:
     session.flush()
     session.refresh(row)
-    return _described(row, uploads.received(session, [row.id]).get(row.id, []))
+    return _described(session, [row])[0]
 
 
-def _described(row: models.Upload, received: list[int]) -> Upload:
-    """The row with what follows from its parts."""
+def _described(session: Session, rows: Sequence[models.Upload]) -> list[Upload]:
+    """The rows with what follows from their parts."""
+    ids = [row.id for row in rows]
+    received, datasets = uploads.received(session, ids), uploads.datasets_of(session, ids)
+    return [_with_parts(row, received.get(row.id, []), datasets.get(row.id)) for row in rows]
+
+
+def _with_parts(row: models.Upload, received: list[int], dataset: str | None) -> Upload:
     count = None if row.bytes is None else parts.count(row.bytes, row.part_bytes)
     arrived = parts.arrived_bytes(received, row.bytes, row.part_bytes)
-    derived = {"parts": count, "received": received, "bytes_received": arrived}
+    derived = {"parts": count, "received": received, "bytes_received": arrived, "dataset": dataset}
     columns = {column.key: getattr(row, column.key) for column in models.Upload.__table__.columns}
     return Upload.model_validate(columns | derived)

@@ -78,6 +78,8 @@ class Upload(Schema):
     """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
     error: UploadError | None
     """Why it failed."""
+    dataset: str | None
+    """The newest dataset that was made of it."""
     created_at: Timestamp
     """When it was begun."""
     expires_at: Timestamp

@@ -4,7 +4,7 @@ from core.uploads.arriving import complete, expected_bytes, keep_part, received,
 from core.uploads.digests import RunningDigests
 from core.uploads.fetching import create_from
 from core.uploads.reading import opener
-from core.uploads.store import create, delete, get, take
+from core.uploads.store import create, datasets_of, delete, get, take
 from core.uploads.sweeping import sweep
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "complete",
     "create",
     "create_from",
+    "datasets_of",
     "delete",
     "expected_bytes",
     "get",

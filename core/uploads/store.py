@@ -1,5 +1,6 @@
 """An upload's row: made, found, taken for a dataset, deleted."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, func, select
@@ -10,7 +11,8 @@ from core.datasets import tasks
 from core.db import after_commit
 from core.errors import DiskFull, NotFound, TooLarge, UploadInUse, UploadNotComplete
 from core.ids import new_id
-from core.models import DataTask, Upload
+from core.models import DatasetVersion, DataTask, Upload
+from core.models.dataset_version import VersionStatus
 from core.models.upload import UploadStatus
 from core.settings import Settings, get_settings
 from core.uploads import naming, parts
@@ -78,6 +80,14 @@ def remove(session: Session, blobs: BlobStore, upload: Upload) -> None:
     session.delete(upload)
     session.flush()
     after_commit(session, lambda: blobs.delete_prefix(above))
+
+
+def datasets_of(session: Session, upload_ids: Sequence[str]) -> dict[str, str]:
+    """The newest dataset that was made of each upload, or is being made of it."""
+    origin = func.jsonb_extract_path_text(DatasetVersion.origin, "upload")
+    query = select(origin, DatasetVersion.dataset_id).where(origin.in_(upload_ids))
+    made = query.where(DatasetVersion.status != VersionStatus.FAILED).order_by(DatasetVersion.created_at)
+    return {upload_id: dataset_id for upload_id, dataset_id in session.execute(made)}
 
 
 def unfinished(upload_id: str | InstrumentedAttribute[str]) -> ColumnElement[bool]:
