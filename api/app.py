@@ -11,6 +11,7 @@ from api.openapi import describe
 from api.problems import documented
 from api.routes import (
     checkpoints,
+    dataset_reports,
     dataset_versions,
     datasets,
     docs,
@@ -30,6 +31,7 @@ ROUTERS = (
     session.router,
     datasets.router,
     dataset_versions.router,
+    dataset_reports.router,
     uploads.router,
     jobs.router,
     job_events.router,

@@ -86,6 +86,98 @@ class DatasetVersion(TypedDict):
     jobs: list[str]
 
 
+class Histogram(TypedDict):
+    name: str
+    title: str
+    unit: str
+    edges: list[int]
+    counts: list[int]
+    limit: int | None
+    mean: float
+    median: int
+    p95: int
+    max: int
+
+
+class LanguageShare(TypedDict):
+    language: str
+    rows: int
+    share: float
+
+
+class LengthBias(TypedDict):
+    unit: str
+    pairs: int
+    longer_wins: float
+    low: float
+    high: float
+    mean_difference: float
+    length_only_accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    rule: str
+
+
+class Positions(TypedDict):
+    pairs: int
+    a: float
+    b: float
+    tie: float
+    a_of_decided: float
+    low: float
+    high: float
+
+
+class AnnotatorAgreement(TypedDict):
+    annotator: str
+    rows: int
+    compared: int
+    agreement: float | None
+    low: float | None
+    high: float | None
+
+
+class Agreement(TypedDict):
+    alpha: float | None
+    items: int
+    annotators: list[AnnotatorAgreement]
+
+
+class SplitSizes(TypedDict):
+    eval_fraction: float
+    train: int
+    eval: int
+    train_prompts: int
+    eval_prompts: int
+    shared_prompts: int
+    near_prompts: int
+
+
+class ReportResult(TypedDict):
+    summary: dict[str, float]
+    findings: list[Finding]
+    histograms: list[Histogram]
+    languages: list[LanguageShare]
+    length_bias: LengthBias | None
+    position: Positions | None
+    agreement: Agreement | None
+    splits: SplitSizes | None
+    special_tokens: list[str]
+
+
+class Report(TypedDict):
+    object: str
+    id: str
+    dataset_id: str
+    version: int
+    status: str
+    progress: DataProgress | None
+    settings: dict[str, Any]
+    result: ReportResult | None
+    error: DatasetError | None
+    created_at: str
+
+
 class DatasetRow(TypedDict):
     object: str
     line: int

@@ -9,13 +9,15 @@ from rich.console import Console
 from rich.table import Table
 
 from client.answers import Dataset, DatasetRow
-from client.commands import dataset_uploads
+from client.commands import dataset_reports, dataset_uploads
 from client.terminal import list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
 console = Console(highlight=False)
 app.command()(dataset_uploads.upload)
 app.command("import")(dataset_uploads.import_)
+app.command()(dataset_reports.report)
+app.command()(dataset_reports.fix)
 
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
 Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]

@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session
 
 from core import allowed
 from core.datasets import tasks
-from core.errors import Conflict, InvalidRequest, NotFound
+from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.ids import new_id
 from core.jobs.naming import is_checkpoint_id
 from core.models import Checkpoint, DatasetReport, DatasetVersion, DataTask, Job
 from core.models.data_task import TaskStatus
+from core.models.dataset_version import VersionStatus
 from core.settings import Settings, get_settings
 
 REPORT = "report"
@@ -38,11 +39,11 @@ def request(session: Session, version: DatasetVersion, settings: dict[str, Any] 
     """The report on a version, which must have rows, with these settings; a data task is queued unless there is one that
     has made it or is at it. What is left out of `settings`, or null, is the trainer's default.
 
-    Raises Conflict for a version without rows; InvalidRequest or NotFound for a model that may not be used.
+    Raises DatasetNotReady or DatasetFailed for a version without rows; InvalidRequest or NotFound for a model that may not be
+    used.
     """
     wanted = _normal(settings or {})
-    if version.sha256 is None:
-        raise Conflict(f"Version {version.number} of {version.dataset_id} is {version.status} and has no rows.")
+    require_rows(version)
     owner_id = version.dataset.owner_id
     if "model" in wanted:
         check_model(session, owner_id, wanted["model"], get_settings())
@@ -59,6 +60,15 @@ def request(session: Session, version: DatasetVersion, settings: dict[str, Any] 
     session.flush()
     session.refresh(report)
     return report
+
+
+def require_rows(version: DatasetVersion) -> None:
+    """Raises DatasetNotReady or DatasetFailed for a version without rows."""
+    which = f"Version {version.number} of {version.dataset_id}"
+    if version.status == VersionStatus.IMPORTING:
+        raise DatasetNotReady(f"{which} is still being imported.")
+    if version.sha256 is None:
+        raise DatasetFailed(f"{which} could not be made, and has no rows.")
 
 
 def check_model(session: Session, owner_id: str, model: str, settings: Settings) -> None:
@@ -82,20 +92,27 @@ def checkpoint_of(session: Session, owner_id: str, checkpoint_id: str) -> Checkp
 
 def get(session: Session, dataset_id: str, report_id: str) -> Told:
     """One of a dataset's, or NotFound."""
-    found = session.execute(_told().where(DatasetVersion.dataset_id == dataset_id, DatasetReport.id == report_id))
-    row = found.one_or_none()
-    if row is None:
+    report = session.scalars(of_dataset(dataset_id).where(DatasetReport.id == report_id)).one_or_none()
+    if report is None:
         raise NotFound(f"There is no report {report_id!r} of {dataset_id}.")
-    return Told(*row)
+    return told(session, [report])[0]
 
 
-def of_dataset(session: Session, dataset_id: str, number: int | None = None) -> Sequence[Told]:
-    """All of them, newest first; `number`: of one version only."""
-    query = _told().where(DatasetVersion.dataset_id == dataset_id)
-    if number is not None:
-        query = query.where(DatasetVersion.number == number)
-    query = query.order_by(DatasetReport.created_at.desc(), DatasetReport.id)
-    return [Told(*row) for row in session.execute(query)]
+def of_dataset(dataset_id: str, number: int | None = None) -> Select[tuple[DatasetReport]]:
+    """All reports on a dataset; `number`: on one version only."""
+    query = select(DatasetReport).join(DatasetVersion, DatasetVersion.id == DatasetReport.version_id)
+    query = query.where(DatasetVersion.dataset_id == dataset_id)
+    return query if number is None else query.where(DatasetVersion.number == number)
+
+
+def told(session: Session, reports: Sequence[DatasetReport]) -> list[Told]:
+    """The same reports, each with its version and its task."""
+    version_ids, task_ids = {report.version_id for report in reports}, {report.task_id for report in reports}
+    versions = session.scalars(select(DatasetVersion).where(DatasetVersion.id.in_(version_ids)))
+    tasks_made = session.scalars(select(DataTask).where(DataTask.id.in_(task_ids)))
+    of_id = {version.id: version for version in versions}
+    made_by = {task.id: task for task in tasks_made}
+    return [Told(report, of_id[report.version_id], made_by[report.task_id]) for report in reports]
 
 
 def newest(session: Session, version: DatasetVersion) -> DatasetReport | None:
@@ -113,9 +130,3 @@ def _normal(settings: dict[str, Any]) -> dict[str, Any]:
     """Without what says nothing, so that the same wishes are the same settings."""
     given = {name: value for name, value in settings.items() if value is not None}
     return given if "model" in given else {name: value for name, value in given.items() if name not in WITH_MODEL}
-
-
-def _told() -> Select[tuple[DatasetReport, DatasetVersion, DataTask]]:
-    query = select(DatasetReport, DatasetVersion, DataTask)
-    query = query.join(DatasetVersion, DatasetVersion.id == DatasetReport.version_id)
-    return query.join(DataTask, DataTask.id == DatasetReport.task_id)

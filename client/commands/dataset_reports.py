@@ -1,0 +1,138 @@
+"""`proximal datasets report` and `fix`."""
+
+import json
+import time
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from client.answers import DatasetVersion, Finding, Report, ReportResult
+from client.errors import ClientError
+from client.sdk import Client
+from client.terminal import plain
+
+console = Console(highlight=False)
+progress = Console(highlight=False, stderr=True)
+_POLL_SECONDS = 0.5
+_COLOURS = {"blocking": "red", "warning": "yellow", "info": "blue"}
+DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
+Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
+
+
+class Output(StrEnum):
+    """How the report is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def report(
+    context: typer.Context,
+    dataset_id: DatasetId,
+    version: Version = None,
+    model: Annotated[str | None, typer.Option(help="With this model's tokenizer: a checkpoint, hub id or folder.")] = None,
+    chat_template: Annotated[str | None, typer.Option(help="auto or none, as in a job's `data`.")] = None,
+    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="As in a job's `data`.")] = None,
+    max_completion_tokens: Annotated[int | None, typer.Option(min=1, help="As in a job's `data`.")] = None,
+    output: Annotated[Output, typer.Option(help="How to print it.")] = Output.TABLE,
+) -> None:
+    """Say what is good and bad about a dataset, and what can be done about it."""
+    with context.obj.client() as client:
+        made = client.request_report(
+            dataset_id,
+            version=version,
+            model=model,
+            chat_template=chat_template,
+            max_prompt_tokens=max_prompt_tokens,
+            max_completion_tokens=max_completion_tokens,
+        )
+        made = _waited_for(client, made)
+    if output is Output.JSON:
+        print(json.dumps(made, indent=2, ensure_ascii=False))
+    else:
+        _print(made)
+
+
+def fix(
+    context: typer.Context,
+    dataset_id: DatasetId,
+    findings: Annotated[list[str], typer.Argument(help="Codes of findings that have a fix.", show_default=False)],
+    version: Version = None,
+    report: Annotated[str | None, typer.Option(help="Whose findings, rep_… Default: the version's newest report.")] = None,
+) -> None:
+    """Make a new version without what these findings find."""
+    with context.obj.client() as client:
+        made: DatasetVersion = client.apply_fixes(dataset_id, findings, version, report)
+        while made["status"] == "importing":
+            time.sleep(_POLL_SECONDS)
+            made = client.get_dataset_version(dataset_id, made["number"])
+    if made["error"] is not None:
+        raise ClientError(f"Version {made['number']} could not be made: {made['error']['message']}")
+    origin = made["origin"]
+    done = "".join(f", {origin[name]} {name}" for name in ("dropped", "changed") if name in origin)
+    console.print(f"{dataset_id}@{made['number']}  {made['status']}, {made['rows']} rows{done}")
+
+
+def _waited_for(client: Client, made: Report) -> Report:
+    """Until it is over, with a line that says how far it is."""
+    with progress.status("waiting") as line:
+        while made["status"] in ("queued", "running"):
+            if made["progress"] is not None:
+                line.update(plain(f"{made['progress']['fraction']:.0%} {made['progress']['note']}"))
+            time.sleep(_POLL_SECONDS)
+            made = client.get_report(made["dataset_id"], made["id"])
+    if made["result"] is None:
+        why = made["error"]["message"] if made["error"] else made["status"]
+        raise ClientError(f"There is no report: {why}")
+    return made
+
+
+def _print(made: Report) -> None:
+    result = made["result"]
+    assert result is not None
+    console.print(plain(f"{made['id']}  version {made['version']} of {made['dataset_id']}"))
+    console.print(_figures(result))
+    for finding in result["findings"]:
+        _print_finding(finding)
+    if fixable := [finding["code"] for finding in result["findings"] if finding["fix"] is not None]:
+        console.print(plain(f"\nTo fix: proximal datasets fix {made['dataset_id']} {' '.join(fixable)}"), soft_wrap=True)
+
+
+def _figures(result: ReportResult) -> Table:
+    table = Table(show_header=False, box=None)
+    for name, value in result["summary"].items():
+        table.add_row(plain(name.replace("_", " ")), f"{value:,.0f}")
+    for one in result["histograms"]:
+        told = f"median {one['median']:,}, 95 % ≤ {one['p95']:,}, longest {one['max']:,} {one['unit']}"
+        table.add_row(plain(one["title"].lower()), told)
+    if result["languages"]:
+        shares = ", ".join(f"{one['language']} {one['share']:.0%}" for one in result["languages"][:4])
+        table.add_row("languages", plain(shares))
+    if bias := result["length_bias"]:
+        interval = f"{bias['low']:.1%} to {bias['high']:.1%}"
+        table.add_row("the longer wins", f"{bias['longer_wins']:.1%} ({interval}); {bias['rule']}: {bias['length_only_accuracy']:.1%}")
+    if agreement := result["agreement"]:
+        alpha = "not defined" if agreement["alpha"] is None else f"{agreement['alpha']:.3f}"
+        table.add_row("Krippendorff's α", f"{alpha}, {agreement['items']:,} pairs judged by several")
+    if splits := result["splits"]:
+        table.add_row("held out", f"{splits['eval']:,} rows of {splits['eval_prompts']:,} prompts")
+    return table
+
+
+def _print_finding(finding: Finding) -> None:
+    heading = Text.assemble("\n", (finding["severity"], _COLOURS[finding["severity"]]), "  ", plain(finding["title"]))
+    heading.append_text(plain(f"  [{finding['code']}]"))
+    console.print(heading)
+    console.print(plain(finding["detail"]))
+    if finding["count"]:
+        share = "" if finding["share"] is None else f" ({finding['share']:.2%})"
+        more = ", …" if finding["count"] > len(finding["lines"]) else ""
+        console.print(plain(f"{finding['count']:,} rows{share}, lines {', '.join(map(str, finding['lines']))}{more}"))
+    for sample in finding["samples"]:
+        console.print(plain(f"  {sample['line']}: {sample['text']}"), soft_wrap=True)
+    if finding["fix"] is not None:
+        console.print(plain(f"  fix: {finding['fix']['label']}"))
