@@ -10,6 +10,7 @@ from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
 from api.routes import (
+    annotation,
     checkpoints,
     dataset_reports,
     dataset_versions,
@@ -33,6 +34,7 @@ ROUTERS = (
     dataset_versions.router,
     dataset_reports.router,
     uploads.router,
+    annotation.router,
     jobs.router,
     job_events.router,
     job_metrics.router,

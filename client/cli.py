@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from client.commands import datasets, jobs, keys
+from client.commands import annotate, datasets, jobs, keys
 from client.errors import ClientError
 from client.target import Target
 from client.terminal import plain
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(annotate.app, name="annotate")
 app.add_typer(keys.app, name="keys")
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder for the platform's data. Default: .proximal")]

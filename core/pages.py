@@ -8,10 +8,10 @@ from sqlalchemy import Select, tuple_
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
-from core.models import Checkpoint, Dataset, DatasetReport, DatasetVersion, Job, Upload
+from core.models import AnnotationRound, Checkpoint, Dataset, DatasetReport, DatasetVersion, Job, Upload
 
 Order = Literal["asc", "desc"]
-T = TypeVar("T", bound=Job | Dataset | DatasetVersion | DatasetReport | Checkpoint | Upload)
+T = TypeVar("T", bound=Job | Dataset | DatasetVersion | DatasetReport | Checkpoint | Upload | AnnotationRound)
 
 
 @dataclass(frozen=True)

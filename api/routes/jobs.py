@@ -55,7 +55,7 @@ def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, sett
     """Submit a run. Only `model` and `data.preferences` are needed; datasets go by their ids, models also by a checkpoint's id."""
     job = jobs.create(session, principal.key_id, body, settings)
     after_commit(session, lambda: knock(settings.redis_url))
-    return _job(session, job)
+    return shown(session, job)
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
@@ -78,7 +78,7 @@ def list_jobs(
 @router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_job(job: JobDep, session: SessionDep) -> Job:
     """One job, with its spec."""
-    return _job(session, job)
+    return shown(session, job)
 
 
 @router.post(
@@ -87,10 +87,11 @@ def get_job(job: JobDep, session: SessionDep) -> Job:
 def cancel_job(job: JobDep, session: SessionDep) -> Job:
     """Cancel it: at once while it waits, else as soon as its worker has stopped the run (`cancelling` until then)."""
     jobs.request_cancel(session, job)
-    return _job(session, job)
+    return shown(session, job)
 
 
-def _job(session: Session, job: models.Job) -> Job:
+def shown(session: Session, job: models.Job) -> Job:
+    """A job as it is answered."""
     (summary,) = _summaries(session, [job])
     return Job.model_validate({**summary.model_dump(), "spec": in_order(job.spec)})
 

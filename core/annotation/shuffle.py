@@ -44,9 +44,14 @@ def gold_due(share: float, handed: int, round_id: str, annotator: str) -> int:
     return count
 
 
-def sample_key(seed: int, number: int) -> float:
-    """By which a sample of rows is drawn, and put in order."""
-    return _hash01("sample", seed, number)
+def gold_key(item_id: str, annotator: str) -> float:
+    """By which an annotator's gold questions are put in order: not everybody sees the same one first."""
+    return _hash01("which gold", item_id, annotator)
+
+
+def sample_key(seed: int, what: int | str) -> float:
+    """By which a sample is drawn, and put in order: of the row of that number, or of that prompt."""
+    return _hash01("sample", seed, what)
 
 
 def _hash01(*parts: str | int) -> float:

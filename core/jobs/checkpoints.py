@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.ids import new_id
 from core.jobs.holding import held
-from core.models import Checkpoint, CheckpointPin
+from core.models import AnnotationPin, Checkpoint, CheckpointPin
 from core.storable import numbers
 from trainer.events import CheckpointSaved
 
@@ -96,14 +96,16 @@ def _make_room(session: Session, job_id: str, saved: CheckpointSaved) -> None:
 
 
 def _free(session: Session, ids: Sequence[str]) -> set[str]:
-    """Those that no unfinished job needs.
+    """Those that no unfinished job needs, and no round that is about to ask or to be scored by them.
 
     Locked first, so that a job which is being created with one of them is either seen here or finds it gone; one that
     is locked by such a job at this moment is left for the next time.
     """
     query = select(Checkpoint.id).where(Checkpoint.id.in_(ids)).with_for_update(skip_locked=True)
     found = set(session.scalars(query))
-    return found - set(session.scalars(select(CheckpointPin.checkpoint_id).where(CheckpointPin.checkpoint_id.in_(ids))))
+    for pin in (CheckpointPin, AnnotationPin):
+        found -= set(session.scalars(select(pin.checkpoint_id).where(pin.checkpoint_id.in_(ids))))
+    return found
 
 
 def _plain(file: File) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def check_names(session: Session, owner_id: str, spec: JobSpec, settings: Settin
         if not is_checkpoint_id(path.value):
             rule = allowed.why_not_file if path.kind == "file" else allowed.why_not_folder
             _refuse(path, rule(path.value, settings.local_models))
-    return {path.pointer: _checkpoint(session, owner_id, path) for path in named if is_checkpoint_id(path.value)}
+    return {path.pointer: owned_checkpoint(session, owner_id, path) for path in named if is_checkpoint_id(path.value)}
 
 
 def _refuse(named: NamedPath | NamedUrl, detail: str | None) -> None:
@@ -46,7 +46,11 @@ def _refuse(named: NamedPath | NamedUrl, detail: str | None) -> None:
         raise InvalidSpec(f"{named.pointer}: {detail}", param=named.param, errors=errors)
 
 
-def _checkpoint(session: Session, owner_id: str, named: NamedPath) -> Checkpoint:
+def owned_checkpoint(session: Session, owner_id: str, named: NamedPath) -> Checkpoint:
+    """The checkpoint that stands there, which must suit the field; nobody deletes it before the commit.
+
+    Raises NotFound or WrongCheckpoint, naming the field.
+    """
     query = select(Checkpoint).join(Job, Job.id == Checkpoint.job_id)
     query = query.where(Checkpoint.id == named.value, Job.owner_id == owner_id)
     checkpoint = session.scalars(query.with_for_update(read=True, key_share=True, of=Checkpoint)).one_or_none()

@@ -6,12 +6,15 @@ from typing import Any, get_type_hints
 import pytest
 
 from api.app import create_app
-from client import answers
+from client import answers, answers_annotation
 from client.sdk import Client
 
 SCHEMA: dict[str, Any] = create_app().openapi()
 SHAPES = {
-    name: shape for name, shape in inspect.getmembers(answers, inspect.isclass) if hasattr(shape, "__required_keys__")
+    name: shape
+    for module in (answers, answers_annotation)
+    for name, shape in inspect.getmembers(module, inspect.isclass)
+    if hasattr(shape, "__required_keys__")
 }
 # The dashboard's own; a program sends its key with every request.
 NOT_FOR_PROGRAMS = {"sign_in", "sign_out"}

@@ -1,0 +1,160 @@
+"""`proximal annotate …`"""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from client.answers_annotation import AnnotationProgress, AnnotationRound
+from client.commands import annotate_answer
+from client.errors import ClientError
+from client.terminal import list_of, moment, plain
+
+app = typer.Typer(help="Rounds of annotation: people compare completions, and a job goes on.", no_args_is_help=True)
+app.command()(annotate_answer.answer)
+console = Console(highlight=False)
+RoundId = Annotated[str, typer.Argument(help="The round's id, ann_…", show_default=False)]
+
+
+@app.command()
+def new(
+    context: typer.Context,
+    dataset: Annotated[str | None, typer.Option(help="Compare rows of this dataset, ds_… or ds_…@2.")] = None,
+    rows: Annotated[str, typer.Option(help="Of the dataset: unlabelled rows, or all.")] = "unlabelled",
+    checkpoint: Annotated[
+        list[str] | None, typer.Option(help="Compare what this policy answers, ckpt_…; may be repeated.")
+    ] = None,
+    prompts: Annotated[str | None, typer.Option(help="The dataset whose prompts the policies answer.")] = None,
+    completions: Annotated[int, typer.Option(min=1, help="Answers of each policy.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most items.")] = None,
+    kind: Annotated[str, typer.Option(help="pairs or ranking.")] = "pairs",
+    name: Annotated[str, typer.Option(help="For people.")] = "",
+    instructions: Annotated[str, typer.Option(help="What annotators should look at.")] = "",
+    overlap: Annotated[int, typer.Option(min=1, help="Answers wanted for each item.")] = 1,
+    gold: Annotated[str | None, typer.Option(help="A dataset of labelled preferences, for gold questions.")] = None,
+    gold_share: Annotated[float, typer.Option(min=0, max=0.5, help="Share of gold questions.")] = 0,
+    reward_model: Annotated[str | None, typer.Option(help="A reward model to compare with, ckpt_…")] = None,
+) -> None:
+    """Make a round, from a dataset or from what checkpoints answer."""
+    if (dataset is None) == (not checkpoint) or (checkpoint and prompts is None):
+        raise ClientError("Give --dataset, or --checkpoint (once or more) with --prompts.")
+    source: dict[str, Any] = {"type": "dataset", "dataset": dataset, "rows": rows}
+    if checkpoint:
+        source = {"type": "checkpoints", "checkpoints": checkpoint, "prompts": prompts, "completions": completions}
+    source |= {} if limit is None else {"limit": limit}
+    wanted = {"name": name, "kind": kind, "instructions": instructions, "overlap": overlap}
+    wanted |= {"gold": gold, "gold_share": gold_share, "reward_model": reward_model}
+    with context.obj.client() as client:
+        round_ = client.create_annotation_round(source, **wanted)
+    console.print(f"{round_['id']}  {round_['status']}")
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    status: Annotated[list[str] | None, typer.Option(help="Only rounds in this state; may be repeated.")] = None,
+) -> None:
+    """List rounds, newest first."""
+    table = list_of("name", "kind", "status", "items", "answers", "created")
+    with context.obj.client() as client:
+        for row in client.list_annotation_rounds(status or ()):
+            counts = (str(row["items"]), f"{row['answers']}/{row['answers_wanted']}")
+            table.add_row(row["id"], plain(row["name"]), row["kind"], row["status"], *counts, moment(row["created_at"]))
+    console.print(table)
+
+
+@app.command()
+def show(context: typer.Context, round_id: RoundId) -> None:
+    """Show one round: how far it is, who answers how, and who wins."""
+    with context.obj.client() as client:
+        round_, progress = client.get_annotation_round(round_id), client.get_annotation_progress(round_id)
+    console.print(_summary(round_, progress))
+    if round_["error"] is not None:
+        console.print(plain(f"{round_['error']['code']}: {round_['error']['message']}"), soft_wrap=True)
+    if progress["annotators"]:
+        console.print(_annotators(progress))
+
+
+@app.command()
+def pause(context: typer.Context, round_id: RoundId) -> None:
+    """Hand out nothing more, for now."""
+    _set(context, round_id, status="paused")
+
+
+@app.command("open")
+def open_(context: typer.Context, round_id: RoundId) -> None:
+    """Go on with a round that was paused."""
+    _set(context, round_id, status="open")
+
+
+@app.command()
+def close(
+    context: typer.Context,
+    round_id: RoundId,
+    dataset: Annotated[str | None, typer.Option(help="Add the answers to this dataset, as a new version.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of a new dataset. Default: after the round.")] = None,
+) -> None:
+    """Take no more answers, and write them into a dataset."""
+    with context.obj.client() as client:
+        round_ = client.close_annotation_round(round_id, dataset, name)
+    console.print(f"{round_['dataset']}@{round_['version']}  {round_['status']}")
+
+
+@app.command("continue")
+def continue_(
+    context: typer.Context,
+    round_id: RoundId,
+    job: Annotated[str, typer.Option(help="The job to go on with, job_…", show_default=False)],
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of PPO. Default: as many as the job had.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Refit the job's reward model on a closed round, and go on with PPO from its policy."""
+    with context.obj.client() as client:
+        if dry_run:
+            for sentence in client.get_annotation_continuation(round_id, job, steps)["sentences"]:
+                console.print(plain(sentence), soft_wrap=True)
+        else:
+            console.print(client.continue_job(round_id, job, steps)["id"])
+
+
+@app.command()
+def delete(context: typer.Context, round_id: RoundId) -> None:
+    """Delete a round with its answers. A dataset that it was closed into stays."""
+    with context.obj.client() as client:
+        client.delete_annotation_round(round_id)
+
+
+def _set(context: typer.Context, round_id: str, **changes: str) -> None:
+    with context.obj.client() as client:
+        console.print(client.change_annotation_round(round_id, **changes)["status"])
+
+
+def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Table:
+    table = Table(show_header=False, box=None)
+    for name in ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version"):
+        if round_[name] is not None:  # type: ignore[literal-required]
+            table.add_row(name, plain(round_[name]))  # type: ignore[literal-required]
+    table.add_row("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips")
+    table.add_row("Krippendorff's α", _number(progress["alpha"]))
+    for side in progress["sides"] or ():
+        won = f"{side['wins']} wins, {side['losses']} losses, {side['ties']} ties"
+        table.add_row(plain(side["checkpoint"] or side["model"]), won)
+    if (model := progress["reward_model"]) is not None:
+        table.add_row("reward model", f"{model['status']}, agrees in {model['agree']} of {model['of']}")
+    if round_["jobs"]:
+        table.add_row("continued as", ", ".join(round_["jobs"]))
+    return table
+
+
+def _annotators(progress: AnnotationProgress) -> Table:
+    table = Table("annotator", "answers", "skips", "ties", "seconds", "gold", "agreement", "κ")
+    for one in progress["annotators"]:
+        gold = f"{one['gold_right']}/{one['gold_of']}"
+        counts = (str(one["answers"]), str(one["skips"]), str(one["ties"]), _number(one["median_seconds"]), gold)
+        table.add_row(plain(one["annotator"]), *counts, _number(one["agreement"]), _number(one["kappa"]))
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

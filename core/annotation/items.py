@@ -1,0 +1,133 @@
+"""What a round consists of: rows of a dataset, or prompts with the completions of policies, each as an item."""
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+from sqlalchemy import delete, insert
+from sqlalchemy.orm import Session
+
+from core.annotation import rounds, shuffle
+from core.annotation.spec import MOST_RANKED
+from core.ids import new_id
+from core.models import AnnotationItem
+from core.models.annotation_round import RoundKind, RoundStatus
+from core.storable import bad_text
+
+Row = dict[str, Any]
+MOST_GOLD = 500
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An item that is not stored yet; `number` is its place in the round."""
+
+    number: int
+    prompt: Any
+    completions: Sequence[str]
+    policies: Sequence[int] | None = None
+    gold: Row | None = None
+    source: str | None = None
+    row: int | None = None
+
+
+def draw(rows: Iterable[tuple[int, Row]], key: Callable[[int, Row], float | None], limit: int) -> list[int]:
+    """Numbers of the at most `limit` rows with the smallest keys, in their order; of equal keys the first.
+
+    Rows without a key are not meant. No more than `limit` numbers are in memory.
+    """
+    largest_first: list[tuple[float, int]] = []
+    keys: set[float] = set()
+    for number, row in rows:
+        value = key(number, row)
+        if value is None or value in keys:
+            continue
+        heapq.heappush(largest_first, (-value, number))
+        keys.add(value)
+        if len(largest_first) > limit:
+            keys.discard(-heapq.heappop(largest_first)[0])
+    return [number for _, number in sorted(largest_first, reverse=True)]
+
+
+def is_of(kind: RoundKind, row: Row, *, labelled: bool | None) -> bool:
+    """Whether a row of preferences can be an item of such a round. `labelled` None: with or without a label."""
+    if kind is RoundKind.RANKING:
+        fits, label = "completions" in row and len(row["completions"]) <= MOST_RANKED, row.get("ranks")
+    else:
+        fits, label = "label" in row, row.get("label")
+    return fits and labelled in (None, label is not None)
+
+
+def of_row(number: int, place: int, row: Row, *, gold: bool = False) -> Draft:
+    """An item of a row of preferences, for which `is_of` holds; with `gold` its label is the known answer."""
+    if "completions" in row:
+        completions, ranks = row["completions"], row["ranks"]
+        known = ranks and {"ranks": shuffle.true_ranks(ranks, range(len(ranks)))}
+    else:
+        completions, known = [row["a"], row["b"]], {"choice": row["label"]}
+    return Draft(place, row["prompt"], completions, None, known if gold else None, row.get("source"), number)
+
+
+def prompt_of(row: Row) -> Any:
+    """The prompt of a row of prompts, preferences or sft (of a conversation, what comes before its last answer); None
+    where it does not end with the user."""
+    if "messages" not in row:
+        return row["prompt"]
+    messages = row["messages"]
+    last = max(at for at, message in enumerate(messages) if message["role"] == "assistant")
+    return messages[:last] if last and messages[last - 1]["role"] == "user" else None
+
+
+def prompt_key(seed: int, row: Row) -> float | None:
+    """For `draw`: the same for equal prompts."""
+    prompt = prompt_of(row)
+    return None if prompt is None else shuffle.sample_key(seed, orjson.dumps(prompt).decode())
+
+
+def of_completions(place: int, prompt: Any, number: int, texts: Sequence[str], policies: Sequence[int]) -> Draft | None:
+    """An item of what policies answered; None where fewer than two answers are left that can be told apart.
+
+    An empty answer cannot be a row of a dataset, one with a NUL character cannot be stored, and of equal ones the first
+    is kept.
+    """
+    kept = [at for at, text in enumerate(texts) if text.strip() and not bad_text(text) and text not in texts[:at]]
+    if len(kept) < 2:
+        return None
+    return Draft(place, prompt, [texts[at] for at in kept], [policies[at] for at in kept], row=number)
+
+
+def gold_needed(share: float, plain: int) -> int:
+    """How many gold questions it takes for `plain` other items to be mixed with them at that share."""
+    return min(MOST_GOLD, math.ceil(share / (1 - share) * plain))
+
+
+def store(session: Session, round_id: str, drafts: Iterable[Draft], left_out: int) -> int:
+    """Give a round its items and open it; how many there are. A round that waits for none any more is left alone."""
+    round_ = rounds.locked(session, round_id)
+    if round_.status != RoundStatus.PREPARING:
+        return 0
+    session.execute(delete(AnnotationItem).filter_by(round_id=round_id))
+    stored = 0
+    for batch in _batches(drafts):
+        session.execute(insert(AnnotationItem), [_values(round_id, draft) for draft in batch])
+        stored += len(batch)
+    round_.status, round_.left_out = RoundStatus.OPEN.value, left_out
+    rounds.unpin(session, round_id, "items")
+    session.flush()
+    return stored
+
+
+def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    rest = iter(drafts)
+    while batch := list(islice(rest, _BATCH)):
+        yield batch
+
+
+def _values(round_id: str, draft: Draft) -> Row:
+    fields = ("number", "prompt", "completions", "policies", "gold", "source", "row")
+    return {"id": new_id("item"), "round_id": round_id, "answers": 0} | {name: getattr(draft, name) for name in fields}

@@ -1,0 +1,79 @@
+"""Reading a round: how many items of what kind, the figures, and item by item what was said."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.annotation.figures import Figures, figures
+from core.annotation.said import Answer, Item
+from core.models import Annotation, AnnotationItem, AnnotationRound
+from core.models.annotation import AnnotationStatus
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of one round. `complete`: items with as many answers as are wanted; gold questions are counted apart."""
+
+    items: int = 0
+    gold_items: int = 0
+    complete: int = 0
+    answers: int = 0
+    annotators: int = 0
+
+
+def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Counts]:
+    """Of each of the rounds, however many they are, in two queries."""
+    ids = [round_.id for round_ in rounds]
+    plain = AnnotationItem.gold.is_(None)
+    query = select(
+        AnnotationItem.round_id,
+        func.count().filter(plain),
+        func.count().filter(~plain),
+        func.count().filter(plain & (AnnotationItem.answers >= AnnotationRound.overlap)),
+        func.coalesce(func.sum(AnnotationItem.answers).filter(plain), 0),
+    ).join(AnnotationRound, AnnotationRound.id == AnnotationItem.round_id)
+    found = session.execute(query.where(AnnotationItem.round_id.in_(ids)).group_by(AnnotationItem.round_id)).all()
+    people = select(Annotation.round_id, func.count(Annotation.annotator.distinct()))
+    people = people.where(Annotation.round_id.in_(ids), Annotation.status != AnnotationStatus.OPEN)
+    names = dict(session.execute(people.group_by(Annotation.round_id)).tuples().all())
+    by_id = {row[0]: Counts(row[1], row[2], row[3], int(row[4]), names.get(row[0], 0)) for row in found}
+    return dict.fromkeys(ids, Counts()) | by_id
+
+
+def figures_of(session: Session, round_: AnnotationRound) -> Figures:
+    """Everything that can be counted in a round's answers."""
+    items_query = select(AnnotationItem.id, AnnotationItem.gold, AnnotationItem.policies, AnnotationItem.scores)
+    items = {row.id: Item(row.gold, row.policies, row.scores) for row in session.execute(items_query.filter_by(round_id=round_.id))}
+    said = select(
+        Annotation.annotator,
+        Annotation.item_id,
+        Annotation.choice,
+        Annotation.ranks,
+        Annotation.shown,
+        Annotation.seconds,
+        Annotation.answered_at,
+    ).where(Annotation.round_id == round_.id, Annotation.status != AnnotationStatus.OPEN)
+    answers = [Answer(*row) for row in session.execute(said)]
+    return figures(answers, items, len(round_.policies or ()))
+
+
+def page(
+    session: Session, round_: AnnotationRound, after: int, limit: int, *, disagreed: bool = False
+) -> list[tuple[AnnotationItem, list[Annotation]]]:
+    """Items in order behind number `after`, each with its answers and skips. `disagreed`: only where two answers differ."""
+    query = select(AnnotationItem).where(AnnotationItem.round_id == round_.id, AnnotationItem.number > after)
+    if disagreed:
+        said = select(func.count(func.coalesce(Annotation.choice, func.array_to_string(Annotation.ranks, ",")).distinct()))
+        said = said.where(Annotation.item_id == AnnotationItem.id, Annotation.status == AnnotationStatus.ANSWERED)
+        query = query.where(said.correlate(AnnotationItem).scalar_subquery() > 1)
+    items = session.scalars(query.order_by(AnnotationItem.number).limit(limit)).all()
+    answers: dict[str, list[Annotation]] = defaultdict(list)
+    theirs = select(Annotation).where(
+        Annotation.item_id.in_([item.id for item in items]), Annotation.status != AnnotationStatus.OPEN
+    )
+    for annotation in session.scalars(theirs.order_by(Annotation.answered_at, Annotation.annotator)):
+        answers[annotation.item_id].append(annotation)
+    return [(item, answers[item.id]) for item in items]

@@ -1,0 +1,147 @@
+"""Rounds: made, found, changed, deleted."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from core.annotation import sources
+from core.annotation.spec import NewRound, RoundChanges
+from core.datasets import tasks, versions
+from core.errors import InvalidRequest, NotFound, RoundClosed, RoundNotReady
+from core.ids import new_id
+from core.models import AnnotationPin, AnnotationRound, DataTask
+from core.models.annotation_round import RoundStatus
+from core.models.data_task import TaskStatus
+from core.settings import Settings, get_settings
+from core.storable import bad_text, message
+
+ITEMS_TASK = "annotation_items"
+_LOST = {"code": "task_lost", "message": "What the round waited for did not come to an end."}
+_CANCELLED = {"code": "cancelled", "message": "What the round waited for was cancelled."}
+
+
+def create(session: Session, owner_id: str, spec: NewRound, settings: Settings | None = None) -> AnnotationRound:
+    """A round whose items a data task is about to make. What it names must be the owner's."""
+    _refuse_bad_text(spec.model_dump(mode="json"))
+    found = sources.resolve(session, owner_id, spec, settings or get_settings())
+    if spec.reward_model is not None:
+        sources.scorer(session, owner_id, spec.reward_model)
+    plain = spec.model_dump(include={"kind", "instructions", "gold_share", "overlap", "reservation_minutes"})
+    round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id, status=RoundStatus.PREPARING.value, **plain)
+    round_.name = versions.fit_name(spec.name or found.name)
+    round_.source, round_.policies, round_.gold = found.source, found.policies, found.gold
+    round_.left_out, round_.jobs, round_.reward_model = 0, [], spec.reward_model
+    round_.task_id = tasks.enqueue(session, owner_id, ITEMS_TASK, {"round": round_.id}).id
+    session.add(round_)
+    session.flush()
+    pin(session, round_.id, "items", found.checkpoints)
+    pin(session, round_.id, "scores", [spec.reward_model] if spec.reward_model else [])
+    return round_
+
+
+def get(session: Session, owner_id: str, round_id: str) -> AnnotationRound:
+    """The owner's round. Another owner's is as absent as one that never was."""
+    found = session.scalars(select(AnnotationRound).filter_by(id=round_id, owner_id=owner_id)).one_or_none()
+    if found is None:
+        raise NotFound(f"There is no round {round_id!r}.")
+    settle(session, found)
+    return found
+
+
+def locked(session: Session, round_id: str, *, share: bool = False) -> AnnotationRound:
+    """The round as it is now, and stays until the commit. `share`: many may hold it so, and nobody changes it."""
+    query = select(AnnotationRound).filter_by(id=round_id).with_for_update(read=share, key_share=not share)
+    found = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    if found is None:
+        raise NotFound(f"There is no round {round_id!r}.")
+    return found
+
+
+def settle(session: Session, round_: AnnotationRound) -> None:
+    """What the end of its data task means for a round that waits for it: without items it has failed, and with its
+    answers not written it can be closed once more."""
+    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_):
+        return
+    round_ = locked(session, round_.id)
+    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_):
+        return
+    task = session.get(DataTask, round_.task_id)
+    error = _LOST if task is None else task.error or _CANCELLED
+    round_.error = {"code": error["code"], "message": message(error["message"])}
+    round_.status = RoundStatus.FAILED if round_.status == RoundStatus.PREPARING else RoundStatus.PAUSED
+    unpin(session, round_.id, "items")
+    session.flush()
+
+
+def settle_all(session: Session, owner_id: str) -> None:
+    """The same for every round of an owner that waits for something."""
+    waiting = (RoundStatus.PREPARING.value, RoundStatus.CLOSING.value)
+    query = select(AnnotationRound).where(AnnotationRound.owner_id == owner_id, AnnotationRound.status.in_(waiting))
+    for round_ in session.scalars(query.order_by(AnnotationRound.id)):
+        settle(session, round_)
+
+
+def change(session: Session, round_: AnnotationRound, changes: RoundChanges) -> AnnotationRound:
+    """Name, instructions, overlap; pause it or open it again. RoundClosed, or RoundNotReady while it has no items."""
+    given = changes.model_dump(exclude_none=True)
+    _refuse_bad_text(given)
+    if "name" in given:
+        versions.fit_name(given["name"])
+    round_ = locked(session, round_.id)
+    if "overlap" in given or "status" in given:
+        refuse_unless_ready(round_)
+    for name, value in given.items():
+        setattr(round_, name, value)
+    if given.get("status") == RoundStatus.OPEN:
+        round_.error = None
+    session.flush()
+    return round_
+
+
+def remove(session: Session, round_: AnnotationRound) -> None:
+    """Forget it with its items and answers; a dataset that it was closed into stays. RoundClosed while that is written."""
+    round_ = locked(session, round_.id)
+    if round_.status == RoundStatus.CLOSING:
+        raise RoundClosed(f"{round_.id} is being written into a dataset; it can be deleted afterwards.")
+    for task_id in (round_.task_id, round_.scores_task_id):
+        task = session.get(DataTask, task_id) if task_id else None
+        if task is not None and task.status in (TaskStatus.QUEUED, TaskStatus.RUNNING):
+            tasks.cancel(session, task)
+    session.delete(round_)
+    session.flush()
+
+
+def refuse_unless_ready(round_: AnnotationRound) -> None:
+    """Raise RoundNotReady or RoundClosed unless it has items and takes answers."""
+    match RoundStatus(round_.status):
+        case RoundStatus.PREPARING:
+            raise RoundNotReady(f"The items of {round_.id} are still being made.")
+        case RoundStatus.FAILED:
+            why = (round_.error or _LOST)["message"]
+            raise RoundNotReady(f"The items of {round_.id} could not be made: {why}")
+        case RoundStatus.CLOSING | RoundStatus.CLOSED:
+            raise RoundClosed(f"{round_.id} is {round_.status}: it takes no more answers.")
+
+
+def pin(session: Session, round_id: str, purpose: str, checkpoints: Iterable[str]) -> None:
+    """Keep these checkpoints from being pruned until they are unpinned."""
+    session.add_all(AnnotationPin(round_id=round_id, checkpoint_id=one, purpose=purpose) for one in set(checkpoints))
+    session.flush()
+
+
+def unpin(session: Session, round_id: str, purpose: str) -> None:
+    session.execute(delete(AnnotationPin).filter_by(round_id=round_id, purpose=purpose))
+
+
+def _goes_on(session: Session, round_: AnnotationRound) -> bool:
+    task = session.get(DataTask, round_.task_id, populate_existing=True) if round_.task_id else None
+    return task is not None and task.status not in (TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+def _refuse_bad_text(values: dict[str, Any]) -> None:
+    if pointer := bad_text(values):
+        detail = "holds a NUL character or half of a surrogate pair"
+        param = pointer.removeprefix("#/").replace("/", ".")
+        raise InvalidRequest(f"{pointer}: {detail}", param=param, errors=[{"pointer": pointer, "detail": detail}])

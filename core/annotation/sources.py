@@ -1,0 +1,107 @@
+"""What a new round names: datasets become versions, checkpoints are looked up, and all of it must be its owner's."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from core import allowed
+from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
+from core.datasets import versions
+from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
+from core.jobs.naming import is_checkpoint_id, owned_checkpoint
+from core.models import Checkpoint, DatasetVersion, Job
+from core.models.dataset import DatasetKind
+from core.settings import Settings
+from trainer.spec.paths import NamedPath
+
+DEFAULT_TOKENS = 256
+_WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.SFT)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A source as it is stored: whatever comes later, it means the same."""
+
+    name: str
+    """Of the dataset that it is made from."""
+    source: dict[str, Any]
+    gold: str | None
+    policies: list[dict[str, Any]] | None = None
+    checkpoints: set[str] = field(default_factory=set)
+    """What must stay until the items are made."""
+
+
+def resolve(session: Session, owner_id: str, spec: NewRound, settings: Settings) -> Resolved:
+    """Raises NotFound, WrongDatasetKind, WrongCheckpoint, InvalidRequest or what is wrong with a dataset, each naming the field."""
+    source = spec.source
+    if isinstance(source, RoundFromDataset):
+        version = _version(session, owner_id, source.dataset, "source.dataset", DatasetKind.PREFERENCES)
+        gold = spec.gold or (source.dataset if spec.gold_share else None)
+        stored = source.model_dump(mode="json") | {"dataset": pinned(version)}
+        return Resolved(version.dataset.name, stored, _gold(session, owner_id, gold))
+    version = _version(session, owner_id, source.prompts, "source.prompts", *_WITH_PROMPTS)
+    policies, jobs = _policies(session, owner_id, source, settings)
+    tokens = source.max_new_tokens or _tokens_of(jobs)
+    stored = source.model_dump(mode="json") | {"prompts": pinned(version), "max_new_tokens": tokens}
+    needed = {policy["checkpoint"] for policy in policies if policy["checkpoint"]}
+    return Resolved(version.dataset.name, stored, _gold(session, owner_id, spec.gold), policies, needed)
+
+
+def pinned(version: DatasetVersion) -> str:
+    """The name of a version, which holds the same rows for ever."""
+    return f"{version.dataset_id}@{version.number}"
+
+
+def scorer(session: Session, owner_id: str, checkpoint_id: str, param: str = "reward_model") -> Checkpoint:
+    """A reward model's checkpoint. Raises NotFound, WrongCheckpoint or InvalidRequest."""
+    named = NamedPath(tuple(param.split(".")), "reward_model", checkpoint_id)
+    if not is_checkpoint_id(checkpoint_id):
+        _refuse(named, "must be the id of a checkpoint, ckpt_…")
+    return owned_checkpoint(session, owner_id, named)
+
+
+def _gold(session: Session, owner_id: str, name: str | None) -> str | None:
+    return None if name is None else pinned(_version(session, owner_id, name, "gold", DatasetKind.PREFERENCES))
+
+
+def _version(session: Session, owner_id: str, name: str, param: str, *kinds: DatasetKind) -> DatasetVersion:
+    try:
+        version = versions.usable(session, owner_id, name)
+    except PlatformError as error:
+        error.extras.setdefault("param", param)
+        raise
+    if version.dataset.kind not in kinds:
+        detail = f"{name} holds {version.dataset.kind}; {param} takes {' or '.join(kinds)}."
+        raise WrongDatasetKind(detail, param=param)
+    return version
+
+
+def _policies(
+    session: Session, owner_id: str, source: RoundFromCheckpoints, settings: Settings
+) -> tuple[list[dict[str, Any]], list[Job]]:
+    """Each policy as the round remembers it, and the jobs that they are from."""
+    found, jobs = [], []
+    for index, value in enumerate(source.checkpoints):
+        named = NamedPath(("source", "checkpoints", index), "policy", value)
+        policy: dict[str, Any] = {"checkpoint": None, "model": None, "job": None, "stage": None, "step": None}
+        if is_checkpoint_id(value):
+            checkpoint = owned_checkpoint(session, owner_id, named)
+            policy |= {"checkpoint": value, "job": checkpoint.job_id}
+            policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
+            jobs.append(session.get_one(Job, checkpoint.job_id))
+        else:
+            if why := allowed.why_not_folder(value, settings.local_models):
+                _refuse(named, why)
+            policy["model"] = value
+        found.append(policy)
+    return found, jobs
+
+
+def _tokens_of(jobs: list[Job]) -> int:
+    return int(jobs[0].spec["ppo"]["max_new_tokens"]) if jobs else DEFAULT_TOKENS
+
+
+def _refuse(named: NamedPath, detail: str) -> None:
+    errors = [{"pointer": named.pointer, "detail": detail}]
+    raise InvalidRequest(f"{named.pointer}: {detail}", param=named.param, errors=errors)
