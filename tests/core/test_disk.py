@@ -1,0 +1,52 @@
+"""A disk without room."""
+
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.blobs import LocalBlobs
+from core.disk import full_disk_told
+from core.errors import DiskFull
+
+LIMIT = 64 * 1024
+
+
+@pytest.fixture
+def little_room() -> Iterator[None]:
+    """No file may grow beyond LIMIT bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_the_system_s_own_error_is_told() -> None:
+    """Linux has a device that is always full."""
+    with pytest.raises(DiskFull), full_disk_told(), Path("/dev/full").open("wb", buffering=0) as file:
+        file.write(b"x")
+
+
+def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), full_disk_told():
+        (tmp_path / "absent").read_bytes()
+
+
+def test_a_draft_that_does_not_fit_leaves_nothing(tmp_path: Path, little_room: None) -> None:
+    blobs = LocalBlobs(tmp_path)
+    with pytest.raises(DiskFull), blobs.draft("a/b") as draft:
+        draft.write(b"x" * LIMIT)
+        draft.write(b"x" * 10_000)
+        draft.keep()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_draft_that_is_not_kept_is_gone_and_never_seen(tmp_path: Path) -> None:
+    blobs = LocalBlobs(tmp_path)
+    with blobs.draft("a/b") as draft:
+        draft.write(b"half")
+        with draft.open() as file:
+            assert file.read() == b"half"
+        assert list(blobs.list("a")) == [] and not blobs.exists("a/b")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -1,0 +1,92 @@
+"""What becomes of uploads that nobody comes back for."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy.orm import Session
+
+from core import uploads
+from core.blobs import BlobStore, blob_store
+from core.datasets import tasks
+from core.db import session_scope
+from core.models import ApiKey, DataTask, Upload
+from core.settings import Settings, get_settings
+from core.uploads import parts
+from tests.core.factories import make_key
+
+
+@pytest.fixture
+def blobs(settings: Settings) -> BlobStore:
+    return blob_store(settings)
+
+
+@pytest.fixture
+def owner(session: Session) -> ApiKey:
+    made = make_key(session)
+    session.commit()
+    return made
+
+
+def begun(session: Session, blobs: BlobStore, owner: ApiKey, *, age: timedelta = timedelta()) -> Upload:
+    """An upload with one part, which was last touched so long before the end of its time."""
+    upload = uploads.create(session, blobs, get_settings(), owner.id, "x", 4, None)
+    with blobs.draft(parts.key(upload.id, 1)) as draft:
+        draft.write(b"four")
+        uploads.keep_part(session, blobs, upload, 1, draft)
+    upload.expires_at = datetime.now(UTC) - age
+    session.commit()
+    return upload
+
+
+def left(session: Session) -> list[str]:
+    session.expire_all()
+    return [upload.id for upload in session.query(Upload)]
+
+
+def test_an_abandoned_upload_goes_with_its_parts(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+    old = begun(session, blobs, owner, age=timedelta(seconds=1))
+    new = begun(session, blobs, owner, age=timedelta(hours=-1))
+    with session_scope() as sweeper:
+        assert uploads.sweep(sweeper, blobs) == [old.id]
+    assert left(session) == [new.id]
+    assert list(blobs.list("uploads")) == [parts.key(new.id, 1)]
+
+
+def test_one_that_is_read_stays_until_that_is_over(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+    upload = begun(session, blobs, owner, age=timedelta(hours=1))
+    task = tasks.enqueue(session, owner.id, "import", {"upload": upload.id})
+    session.commit()
+    with session_scope() as sweeper:
+        assert uploads.sweep(sweeper, blobs) == []
+    tasks.cancel(session, task)
+    session.commit()
+    with session_scope() as sweeper:
+        assert uploads.sweep(sweeper, blobs) == [upload.id]
+
+
+def test_every_part_and_every_use_gives_it_more_time(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+    upload = begun(session, blobs, owner, age=timedelta(hours=1))
+    uploads.complete(session, upload, "0" * 64, None)
+    session.refresh(upload)
+    first = upload.expires_at
+    assert first - datetime.now(UTC) > timedelta(hours=get_settings().upload_hours - 1)
+    session.commit()
+    uploads.take(session, owner.id, upload.id)
+    session.refresh(upload)
+    assert upload.expires_at > first
+
+
+def test_a_fetch_whose_task_is_over_has_failed(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+    allowed = get_settings().model_copy(update={"import_urls": "any"})
+    upload = uploads.create_from(session, allowed, owner.id, "https://data.example/x", None)
+    session.commit()
+    with session_scope() as sweeper:
+        uploads.sweep(sweeper, blobs)
+    session.refresh(upload)
+    assert upload.status == "fetching"
+    tasks.cancel(session, session.query(DataTask).one())
+    session.commit()
+    with session_scope() as sweeper:
+        uploads.sweep(sweeper, blobs)
+    session.refresh(upload)
+    assert upload.status == "failed" and upload.error is not None and upload.error["code"] == "fetch_failed"
