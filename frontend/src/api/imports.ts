@@ -1,7 +1,12 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { DatasetKind } from "@/api/types";
-import type { Mapping } from "@/api/dataset-types";
+
+/** Which column is what: of each field a column, and of each value of the label a side. */
+export interface Mapping {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+}
 
 export const uploadsKey = ["uploads"] as const;
 

@@ -1,6 +1,5 @@
 import { Link } from "react-router";
-import type { DatasetVersion } from "@/api/dataset-types";
-import type { Dataset } from "@/api/types";
+import type { Dataset, DatasetVersion } from "@/api/types";
 import { buttonClass } from "@/components/button";
 import { CopyButton } from "@/components/copy-button";
 import { StatusBadge } from "@/components/status-badge";

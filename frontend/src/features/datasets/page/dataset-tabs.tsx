@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import type { DatasetVersion } from "@/api/dataset-types";
 import { reportsQuery } from "@/api/reports";
-import type { Dataset } from "@/api/types";
+import type { Dataset, DatasetVersion } from "@/api/types";
 import { ErrorNotice } from "@/components/error-notice";
 import { Skeleton } from "@/components/skeleton";
 import { Tabs, type Tab } from "@/components/tabs";

@@ -1,10 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useNavigate } from "react-router";
-import type { DatasetVersion } from "@/api/dataset-types";
 import { datasetsKey, deleteDataset } from "@/api/datasets";
 import { ApiError } from "@/api/problem";
-import type { Dataset } from "@/api/types";
+import type { Dataset, DatasetVersion } from "@/api/types";
 import { Button } from "@/components/button";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import styles from "@/features/datasets/datasets.module.css";

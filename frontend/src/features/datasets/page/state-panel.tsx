@@ -1,6 +1,5 @@
 import { Link } from "react-router";
-import type { DatasetVersion } from "@/api/dataset-types";
-import type { Dataset, ProblemItem } from "@/api/types";
+import type { Dataset, DatasetVersion, ProblemItem } from "@/api/types";
 import { Notice } from "@/components/notice";
 import { ProgressBar } from "@/components/progress-bar";
 import styles from "@/features/datasets/datasets.module.css";
@@ -56,8 +55,6 @@ function Importing({ dataset }: { dataset: Dataset }) {
 
 /** What blocks is mended in one go. */
 function Blocked({ dataset, version, go }: { dataset: Dataset; version: DatasetVersion; go: Go }) {
-  const blocking = version.findings.filter((one) => one.severity === "blocking");
-  const fixable = blocking.filter((one) => one.fix).map((finding) => ({ finding, report: null }));
   return (
     <div className={styles.state}>
       <Notice tone="warn" title={`${count(version.left_out, "record")} could not be used`}>
@@ -65,9 +62,7 @@ function Blocked({ dataset, version, go }: { dataset: Dataset; version: DatasetV
           No job takes this version until you say what is to become of them. Leave them out, or mend the file and upload it
           again. Below stands what is wrong with them, and on which lines.
         </p>
-        {fixable.length > 0 && (
-          <FixButton {...{ dataset, version, go }} found={fixable} label={`Leave out ${count(version.left_out, "record")}`} />
-        )}
+        <FixButton {...{ dataset, version, go }} found={[]} label={`Leave out ${count(version.left_out, "record")}`} />
       </Notice>
     </div>
   );

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { previewQuery, type Reading } from "@/api/imports";
-import type { Preview } from "@/api/dataset-types";
+import type { UploadPreview } from "@/api/types";
 import type { Upload } from "@/api/upload";
 import { ErrorNotice } from "@/components/error-notice";
 import { Skeleton } from "@/components/skeleton";
@@ -57,7 +57,7 @@ export function Confirm({ upload }: { upload: Upload }) {
 }
 
 /** Nothing but a mapping can read it: the form is open from the start. */
-function drafted({ plan, candidates, suggested, columns }: Preview): Draft | null {
+function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft | null {
   if (plan?.format === "custom") return fromMapping(plan.mapping, columns);
   return plan || candidates.length ? null : fromMapping(suggested, columns);
 }

@@ -1,4 +1,4 @@
-import type { Preview } from "@/api/dataset-types";
+import type { UploadPreview } from "@/api/types";
 
 const CONTAINERS: Record<string, string> = {
   jsonl: "JSON Lines",
@@ -10,7 +10,7 @@ const COMPRESSIONS: Record<string, string> = { gzip: ", compressed by gzip", zst
 const MOST = 8;
 
 /** What kind of file it is and which columns it has, in a sentence. */
-export function containerText({ container, compression, columns }: Preview): string {
+export function containerText({ container, compression, columns }: UploadPreview): string {
   const names = columns.slice(0, MOST).map((column) => column.name);
   const more = columns.length - names.length;
   const listed = names.length ? ` with ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}` : "";

@@ -1,9 +1,9 @@
-import type { Preview } from "@/api/dataset-types";
+import type { UploadPreview } from "@/api/types";
 import { withField, withShape, type Draft, type Side } from "@/features/datasets/preview/mapping";
 import styles from "@/features/datasets/preview/preview.module.css";
 import { SHAPES, type Field } from "@/features/datasets/preview/shapes";
 
-type Columns = Preview["columns"];
+type Columns = UploadPreview["columns"];
 
 interface Props {
   draft: Draft;

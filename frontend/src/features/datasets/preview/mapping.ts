@@ -1,4 +1,4 @@
-import type { Mapping } from "@/api/dataset-types";
+import type { Mapping } from "@/api/imports";
 import { SHAPES, type Shape } from "@/features/datasets/preview/shapes";
 
 export interface Column {

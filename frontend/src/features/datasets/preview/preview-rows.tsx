@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Preview, PreviewRow } from "@/api/dataset-types";
+import type { UploadPreview } from "@/api/types";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import { ProblemLines } from "@/features/datasets/problem-lines";
@@ -9,6 +9,8 @@ import { RowCard } from "@/features/datasets/rows/row-card";
 import rowStyles from "@/features/datasets/rows/rows.module.css";
 import { count } from "@/lib/format";
 
+type PreviewRow = UploadPreview["rows"][number];
+
 type View = "stored" | "source";
 const VIEWS = [
   { id: "stored", label: "As stored" },
@@ -16,7 +18,7 @@ const VIEWS = [
 ] as const;
 
 interface Props {
-  query: UseQueryResult<Preview>;
+  query: UseQueryResult<UploadPreview>;
   /** Fields without a column: until they have one there is nothing to show. */
   waitsFor: readonly string[];
 }
@@ -51,7 +53,7 @@ export function PreviewRows({ query, waitsFor }: Props) {
 }
 
 /** Records that could not even be read stand among the others, at their lines. */
-function allRows({ rows, problems }: Preview): PreviewRow[] {
+function allRows({ rows, problems }: UploadPreview): PreviewRow[] {
   const known = new Set(rows.map((row) => row.line));
   const unread = problems.filter((problem) => !known.has(problem.line));
   return [...rows, ...unread.map(({ line, detail }) => ({ line, raw: "", row: null, problem: detail }))].sort(

@@ -1,11 +1,13 @@
 import { useId } from "react";
-import type { Candidate, Preview } from "@/api/dataset-types";
+import type { UploadPreview } from "@/api/types";
 import { kindLabel } from "@/features/datasets/kinds";
 import { containerText } from "@/features/datasets/preview/container";
 import styles from "@/features/datasets/preview/preview.module.css";
 
+type Candidate = UploadPreview["candidates"][number];
+
 interface Props {
-  preview: Preview;
+  preview: UploadPreview;
   /** The format that counts now; null while nothing is chosen. */
   format: string | null;
   onChoose: (candidate: Candidate) => void;

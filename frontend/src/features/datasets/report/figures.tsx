@@ -1,9 +1,15 @@
 import type { ReactNode } from "react";
-import type { ReportResult } from "@/api/dataset-types";
+import type { ReportResult } from "@/api/types";
 import { HistogramCard } from "@/features/datasets/report/histogram-card";
 import { Measure } from "@/features/datasets/report/measure";
 import styles from "@/features/datasets/report/report.module.css";
 import { count, fixed, number, percent } from "@/lib/format";
+
+const LABELS: Record<string, string> = {
+  steps_sft: "steps of SFT",
+  steps_reward_model: "steps of the reward model",
+  steps_dpo: "steps of DPO",
+};
 
 /** How the data is made up, whether or not anything is wrong with it. */
 export function Figures({ result }: { result: ReportResult }) {
@@ -13,7 +19,7 @@ export function Figures({ result }: { result: ReportResult }) {
       <dl className={styles.summary}>
         {Object.entries(summary).map(([name, value]) => (
           <div key={name}>
-            <dt>{name.replaceAll("_", " ")}</dt>
+            <dt>{LABELS[name] ?? name.replaceAll("_", " ")}</dt>
             <dd>{Number.isInteger(value) ? value.toLocaleString("en-US") : number(value)}</dd>
           </div>
         ))}
@@ -31,9 +37,8 @@ export function Figures({ result }: { result: ReportResult }) {
             <Measure share={splits.eval / Math.max(1, splits.train + splits.eval)} label="Held out" />
             <p>
               {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt
-              {splits.shared_prompts > 0
-                ? `; ${count(splits.shared_prompts, "prompt")} of one side nearly in the other.`
-                : "; no prompt is on both sides."}
+              : no prompt is on both sides
+              {splits.near_prompts > 0 && `, but ${count(splits.near_prompts, "held-out one")} nearly`}.
             </p>
           </Card>
         )}
@@ -119,7 +124,7 @@ function Languages({ languages }: { languages: ReportResult["languages"] }) {
       <ul className={styles.bars}>
         {languages.slice(0, 8).map((one) => (
           <li key={one.language}>
-            <span>{one.language}</span>
+            <span>{languageName(one.language)}</span>
             <i style={{ width: `${Math.max(0.5, one.share * 100)}%` }} />
             <span>{percent(one.share, one.share < 0.1 ? 1 : 0)}</span>
           </li>
@@ -128,3 +133,6 @@ function Languages({ languages }: { languages: ReportResult["languages"] }) {
     </Card>
   );
 }
+
+const names = new Intl.DisplayNames(["en"], { type: "language" });
+const languageName = (code: string): string => (code === "und" ? "unclear" : (names.of(code) ?? code));

@@ -1,6 +1,5 @@
 import { Link } from "react-router";
-import type { Dataset } from "@/api/types";
-import type { DatasetVersion, Sample } from "@/api/dataset-types";
+import type { Dataset, DatasetVersion, FindingSample } from "@/api/types";
 import { Prose } from "@/components/prose";
 import { StatusBadge } from "@/components/status-badge";
 import { moved, writePlace, type Place } from "@/features/datasets/page/place";
@@ -33,10 +32,11 @@ export function FindingItem({ dataset, version, found, place, go }: Props) {
         <p className={styles.title}>
           <StatusBadge status={severity} />
           <b>{title}</b>
-          <span>
-            {count.toLocaleString("en-US")}
-            {share !== null && ` (${shareText(share)})`}
-          </span>
+          {share !== null && (
+            <span>
+              {count.toLocaleString("en-US")} ({shareText(share)})
+            </span>
+          )}
         </p>
         <p className={styles.detail}>
           <Prose text={detail} />
@@ -52,13 +52,13 @@ export function FindingItem({ dataset, version, found, place, go }: Props) {
       </div>
       <div className={styles.actions}>
         {fix && report !== null && <FixButton {...{ dataset, version, go }} found={[found]} label={fix.label} />}
-        {report !== null && count > 0 && <Link to={rowsAt(null)}>Show the rows</Link>}
+        {report !== null && share !== null && count > 0 && <Link to={rowsAt(null)}>Show the rows</Link>}
       </div>
     </li>
   );
 }
 
-function SampleLine({ sample, to }: { sample: Sample; to: string | null }) {
+function SampleLine({ sample, to }: { sample: FindingSample; to: string | null }) {
   const place = `line ${sample.line.toLocaleString("en-US")}`;
   return (
     <li>

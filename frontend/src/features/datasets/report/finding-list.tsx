@@ -1,6 +1,5 @@
 import { Notice } from "@/components/notice";
-import type { Dataset } from "@/api/types";
-import type { DatasetVersion } from "@/api/dataset-types";
+import type { Dataset, DatasetVersion } from "@/api/types";
 import type { Place } from "@/features/datasets/page/place";
 import type { Go } from "@/features/datasets/page/use-place";
 import { FindingItem } from "@/features/datasets/report/finding-item";

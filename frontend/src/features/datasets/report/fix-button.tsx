@@ -1,9 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { DatasetVersion } from "@/api/dataset-types";
 import { datasetsKey } from "@/api/datasets";
 import { applyFixes } from "@/api/reports";
-import type { Dataset } from "@/api/types";
+import type { Dataset, DatasetVersion } from "@/api/types";
 import { Button } from "@/components/button";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import type { Go } from "@/features/datasets/page/use-place";
@@ -14,24 +13,26 @@ import { count } from "@/lib/format";
 interface Props {
   dataset: Dataset;
   version: DatasetVersion;
-  /** All from the same report, or all from the import. */
+  /** Of one report. None: only what the import could not use is left out. */
   found: readonly Found[];
   label: string;
   go: Go;
 }
 
+/** Stands for everything that an import could not use. A blocked version is mended of that in any case. */
+const LEAVE_OUT = "leave_out";
+
 /** A fix: after a question, a new version without what is wrong. */
 export function FixButton({ dataset, version, found, label, go }: Props) {
   const [asking, setAsking] = useState(false);
+  const isBlocked = version.status === "blocked";
   const client = useQueryClient();
   const fix = useMutation({
-    mutationFn: () =>
-      applyFixes(
-        dataset.id,
-        version.number,
-        found[0]?.report ?? null,
-        found.map((one) => one.finding.code),
-      ),
+    mutationFn: () => {
+      const codes = found.map((one) => one.finding.code);
+      const all = isBlocked ? [...codes, LEAVE_OUT] : codes;
+      return applyFixes(dataset.id, version.number, found[0]?.report ?? null, all);
+    },
     onSuccess: async (made) => {
       await client.invalidateQueries({ queryKey: [...datasetsKey, dataset.id] });
       go({ version: made.number, tab: "report" }, true);
@@ -68,6 +69,7 @@ export function FixButton({ dataset, version, found, label, go }: Props) {
           </ul>
         )}
         <p>
+          {isBlocked && found.length > 0 && `${count(version.left_out, "record")} that the import could not use stay out. `}
           Version {version.number} stays as it is
           {version.jobs.length > 0 && `, and so do the ${count(version.jobs.length, "job")} that use it`}. The result is a
           version of its own.

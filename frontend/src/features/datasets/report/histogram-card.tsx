@@ -1,4 +1,4 @@
-import type { Histogram } from "@/api/dataset-types";
+import type { Histogram } from "@/api/types";
 import { bars, placeOf } from "@/features/datasets/report/bars";
 import styles from "@/features/datasets/report/report.module.css";
 import { count, number } from "@/lib/format";

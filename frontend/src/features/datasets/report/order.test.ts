@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import type { Finding, Severity } from "@/api/dataset-types";
+import type { Finding } from "@/api/types";
 import { linesText, ordered, tally } from "@/features/datasets/report/order";
+
+type Severity = Finding["severity"];
 
 const finding = (code: string, severity: Severity, count: number): Finding => ({
   code,

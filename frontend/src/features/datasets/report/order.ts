@@ -1,4 +1,6 @@
-import type { Finding, Severity } from "@/api/dataset-types";
+import type { Finding } from "@/api/types";
+
+type Severity = Finding["severity"];
 
 const RANK: Record<Severity, number> = { blocking: 0, warning: 1, info: 2 };
 

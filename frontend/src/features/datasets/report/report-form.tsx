@@ -1,8 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";
-import type { DatasetVersion } from "@/api/dataset-types";
 import { makeReport, reportsQuery } from "@/api/reports";
-import type { Dataset } from "@/api/types";
+import type { Dataset, DatasetVersion } from "@/api/types";
 import { Button } from "@/components/button";
 import type { Go } from "@/features/datasets/page/use-place";
 import { ProblemLines } from "@/features/datasets/problem-lines";

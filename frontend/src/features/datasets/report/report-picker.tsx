@@ -1,4 +1,4 @@
-import type { Report } from "@/api/dataset-types";
+import type { Report } from "@/api/types";
 import { StatusBadge } from "@/components/status-badge";
 import { TimeAgo } from "@/components/time-ago";
 import type { Go } from "@/features/datasets/page/use-place";

@@ -1,4 +1,4 @@
-import type { Report } from "@/api/dataset-types";
+import type { Report } from "@/api/types";
 import { ProgressBar } from "@/components/progress-bar";
 import pageStyles from "@/features/datasets/datasets.module.css";
 import { percent } from "@/lib/format";

@@ -1,5 +1,4 @@
-import type { Dataset } from "@/api/types";
-import type { DatasetVersion, Report } from "@/api/dataset-types";
+import type { Dataset, DatasetVersion, Report } from "@/api/types";
 import { Notice } from "@/components/notice";
 import { Problems } from "@/features/datasets/problem-lines";
 import type { Place } from "@/features/datasets/page/place";

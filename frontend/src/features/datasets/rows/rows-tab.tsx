@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { rowsQuery } from "@/api/dataset-rows";
-import type { DatasetVersion, Finding } from "@/api/dataset-types";
+import type { DatasetVersion, Finding } from "@/api/types";
 import { ApiError } from "@/api/problem";
 import { ErrorNotice } from "@/components/error-notice";
 import { Notice } from "@/components/notice";

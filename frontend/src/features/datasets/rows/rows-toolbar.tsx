@@ -1,5 +1,5 @@
 import type { RefObject } from "react";
-import type { DatasetVersion, Finding } from "@/api/dataset-types";
+import type { DatasetVersion, Finding } from "@/api/types";
 import { Button } from "@/components/button";
 import { Segmented } from "@/components/segmented";
 import type { Place } from "@/features/datasets/page/place";

@@ -10,7 +10,7 @@ export function originText(origin: Origin, parent: number | null): string {
     case "upload":
       return uploaded(origin);
     case "fix":
-      return fixed(list(origin.findings), before);
+      return fixed(list(origin.findings), before) + changedText(origin.changed);
     case "annotation":
       return `Judged by people${text(origin.round) ? ` in round ${text(origin.round)}` : ""}`;
     default:
@@ -29,6 +29,11 @@ function fixed(findings: readonly string[], before: string): string {
   if (!findings.length) return `Made of ${before}`;
   return `Made of ${before} by mending ${findings.map((code) => code.replaceAll("_", " ")).join(", ")}`;
 }
+
+const changedText = (changed: unknown): string =>
+  typeof changed === "number" && changed > 0
+    ? `, ${changed.toLocaleString("en-US")} ${changed === 1 ? "row" : "rows"} changed`
+    : "";
 
 /** "−12 rows" against the version before; empty where nothing can be said. */
 export function rowsChange(rows: number | null, before: number | null | undefined): string {
