@@ -25,6 +25,8 @@ PlatformError
 ├── InvalidRequest         422  a parameter or field is not valid
 │   ├── InvalidSpec        422  the job spec is not valid
 │   ├── InvalidDataset     422  an upload has bad rows
+│   ├── FormatUnclear      422  a file leaves open what its records are
+│   ├── InvalidMapping     422  a mapping of columns to fields is not valid
 │   ├── DatasetBlocked     422  a version has a blocking finding that nobody has decided about
 │   ├── DatasetFailed      422  a version could not be made
 │   ├── ChecksumMismatch   422  what arrived is not what was sent
@@ -194,6 +196,16 @@ class InvalidSpec(InvalidRequest):
 class InvalidDataset(InvalidRequest):
     code = "invalid_dataset"
     title = "The dataset has rows that cannot be used; nothing was stored."
+
+
+class FormatUnclear(InvalidRequest):
+    code = "format_unclear"
+    title = "It is not clear what the file's records are; say the format, or map its columns."
+
+
+class InvalidMapping(InvalidRequest):
+    code = "invalid_mapping"
+    title = "The mapping of columns to fields is not valid."
 
 
 class DatasetBlocked(InvalidRequest):

@@ -1,8 +1,9 @@
 """One row of each kind of dataset: what it may look like, and what it becomes.
 
 preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"} or {"prompt", "chosen", "rejected"},
-             each with "annotator", "margin" and "source" where there are any
+             each with "annotator", "margin", "source" and "time" where there are any
              {"prompt", "completions": [k texts], "ranks": [k integers]}: 1 is the best, equal ranks are ties
+             "label" or "ranks" null: nobody has compared them yet, and they teach nothing
 sft          {"prompt", "completion"} or {"messages"}: a conversation with an assistant's turn
 prompts      {"prompt"}, with "answer" (text or a number) where a reward checks one
 pretraining  {"text"}
@@ -24,7 +25,7 @@ Message = dict[str, str]
 Prompt = str | list[Message]
 Row = dict[str, Any]
 ROLES = ("system", "user", "assistant")
-_NOTES = ("annotator", "margin", "source")
+_NOTES = ("annotator", "margin", "source", "time")
 _OPTIONAL = (*_NOTES, "answer")
 _MOST_RANKED = 100
 """Completions of one ranking: their pairs are compared, which grow with the square."""
@@ -62,6 +63,7 @@ class Comparison:
     annotator: str | None = None
     margin: float | None = None
     source: str | None = None
+    time: str | None = None
     group: int | None = None
 
     @property
@@ -78,7 +80,8 @@ class PromptRow:
 
 
 def comparisons(row: Row, number: int) -> list[Comparison]:
-    """The pair of a row, or all pairs of a ranking, with the row's number for a group. Raises DataError."""
+    """The pair of a row, or all pairs of a ranking, with the row's number for a group; nothing where nobody has compared
+    them yet. Raises DataError."""
     ranked = "completions" in row or "ranks" in row
     sides = ("a", "b", "label") if "label" in row else ("chosen", "rejected")
     _only(row, "prompt", *(("completions", "ranks") if ranked else sides), *_NOTES)
@@ -86,9 +89,11 @@ def comparisons(row: Row, number: int) -> list[Comparison]:
     if ranked:
         return _ranking(row, prompt, notes, number)
     if "label" in row:
-        if row["label"] not in ("a", "b", "tie"):
+        label = row["label"]
+        if label not in ("a", "b", "tie", None):
             raise DataError('`label` must be "a", "b" or "tie"')
-        return [Comparison(prompt, _completion(row, "a"), _completion(row, "b"), row["label"], **notes)]
+        pair = Comparison(prompt, _completion(row, "a"), _completion(row, "b"), label or "tie", **notes)
+        return [] if label is None else [pair]
     return [Comparison(prompt, _completion(row, "chosen"), _completion(row, "rejected"), "a", **notes)]
 
 
@@ -142,6 +147,8 @@ def _only(row: Row, *known: str) -> None:
 
 def _ranking(row: Row, prompt: Prompt, notes: Row, number: int) -> list[Comparison]:
     values, ranks = row.get("completions"), row.get("ranks")
+    waiting = "ranks" in row and ranks is None and isinstance(values, list)
+    ranks = [1] * len(values) if waiting else ranks
     if not isinstance(values, list) or not isinstance(ranks, list) or not len(values) == len(ranks) >= 2:
         raise DataError("`completions` and `ranks` must be lists of the same length, two at least")
     if len(values) > _MOST_RANKED:
@@ -151,6 +158,8 @@ def _ranking(row: Row, prompt: Prompt, notes: Row, number: int) -> list[Comparis
     if "margin" in notes:
         raise DataError("`margin` belongs to a pair, not to a ranking")
     completions = [_completion({"completions": value}, "completions") for value in values]
+    if waiting:
+        return []
     return [
         Comparison(prompt, a, b, _label(rank_a, rank_b), **notes, group=number)
         for (a, rank_a), (b, rank_b) in itertools.combinations(zip(completions, ranks, strict=True), 2)
@@ -162,7 +171,7 @@ def _label(rank_a: int, rank_b: int) -> str:
 
 
 def _notes(row: Row) -> Row:
-    """Who labelled the pair, how much better the preferred side is, and where the pair is from; null says nothing."""
+    """Who labelled the pair and when, how much better the preferred side is, and where the pair is from; null says nothing."""
     notes = {name: row[name] for name in _NOTES if row.get(name) is not None}
     for name, value in notes.items():
         if name == "margin" and not _is_number(value):

@@ -1,8 +1,9 @@
 """What a row of each kind may look like, and its canonical form (which is what the trainer reads).
 
-preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie", and optionally "annotator", "margin", "source"}
+preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null, and optionally "annotator", "margin", "source", "time"}
              also accepted: {"prompt", "chosen", "rejected"}
-             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]}, with the notes but "margin"
+             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, with the notes but "margin"
+             null, said outright: nobody has compared them yet; such rows wait to be annotated and train nothing
 sft          {"prompt", "completion"} or {"messages"}
 prompts      {"prompt"} and optionally "answer", text or a number
 pretraining  {"text"}
@@ -13,6 +14,7 @@ text. A ranking stays one row, so that its pairs count together.
 
 import difflib
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from core.datasets.line_json import BadLine
@@ -21,7 +23,7 @@ from core.models.dataset import DatasetKind
 Row = dict[str, Any]
 ROLES = ("system", "user", "assistant")
 LABELS = ("a", "b", "tie")
-NOTES = ("annotator", "margin", "source")
+NOTES = ("annotator", "margin", "source", "time")
 OPTIONAL = (*NOTES, "answer")
 """May be left out, or null."""
 MOST_RANKED = 100
@@ -39,11 +41,12 @@ def preferences(row: Row) -> Row:
     else:
         _only(row, "prompt", "a", "b", "label", *NOTES)
         sides, label = ("a", "b"), row["label"]
-        if label not in LABELS:
-            raise BadLine(f"must be one of {', '.join(LABELS)}", pointer="/label")
+        if label is not None and label not in LABELS:
+            raise BadLine(f"must be one of {', '.join(LABELS)}", pointer="/label", code="bad_label")
     first, second = (_completion(row[side], f"/{side}") for side in sides)
     if first == second:
-        raise BadLine(f"{sides[0]} and {sides[1]} are the same text", pointer=f"/{sides[1]}")
+        detail = f"{sides[0]} and {sides[1]} are the same text"
+        raise BadLine(detail, pointer=f"/{sides[1]}", code="identical_answers")
     return {"prompt": _prompt(row), "a": first, "b": second, "label": label} | _notes(row)
 
 
@@ -75,37 +78,39 @@ SHAPES: dict[DatasetKind, Callable[[Row], Row]] = {
 
 
 def _ranking(row: Row) -> Row:
-    _only(row, "prompt", "completions", "ranks", "annotator", "source")
+    _only(row, "prompt", "completions", "ranks", "annotator", "source", "time")
     values, ranks = row["completions"], row["ranks"]
     if not isinstance(values, list) or not 2 <= len(values) <= MOST_RANKED:
-        raise BadLine(f"must be a list of 2 to {MOST_RANKED} completions", pointer="/completions")
-    if not isinstance(ranks, list) or len(ranks) != len(values):
-        raise BadLine("must be a list with one rank for each completion", pointer="/ranks")
+        detail = f"must be a list of 2 to {MOST_RANKED} completions"
+        raise BadLine(detail, pointer="/completions", code="wrong_type")
+    if ranks is not None and (not isinstance(ranks, list) or len(ranks) != len(values)):
+        raise BadLine("must be a list with one rank for each completion", pointer="/ranks", code="wrong_type")
     completions = [_completion(value, f"/completions/{index}") for index, value in enumerate(values)]
     for index, text in enumerate(completions):
         if completions.index(text) < index:
             detail = f"is the same text as completion {completions.index(text)}"
-            raise BadLine(detail, pointer=f"/completions/{index}")
-    for index, rank in enumerate(ranks):
+            raise BadLine(detail, pointer=f"/completions/{index}", code="repeated_answer")
+    for index, rank in enumerate(ranks or ()):
         if type(rank) is not int or abs(rank) > LARGEST:
             detail = "must be an integer: 1 for the best, the same number for a tie"
-            raise BadLine(detail, pointer=f"/ranks/{index}")
+            raise BadLine(detail, pointer=f"/ranks/{index}", code="bad_label")
     return {"prompt": _prompt(row), "completions": completions, "ranks": ranks} | _notes(row)
 
 
 def _only(row: Row, *known: str) -> None:
     """Every field is known, and every one that is not optional is there."""
+    if len(row) == len(known) and all(name in row for name in known):
+        return
     required = [name for name in known if name not in OPTIONAL]
     unknown = [name for name in row if name not in known]
     if missing := [name for name in required if name not in row]:
         found = f"; found {', '.join(map(repr, row))}" if unknown else ""
-        raise BadLine(
-            f"the field {missing[0]!r} is missing (needed: {', '.join(required)}){found}", pointer=f"/{missing[0]}"
-        )
+        detail = f"the field {missing[0]!r} is missing (needed: {', '.join(required)}){found}"
+        raise BadLine(detail, pointer=f"/{missing[0]}", code="missing_field")
     if unknown:
         near = difflib.get_close_matches(unknown[0], known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
-        raise BadLine(f"unknown field {unknown[0]!r}; {hint}", pointer=f"/{unknown[0]}")
+        raise BadLine(f"unknown field {unknown[0]!r}; {hint}", pointer=f"/{unknown[0]}", code="unknown_field")
 
 
 def _prompt(row: Row) -> Any:
@@ -114,7 +119,8 @@ def _prompt(row: Row) -> Any:
         return _text(prompt, "/prompt")
     messages = _messages(prompt, "/prompt")
     if messages[-1]["role"] != "user":
-        raise BadLine("the last message of a prompt must be the user's", pointer=f"/prompt/{len(messages) - 1}/role")
+        detail, pointer = "the last message of a prompt must be the user's", f"/prompt/{len(messages) - 1}/role"
+        raise BadLine(detail, pointer=pointer, code="bad_conversation")
     return messages
 
 
@@ -123,9 +129,8 @@ def _completion(value: Any, pointer: str) -> str:
         return _text(value, pointer)
     messages = _messages(value, pointer)
     if len(messages) != 1 or messages[0]["role"] != "assistant":
-        raise BadLine(
-            "must be exactly one assistant message; the turns before it belong into `prompt`", pointer=pointer
-        )
+        detail = "must be exactly one assistant message; the turns before it belong into `prompt`"
+        raise BadLine(detail, pointer=pointer, code="several_turns")
     return messages[0]["content"]
 
 
@@ -133,46 +138,60 @@ def _conversation(value: Any) -> list[dict[str, str]]:
     """Whose last assistant turn SFT learns, or each one: there must be one, and something before it."""
     messages = _messages(value, "/messages")
     if not any(message["role"] == "assistant" for message in messages[1:]):
-        raise BadLine("must have an assistant's turn after another one", pointer="/messages")
+        detail = "must have an assistant's turn after another one"
+        raise BadLine(detail, pointer="/messages", code="bad_conversation")
     return messages
 
 
 def _messages(value: Any, pointer: str) -> list[dict[str, str]]:
     if not isinstance(value, list) or not value:
-        raise BadLine("must be text, or a list of messages", pointer=pointer)
+        raise BadLine("must be text, or a list of messages", pointer=pointer, code="wrong_type")
     messages = [_message(message, f"{pointer}/{index}") for index, message in enumerate(value)]
     for index, message in enumerate(messages[1:], 1):
         if message["role"] == "system":
-            raise BadLine("a system message can only be the first", pointer=f"{pointer}/{index}/role")
+            where = f"{pointer}/{index}/role"
+            raise BadLine("a system message can only be the first", pointer=where, code="bad_conversation")
     return messages
 
 
 def _message(value: Any, pointer: str) -> dict[str, str]:
     if not isinstance(value, dict) or value.keys() != {"role", "content"}:
-        raise BadLine("a message has the fields role and content, and no others", pointer=pointer)
+        detail = "a message has the fields role and content, and no others"
+        raise BadLine(detail, pointer=pointer, code="wrong_type")
     if value["role"] not in ROLES:
-        raise BadLine(f"must be one of {', '.join(ROLES)}", pointer=f"{pointer}/role")
+        raise BadLine(f"must be one of {', '.join(ROLES)}", pointer=f"{pointer}/role", code="bad_conversation")
     return {"role": value["role"], "content": _text(value["content"], f"{pointer}/content")}
 
 
 def _text(value: Any, pointer: str) -> str:
     if not isinstance(value, str):
-        raise BadLine("must be text", pointer=pointer)
-    if not value.strip():
-        raise BadLine("is empty", pointer=pointer)
+        raise BadLine("must be text", pointer=pointer, code="empty_text" if value is None else "wrong_type")
+    if not value or value.isspace():
+        raise BadLine("is empty", pointer=pointer, code="empty_text")
     return value
 
 
 def _notes(row: Row) -> Row:
-    return {name: _note(row[name], name) for name in NOTES if row.get(name) is not None}
+    return {name: _note(value, name) for name in NOTES if (value := row.get(name)) is not None}
 
 
 def _note(value: Any, name: str) -> Any:
     if name == "margin":
         return _number(value, "/margin", "must be a number")
     if not isinstance(value, str):
-        raise BadLine("must be text", pointer=f"/{name}")
-    return value
+        raise BadLine("must be text", pointer=f"/{name}", code="wrong_type")
+    return _time(value) if name == "time" else value
+
+
+def _time(value: str) -> str:
+    """RFC 3339: with a zone, or it would be another moment for everybody."""
+    try:
+        if datetime.fromisoformat(value).tzinfo is not None:
+            return value
+    except ValueError:
+        pass  # told below
+    detail = "must be a time with its zone, as 2026-01-31T12:00:00Z"
+    raise BadLine(detail, pointer="/time", code="wrong_type")
 
 
 def _answer(value: Any) -> Any:
@@ -183,7 +202,7 @@ def _answer(value: Any) -> Any:
 
 def _number(value: Any, pointer: str, otherwise: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadLine(otherwise, pointer=pointer)
+        raise BadLine(otherwise, pointer=pointer, code="wrong_type")
     if abs(value) > LARGEST:
-        raise BadLine("is too large a number", pointer=pointer)
+        raise BadLine("is too large a number", pointer=pointer, code="bad_number")
     return value

@@ -1,8 +1,7 @@
 """What every container gives."""
 
+import json
 from typing import Any
-
-import orjson
 
 from core.datasets.line_json import BadLine
 
@@ -13,8 +12,13 @@ Record = tuple[int, dict[str, Any] | BadLine, bytes | None]
 def shown(record: Record, characters: int) -> str:
     """The beginning of a record, for people."""
     _, value, raw = record
-    if raw is None:
-        if isinstance(value, BadLine):
-            return ""
-        raw = orjson.dumps(value, default=str)
-    return raw[: 4 * characters].decode(errors="replace")[:characters].replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if raw is not None:
+        text = raw[: 4 * characters].decode(errors="replace")
+    else:
+        text = "" if isinstance(value, BadLine) else compact(value)
+    return text[:characters].replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def compact(value: Any) -> str:
+    """As JSON on one line, whatever it is."""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -14,6 +14,7 @@ _BY_NAME = {
     "jsonl": ("jsonl",), "ndjson": ("jsonl",), "json": ("json", "jsonl"), "csv": ("csv",), "tsv": ("csv",),
     "parquet": ("parquet",), "pq": ("parquet",),
 }  # fmt: skip
+_PACKED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _TITLES = {"jsonl": "JSON Lines", "json": "JSON", "csv": "CSV", "parquet": "Parquet"}
 _OTHERS = {
     b"PK\x03\x04": "a ZIP archive (or an Excel workbook): unpack it, or save the sheet as CSV",
@@ -80,20 +81,20 @@ def container(head: bytes, filename: str) -> str:
 
 def mismatch(found: str, compression: str, filename: str) -> str | None:
     """A note if the file is named as something that it is not."""
+    packed = _PACKED.get(PurePosixPath(filename.lower()).suffix, "none")
     named = _named(filename)
-    wrong = bool(named) and found not in named
-    ending = {"gzip": ".gz", "zstd": ".zst"}.get(compression)
-    packed = PurePosixPath(filename.lower()).suffix in (".gz", ".zst", ".zstd")
-    what = _TITLES[found] + (f", compressed with {compression}" if ending else "")
-    if wrong or (packed and not filename.lower().startswith(ending or "\0", filename.lower().rfind("."))):
-        return f"The file's name says otherwise, but it is {what}, and was read as that."
-    return None
+    if packed == compression and (not named or found in named):
+        return None
+    if not named and packed == "none":
+        return None  # the name promises nothing
+    what = _TITLES[found] + (f", compressed with {compression}" if compression != "none" else "")
+    return f"The file's name says otherwise, but it is {what}, and was read as that."
 
 
 def _named(filename: str) -> tuple[str, ...]:
     """What the name promises."""
     name = PurePosixPath(filename.lower())
-    while name.suffix in (".gz", ".zst", ".zstd"):
+    while name.suffix in _PACKED:
         name = name.with_suffix("")
     return _BY_NAME.get(name.suffix.lstrip("."), ())
 

@@ -65,6 +65,18 @@ class Counted(_Raw):
         self._progress(self.count)
 
 
+class LineFeeds(_Raw):
+    """Lines that end with a carriage return alone, as old Macintoshes wrote them, ended as everybody does."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        super().__init__()
+
+    def blocks(self) -> Iterator[bytes]:
+        while block := self._file.read(BUFFER):
+            yield block.replace(b"\r", b"\n")
+
+
 class Rewound(_Raw):
     """What was read ahead, then the rest."""
 
@@ -97,17 +109,18 @@ class Utf8(_Raw):
 class Expanded(_Raw):
     """A gzip or zstd file's content. Raises InvalidDataset for one that is cut off, broken, or grows beyond the limits."""
 
-    def __init__(self, source: Counted, compression: str, limits: Limits) -> None:
-        self._source, self._limits, self._compression = source, limits, compression
+    def __init__(self, file: BinaryIO, source: Counted, compression: str, limits: Limits) -> None:
+        """`file` reads from `source`, which knows how much was taken from it."""
+        self._file, self._source, self._compression, self._limits = file, source, compression, limits
         super().__init__()
 
     def blocks(self) -> Iterator[bytes]:
         # In steps so small that the most compressed one cannot fill the memory: deflate makes a thousand bytes of one, a
         # zstd block of four bytes makes 128 KiB.
         start, step = (_gzip, 16 * 1024) if self._compression == "gzip" else (_zstd, 1024)
-        count, file = 0, io.BufferedReader(self._source, BUFFER)
+        count = 0
         try:
-            for block in _members(file, start, step):
+            for block in _members(self._file, start, step):
                 count += len(block)
                 self._bound(count)
                 yield block

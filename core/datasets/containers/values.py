@@ -91,7 +91,7 @@ class _Cutter:
         """At the end of the file. InvalidDataset if something is still open."""
         if self.depth > 0 or self.looked < len(self.text):
             line = self.count + 1
-            raise unusable("truncated", f"The JSON ends in the middle of record {line}: the file was cut off.", line)
+            raise unusable("truncated", f"The JSON ends too early, at record {line}: the file was cut off.", line)
         yield from self._between(len(self.text))
 
     def _too_long(self) -> Exception:

@@ -1,0 +1,135 @@
+"""Parquet: row group after row group, a few records at a time, and only the columns that are used."""
+
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from core.datasets.containers.records import Record
+from core.datasets.findings import unusable
+from core.datasets.limits import Limits
+from core.datasets.line_json import BadLine
+
+_MOST_FOOTER = 64 * 1024**2
+"""Bytes of the file's own description; a million columns need more."""
+_BATCH = 64
+"""Records that are unpacked at a time: a dictionary page can make large ones out of few bytes."""
+_LEAVES = 20
+"""Nested columns for each column that is allowed."""
+
+
+class Columnar:
+    """An open Parquet file. `file` can be sought. Raises InvalidDataset."""
+
+    def __init__(self, file: BinaryIO, limits: Limits, progress: Callable[[int], None] = lambda _: None) -> None:
+        # Slow to import, and few need it.
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+
+        self._limits, self._arrow, self._progress = limits, arrow, progress
+        self._bytes = _check_footer(file)
+        try:
+            self._file = parquet.ParquetFile(file, pre_buffer=False, memory_map=False)
+            self.names: list[str] = list(self._file.schema_arrow.names)
+        except (arrow.ArrowException, OSError, ValueError) as error:
+            raise unusable("broken_parquet", f"The Parquet file is broken: {_first_line(error)}") from error
+        self._check()
+
+    def _check(self) -> None:
+        described = self._file.metadata
+        if len(set(self.names)) < len(self.names):
+            raise unusable("duplicate_columns", "The Parquet file has two columns of one name.")
+        columns, leaves = len(self.names), described.num_columns
+        if columns > self._limits.columns or leaves > _LEAVES * self._limits.columns:
+            detail = f"The file has {max(columns, leaves)} columns; {self._limits.columns} are allowed."
+            raise unusable("too_many_columns", detail)
+        groups = (described.row_group(index) for index in range(described.num_row_groups))
+        if sum(group.total_byte_size for group in groups) > self._limits.expanded_bytes:
+            detail = f"Unpacked, the file has more than {self._limits.expanded_bytes} bytes, which is the limit."
+            raise unusable("expands_too_far", detail)
+
+    def records(self, columns: frozenset[str] | None) -> Iterator[Record]:
+        """Rows with their index, from 1; what is null is None. `columns`: those that are wanted, None for all."""
+        wanted = [name for name in self.names if columns is None or name in columns]
+        number = count = 0
+        try:
+            for batch in self._file.iter_batches(_BATCH, columns=wanted, use_threads=False):
+                for row in self._seconds(batch).to_pylist():
+                    number += 1
+                    yield number, self._row(row), None
+                self._progress(self._bytes * number // self._file.metadata.num_rows)
+                count += batch.nbytes
+                if count > self._limits.expanded_bytes:
+                    detail = f"Unpacked, the file has more than {self._limits.expanded_bytes} bytes, which is the limit."
+                    raise unusable("expands_too_far", detail, number)
+        except (self._arrow.ArrowException, OSError, ValueError) as error:
+            detail = f"The Parquet file is broken behind row {number}: {_first_line(error)}"
+            raise unusable("broken_parquet", detail, number + 1) from error
+
+    def _seconds(self, batch: Any) -> Any:
+        """Python has no nanoseconds: they are cut off."""
+        types = self._arrow.types
+        for index, field in enumerate(batch.schema):
+            if types.is_timestamp(field.type) and field.type.unit == "ns":
+                kind = self._arrow.timestamp("us", field.type.tz)
+                batch = batch.set_column(index, field.name, batch.column(index).cast(kind, safe=False))
+        return batch
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any] | BadLine:
+        try:
+            plain = {name: _plain(value, self._limits.depth) for name, value in row.items()}
+        except BadLine as bad:
+            return bad
+        if _size(plain) > self._limits.line_bytes:
+            return BadLine(f"is longer than {self._limits.line_bytes} bytes", code="line_too_long")
+        return plain
+
+
+def _check_footer(file: BinaryIO) -> int:
+    """The file's size. Its last eight bytes are the length of its description and a mark."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - 8))
+    end = file.read(8)
+    if size < 12 or end[4:] != b"PAR1":
+        raise unusable("truncated", "The Parquet file is cut off: its end is missing. Send it again.")
+    if int.from_bytes(end[:4], "little") > _MOST_FOOTER:
+        raise unusable("too_many_columns", "The Parquet file's description of its columns is too large.")
+    file.seek(0)
+    return size
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A value as JSON has it."""
+    if value is None or type(value) is str:
+        if value is not None and "\0" in value:
+            raise BadLine("holds a NUL character", code="bad_characters")
+        return value
+    if depth <= 1:
+        raise BadLine("is nested too deeply", code="too_deep")
+    if isinstance(value, dict):
+        return {str(name): _plain(item, depth - 1) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in value]
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, bytes):
+        raise BadLine("holds bytes that are not text", code="wrong_type")
+    return value if isinstance(value, bool | int | float) else str(value)
+
+
+def _size(value: Any) -> int:
+    """About how many characters it would have as JSON."""
+    if type(value) is str:
+        return len(value)
+    if type(value) is dict:
+        return sum(len(name) + _size(item) for name, item in value.items())
+    return sum(_size(item) for item in value) if type(value) is list else 8
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200].rstrip(".") + "."

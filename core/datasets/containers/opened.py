@@ -1,0 +1,124 @@
+"""A source file, opened: what it is, and its records."""
+
+import io
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from core.datasets.containers import lines, sniff, streams, table, values
+from core.datasets.containers.columnar import Columnar
+from core.datasets.containers.records import Record
+from core.datasets.limits import Limits
+
+__all__ = ["Opened", "Record", "opened"]
+
+
+@dataclass
+class Opened:
+    """What the bytes turned out to be. `records` can be read once."""
+
+    container: str
+    """jsonl, json, csv or parquet."""
+    compression: str
+    """none, gzip or zstd."""
+    encoding: str
+    notes: list[str] = field(default_factory=list)
+    """What is unusual about the file, in sentences."""
+    delimiter: str | None = None
+    """Of a CSV."""
+    names: list[str] | None = None
+    """The columns, where the file says them before its records."""
+    records: Callable[[frozenset[str] | None], Iterator[Record]] = lambda _: iter(())
+    """Every record. The columns that are wanted, None for all, are a hint: others may come too."""
+
+
+@contextmanager
+def opened(
+    open_: Callable[[], BinaryIO],
+    filename: str,
+    limits: Limits,
+    progress: Callable[[int], None] = lambda _: None,
+    scratch: Path | None = None,
+) -> Iterator[Opened]:
+    """Look at the file and get ready to read it. `progress` hears how many bytes of it were read.
+
+    `scratch`: a folder for what has to be unpacked first. Raises InvalidDataset for what is no file of records.
+    """
+    with ExitStack() as stack:
+        file = stack.enter_context(open_())
+        counted = streams.Counted(file, progress)
+        plain: BinaryIO = io.BufferedReader(counted, streams.BUFFER)
+        compression = _compression(plain.peek(4))  # type: ignore[attr-defined]  # it is the buffered one
+        if compression != "none":
+            plain = io.BufferedReader(streams.Expanded(plain, counted, compression, limits), streams.BUFFER)
+        head = plain.read(sniff.HEAD)
+        if not head.startswith(b"PAR1"):
+            yield _text(head, plain, compression, filename, limits)
+        elif compression == "none" and file.seekable():
+            yield _columnar(file, compression, filename, limits, progress)
+        else:
+            place = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
+            place.write(head)
+            shutil.copyfileobj(plain, place, streams.BUFFER)
+            yield _columnar(place, compression, filename, limits, lambda _: None)
+
+
+def _compression(head: bytes) -> str:
+    return "gzip" if head.startswith(streams.GZIP) else "zstd" if head.startswith(streams.ZSTD) else "none"
+
+
+def _columnar(
+    file: BinaryIO, compression: str, filename: str, limits: Limits, progress: Callable[[int], None]
+) -> Opened:
+    found = Opened("parquet", compression, "", _notes("parquet", compression, filename))
+    parquet = Columnar(file, limits, progress)
+    found.names, found.records = parquet.names, parquet.records
+    return found
+
+
+def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: Limits) -> Opened:
+    encoding, mark = sniff.encoding(head)
+    text: BinaryIO = _buffered(streams.Rewound(head[mark:], rest))
+    if encoding != "utf-8":
+        text = _buffered(streams.Utf8(text, encoding))
+        head = text.read(sniff.HEAD)
+        text = _buffered(streams.Rewound(head, text))
+    else:
+        head = head[mark:]
+    returns = b"\r" in head and b"\n" not in head
+    if returns:
+        text, head = _buffered(streams.LineFeeds(text)), head.replace(b"\r", b"\n")
+    container = sniff.container(head, filename)
+    found = Opened(container, compression, encoding, _notes(container, compression, filename))
+    if encoding != "utf-8":
+        found.notes.append(f"The text is {encoding.upper()}; it was read as that and is stored as UTF-8.")
+    elif mark:
+        found.notes.append("The byte-order mark at the beginning was skipped.")
+    if returns:
+        found.notes.append("Its lines end with carriage returns alone.")
+    _set_records(found, text, head, limits)
+    return found
+
+
+def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> None:
+    match found.container:
+        case "jsonl":
+            found.records = lambda _: lines.read(text, limits)
+        case "json":
+            found.records = lambda _: values.read(text, limits)
+        case _:
+            found.delimiter = table.delimiter(head)
+            found.records = lambda _: table.read(text, found.delimiter or ",", limits)
+
+
+def _buffered(raw: io.RawIOBase) -> BinaryIO:
+    return io.BufferedReader(raw, streams.BUFFER)
+
+
+def _notes(container: str, compression: str, filename: str) -> list[str]:
+    note = sniff.mismatch(container, compression, filename)
+    return [note] if note else []

@@ -1,0 +1,145 @@
+"""CSV: a header, then records whose quoted fields may span lines."""
+
+import csv
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import orjson
+
+from core.datasets.containers.records import Record
+from core.datasets.findings import unusable
+from core.datasets.limits import Limits
+from core.datasets.line_json import BadLine
+
+_DELIMITERS = ",\t;|"
+_SNIFFED = 20
+"""Records that the delimiter is found by."""
+
+
+def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
+    """Records with the line where each begins; an empty field is None.
+
+    Raises InvalidDataset for a header that cannot be used, and for a record that never ends.
+    """
+    # The library's own limit is one for the whole process. Ours, which is looked at line by line, is never above it.
+    csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes + 2))
+    lines = _Lines(file, limits.line_bytes)
+    rows = csv.reader(lines, delimiter=separator, strict=True)
+    names: list[str] | None = None
+    while True:
+        lines.begin()
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            yield lines.first, BadLine(f"has quotes that do not fit together: {error}", code="bad_quotes"), None
+            continue
+        if row is None:
+            return
+        if not row:
+            continue
+        if names is None:
+            names = _header(row, limits)
+            continue
+        yield lines.first, _record(names, row, lines), None
+
+
+def delimiter(head: bytes) -> str:
+    """Of a text that begins like this: the sign that cuts the first records into the same number of fields, the more the better."""
+    lines = head.decode(errors="replace").splitlines(keepends=True)
+    lines = lines[:-1] or lines
+
+    def rating(sign: str) -> tuple[float, int]:
+        rows = [row for _, row in zip(range(_SNIFFED), csv.reader(lines, delimiter=sign), strict=False) if row]
+        width = len(rows[0]) if rows else 1
+        return (sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0, width)
+
+    try:
+        return max(_DELIMITERS, key=rating)
+    except csv.Error:
+        return ","
+
+
+class _Lines:
+    """The lines of a file as text, one record after the other. `first` is where the present record begins."""
+
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self._file, self._limit = file, limit
+        self._number = self._size = 0
+        self.first = 0
+        self.bad: BadLine | None = None
+        """What is wrong with the bytes of the present record."""
+
+    def begin(self) -> None:
+        """A record begins behind what was read so far."""
+        self.first, self._size, self.bad = self._number + 1, 0, None
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(self._limit + 2)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        self._size += len(line)
+        if self._size > self._limit + 2:
+            raise self._too_long()
+        if b"\0" in line:
+            self.bad = BadLine("holds a NUL character", code="bad_characters")
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            place = f"byte 0x{line[error.start]:02x} in line {self._number}"
+            self.bad = BadLine(f"is not UTF-8: {place}; save the file as UTF-8", code="not_utf8")
+            return line.decode(errors="replace")
+
+    def _too_long(self) -> Exception:
+        detail = f"The record that begins in line {self.first} is longer than {self._limit} bytes"
+        hint = "; a quote that opens there may have no end." if self._number > self.first else "."
+        return unusable("line_too_long", detail + hint, self.first)
+
+
+def _header(row: list[str], limits: Limits) -> list[str]:
+    names = [name.strip() for name in row]
+    if len(names) > limits.columns:
+        raise unusable("too_many_columns", f"The file has {len(names)} columns; {limits.columns} are allowed.", 1)
+    seen: set[str] = set()
+    for name in names:
+        if name and name in seen:
+            raise unusable("duplicate_columns", f"The column {name[:100]!r} is there twice.", 1)
+        seen.add(name)
+    if not any(names):
+        raise unusable("no_header", "The first line must name the columns.", 1)
+    return names
+
+
+def _record(names: list[str], row: list[str], lines: _Lines) -> dict[str, Any] | BadLine:
+    if lines.bad is not None:
+        return lines.bad
+    if len(row) != len(names):
+        return BadLine(f"has {len(row)} fields; the header has {len(names)}", code="wrong_field_count")
+    try:
+        return {name: _value(name, cell) for name, cell in zip(names, row, strict=True) if name}
+    except BadLine as bad:
+        return bad
+
+
+def _value(name: str, cell: str) -> Any:
+    """Of a field; a conversation that was written as JSON is read as one."""
+    if not cell:
+        return None
+    if cell[0] not in "[{" or cell[-1] not in "]}":
+        return cell
+    if cell.startswith(("[{'", "{'")) and ("'role'" in cell or "'from'" in cell):
+        detail = "is a conversation as Python prints it, not JSON: write the column with json.dumps"
+        raise BadLine(detail, pointer=f"/{name}", code="wrong_type")
+    try:
+        value = orjson.loads(cell)
+    except orjson.JSONDecodeError:
+        return cell
+    messages = value if isinstance(value, list) else [value]
+    return value if messages and all(_is_message(message) for message in messages) else cell
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and (value.keys() >= {"role", "content"} or value.keys() >= {"from", "value"})

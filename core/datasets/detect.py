@@ -1,0 +1,256 @@
+"""What a file is and what its records mean, by its first records; and what they would become."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from core.datasets.containers import Opened, Record, opened
+from core.datasets.containers.records import compact, shown
+from core.datasets.findings import Findings, told
+from core.datasets.formats import FORMATS
+from core.datasets.formats.base import Format
+from core.datasets.formats.guess import guess
+from core.datasets.limits import Limits
+from core.datasets.line_json import BadLine
+from core.datasets.plan import Plan, stands_out
+from core.datasets.rows_of import Unit, units
+from core.errors import FormatUnclear
+
+__all__ = ["Candidate", "Column", "Detection", "Plan", "Preview", "PreviewRow", "detect", "look", "preview"]
+
+_RECORDS = 200
+"""Records that are looked at."""
+_BYTES = 4 * 1024**2
+"""Characters of them, if that is fewer records."""
+_EXAMPLES, _EXAMPLE_CHARACTERS = 20, 120
+_RAW = 2000
+_NESTED = 3
+"""Levels of objects whose fields are shown as columns of their own."""
+_MOST_COLUMNS = 200
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of the records, by its path with dots."""
+
+    name: str
+    type: str
+    """In words, as "text or null"."""
+    examples: list[str]
+    """Different values, as short texts."""
+    share: float
+    """Of the records that have it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What the records could be."""
+
+    format: str
+    title: str
+    kind: str
+    score: float
+    """Share of the records that look like it."""
+    why: str
+    specific: int
+    """Of two with one score, the one that says more about the records is higher."""
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What was found out by looking at the beginning."""
+
+    container: str
+    compression: str
+    encoding: str
+    notes: list[str]
+    columns: list[Column]
+    candidates: list[Candidate]
+    """Best first."""
+    sure: bool
+    records: int
+    """How many were looked at."""
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    """Of records that could not be read at all: line and detail."""
+    suggested: dict[str, Any] | None = None
+    """A mapping, where the columns' names suggest one and no format is sure."""
+
+
+@dataclass(frozen=True)
+class PreviewRow:
+    """A record, and a row that it becomes, or why it does not."""
+
+    line: int
+    raw: str
+    row: dict[str, Any] | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A file as somebody sees it before it is imported."""
+
+    detection: Detection
+    plan: Plan | None
+    """What the rows were read with. None: it is not clear, and there are none."""
+    rows: list[PreviewRow]
+
+
+def detect(
+    open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch: Path | None = None
+) -> Detection:
+    """Look at the file's first records. Raises InvalidDataset for what is no file of records."""
+    with opened(open_, filename, limits, scratch=scratch) as found:
+        sample = _sample(found)
+    good = [value for _, value, _ in sample if not isinstance(value, BadLine)]
+    problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, BadLine)]
+    columns, candidates = _columns(good, found.names), _candidates(good)
+    notes = [*found.notes, *_separated(found)]
+    return Detection(
+        found.container,
+        found.compression,
+        found.encoding,
+        notes,
+        columns,
+        candidates,
+        stands_out(candidates),
+        len(sample),
+        problems[:20],
+        None if stands_out(candidates) else guess([column.name for column in columns]),
+    )
+
+
+def preview(
+    open_: Callable[[], BinaryIO], filename: str, plan: Plan, limits: Limits, rows: int = 20, scratch: Path | None = None
+) -> list[PreviewRow]:
+    """The first rows as they would be stored. Of formats that gather answers, those that the first records give."""
+    with opened(open_, filename, limits, scratch=scratch) as found:
+        sample = list(islice(found.records(plan.columns), _RECORDS if plan.grouped else rows))
+    raw = {record[0]: shown(record, _RAW) for record in sample}
+    made = units(iter(sample), plan, Findings(), scratch)
+    return [_preview_row(unit, raw) for unit in islice(made, rows)]
+
+
+def look(
+    open_: Callable[[], BinaryIO],
+    filename: str,
+    limits: Limits,
+    *,
+    format: str | None = None,
+    kind: str | None = None,
+    mapping: Mapping[str, Any] | None = None,
+    scratch: Path | None = None,
+) -> Preview:
+    """Detect and preview. Raises InvalidDataset, InvalidMapping, and InvalidRequest for a format or kind that is not there."""
+    detection = detect(open_, filename, limits, scratch)
+    try:
+        plan = Plan.of(detection, format=format, kind=kind, mapping=mapping)
+    except FormatUnclear:
+        return Preview(detection, None, [])
+    return Preview(detection, plan, preview(open_, filename, plan, limits, scratch=scratch))
+
+
+def _sample(found: Opened) -> list[Record]:
+    sample: list[Record] = []
+    size = 0
+    for record in islice(found.records(None), _RECORDS):
+        sample.append(record)
+        size += len(record[2] or shown(record, _BYTES))
+        if size > _BYTES:
+            break
+    return sample
+
+
+def _separated(found: Opened) -> list[str]:
+    """Commas go without saying."""
+    if found.delimiter in (None, ","):
+        return []
+    name = {"\t": "tabs", ";": "semicolons", "|": "vertical bars"}[found.delimiter or ""]
+    return [f"Its columns are separated by {name}."]
+
+
+def _candidates(records: list[dict[str, Any]]) -> list[Candidate]:
+    found = [candidate for known in FORMATS.values() for candidate in _rated(known, records)]
+    return sorted(found, key=lambda one: (-one.score, -one.specific))
+
+
+def _rated(known: Format, records: list[dict[str, Any]]) -> list[Candidate]:
+    """A candidate for each kind that the format can give, the usual one first."""
+    fits = [known.fits(record) for record in records]
+    score = sum(fits) / len(fits) if fits else 0.0
+    if not score:
+        return []
+    count = sum(1 for fit in fits if fit)
+    why = f"{count} of the {len(fits)} records that were looked at {'have' if count != 1 else 'has'} its fields."
+    return [
+        Candidate(
+            known.id,
+            known.title,
+            kind.value,
+            round(float(score), 4),
+            why,
+            known.specific - (0 if known.one_of_many else index),
+        )
+        for index, kind in enumerate(_kinds(known))
+    ]
+
+
+def _kinds(known: Format) -> tuple[Any, ...]:
+    """Rows of ours of the other kinds have formats of their own that say the same."""
+    return known.kinds[:1] if known.id == "rows" else known.kinds
+
+
+def _columns(records: list[dict[str, Any]], names: list[str] | None) -> list[Column]:
+    """In the order in which they come; what the file names before its records is there even if nothing fills it."""
+    seen: dict[str, list[Any]] = {name: [] for name in (names or [])[:_MOST_COLUMNS]}
+    for record in records:
+        for path, value in _paths(record, "", _NESTED):
+            if path in seen or len(seen) < _MOST_COLUMNS:
+                seen.setdefault(path, []).append(value)
+    return [_column(name, values, len(records)) for name, values in seen.items()]
+
+
+def _paths(record: Mapping[str, Any], before: str, levels: int) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in record.items():
+        path = f"{before}{name}"
+        if isinstance(value, dict) and value and levels > 1:
+            found += _paths(value, f"{path}.", levels - 1)
+        else:
+            found.append((path, value))
+    return found
+
+
+def _column(name: str, values: list[Any], records: int) -> Column:
+    texts = dict.fromkeys(_short(value) for value in values[:_RECORDS] if value is not None)
+    types = dict.fromkeys(_type(value) for value in values)
+    given = [value for value in values if value is not None]
+    return Column(name, " or ".join(types) or "null", list(texts)[:_EXAMPLES], round(len(given) / max(1, records), 4))
+
+
+def _short(value: Any) -> str:
+    return (value if isinstance(value, str) else compact(value))[:_EXAMPLE_CHARACTERS]
+
+
+def _type(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true/false"
+        case str():
+            return "text"
+        case int() | float():
+            return "number"
+        case [dict() as first, *_] if "content" in first or "value" in first:
+            return "messages"
+        case list():
+            return "list"
+    return "object"
+
+
+def _preview_row(unit: Unit, raw: Mapping[int, str]) -> PreviewRow:
+    problem = told(unit.row) if isinstance(unit.row, BadLine) else None
+    return PreviewRow(unit.line, raw.get(unit.line, ""), None if isinstance(unit.row, BadLine) else unit.row, problem)

@@ -1,0 +1,66 @@
+"""Every format that is known here, each in a file of its own or beside its relatives."""
+
+from core.datasets.formats import (
+    arena,
+    argilla,
+    axolotl,
+    custom,
+    helpsteer,
+    hh_rlhf,
+    judged,
+    llama_factory,
+    openai,
+    ours,
+    prompts,
+    rankings,
+    sft,
+    stepwise,
+    trl_pairs,
+    ultrafeedback,
+    unpaired,
+)
+from core.datasets.formats.base import Format
+
+FORMATS: dict[str, Format] = {
+    one.id: one
+    for one in (
+        trl_pairs.EXPLICIT,
+        trl_pairs.IMPLICIT,
+        trl_pairs.CONVERSATIONS,
+        unpaired.KTO,
+        stepwise.FORMAT,
+        openai.FORMAT,
+        hh_rlhf.FORMAT,
+        trl_pairs.ULTRAFEEDBACK,
+        ultrafeedback.ORIGINAL,
+        ultrafeedback.ARGILLA,
+        argilla.FORMAT,
+        helpsteer.RATED,
+        helpsteer.SECOND,
+        helpsteer.THIRD,
+        arena.BATTLE,
+        arena.CONTEST,
+        judged.PANDA,
+        judged.BAR,
+        llama_factory.ALPACA,
+        llama_factory.SHAREGPT,
+        unpaired.FACTORY,
+        axolotl.CHATML,
+        axolotl.AUTOTRAIN,
+        rankings.LISTS,
+        rankings.OBJECTS,
+        rankings.SAMPLES,
+        unpaired.SCORED,
+        ours.ROWS,
+        ours.UNLABELLED,
+        sft.MESSAGES,
+        sft.COMPLETION,
+        sft.ALPACA,
+        prompts.PLAIN,
+        prompts.GSM8K,
+        prompts.ANSWERED,
+        prompts.TEXT,
+        custom.FORMAT,
+    )
+}
+"""By id, in the order in which people look for them."""

@@ -1,0 +1,124 @@
+"""Chatbot Arena's battles: two models' conversations and who won, in three generations of files; and MT-Bench's judgements."""
+
+from typing import Any
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.values import field, listed, notes, truth
+from core.datasets.line_json import BadLine
+
+_WINNERS = {
+    "model_a": "a", "a": "a", "model_b": "b", "b": "b",
+    "tie": "tie", "tie (bothbad)": "tie", "both_bad": "tie", "bothbad": "tie", "both bad": "tie",
+}  # fmt: skip
+
+
+def _battle(record: Source, reading: Reading) -> Rows:
+    sides = [_turns(field(record, name), record.get("turn"), name) for name in ("conversation_a", "conversation_b")]
+    (first, a), (second, b) = sides
+    row = {"prompt": chat.shared(first, second, "/conversation_b"), "a": a, "b": b, "label": _winner(record)}
+    judge = record.get("judge")
+    who = "-".join(map(str, judge)) if isinstance(judge, list) else judge
+    yield row | notes(record, annotator=str(who) if who else None, source=None)
+
+
+def _turns(conversation: Any, turn: Any, name: str) -> tuple[list[chat.Message], str]:
+    """Up to the turn that was judged, where it says which: MT-Bench's files hold both turns whichever was meant."""
+    if type(turn) is int and isinstance(conversation, list) and 0 < 2 * turn < len(conversation):
+        conversation = conversation[: 2 * turn]
+    return chat.prompt_and_answer(conversation, f"/{name}")
+
+
+def _winner(record: Source) -> str:
+    winner = field(record, "winner")
+    label = _WINNERS.get(str(winner).strip().lower())
+    if label is None:
+        detail = f"must be model_a, model_b, tie or both_bad; found {str(winner)[:40]!r}"
+        raise BadLine(detail, pointer="/winner", code="bad_label")
+    return label
+
+
+def _contest(record: Source, reading: Reading) -> Rows:
+    prompts, first, second = (listed(record, name) for name in ("prompt", "response_a", "response_b"))
+    if not len(prompts) == len(first) == len(second):
+        raise BadLine("prompt, response_a and response_b have different numbers of turns", code="bad_conversation")
+    a, b = (_dialogue(prompts, answers, name) for answers, name in ((first, "response_a"), (second, "response_b")))
+    votes = [name for name in ("a", "b", "tie") if truth(_vote(record, name), _column(name))]
+    if len(votes) != 1:
+        raise BadLine("exactly one of winner_model_a, winner_model_b and winner_tie must be 1", code="bad_label")
+    row = {"prompt": chat.shared(a[:-1], b[:-1], "/response_b"), "a": a[-1]["content"], "b": b[-1]["content"]}
+    yield row | {"label": votes[0]} | notes(record, annotator=None, source=None)
+
+
+def _column(name: str) -> str:
+    return "winner_tie" if name == "tie" else f"winner_model_{name}"
+
+
+def _vote(record: Source, name: str) -> Any:
+    return record.get("winner_tie", 0) if name == "tie" else field(record, _column(name))
+
+
+def _dialogue(prompts: list[Any], answers: list[Any], name: str) -> list[chat.Message]:
+    found: list[chat.Message] = []
+    for index, (asked, said) in enumerate(zip(prompts, answers, strict=True)):
+        for value, role, place in ((asked, "user", "prompt"), (said, "assistant", name)):
+            if not isinstance(value, str):
+                raise BadLine("is empty", pointer=f"/{place}/{index}", code="empty_text")
+            found.append({"role": role, "content": value})
+    if not found:
+        raise BadLine("is empty", pointer="/prompt", code="empty_text")
+    return found
+
+
+def _said(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+BATTLE = Format(
+    id="lmarena",
+    title="LMArena battles",
+    about="Two conversations and a winner; both bad is a tie. Usable where the two differ in their last answer only.",
+    source="https://huggingface.co/datasets/lmarena-ai/arena-human-preference-140k",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "model_a": "one",
+            "model_b": "two",
+            "winner": "model_b",
+            "judge": "arena_user_5",
+            "tstamp": 1682351591,
+            "conversation_a": [_said("user", "What colour is the sky?"), _said("assistant", "Green.")],
+            "conversation_b": [_said("user", "What colour is the sky?"), _said("assistant", "Blue, by day.")],
+        },
+    ),
+    fields=frozenset({"conversation_a", "conversation_b", "winner", "judge", "turn", "tstamp", "timestamp"}),
+    fits=lambda record: has(record, "conversation_a", "conversation_b", "winner"),
+    rows=_battle,
+    names={"a": "conversation_a", "b": "conversation_b", "prompt": "conversation_a"},
+    specific=90,
+)
+CONTEST = Format(
+    id="arena_55k",
+    title="Chatbot Arena, 55k",
+    about="Prompts and answers as lists in JSON text, and a column of 0 and 1 for each outcome.",
+    source="https://huggingface.co/datasets/lmsys/lmsys-arena-human-preference-55k",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "id": 30192,
+            "model_a": "one",
+            "model_b": "two",
+            "prompt": '["What colour is the sky?"]',
+            "response_a": '["Blue, by day."]',
+            "response_b": '["Green."]',
+            "winner_model_a": 1,
+            "winner_model_b": 0,
+            "winner_tie": 0,
+        },
+    ),
+    fields=frozenset({"prompt", "response_a", "response_b", "winner_model_a", "winner_model_b", "winner_tie"}),
+    fits=lambda record: has(record, "prompt", "response_a", "response_b", "winner_model_a", "winner_model_b"),
+    rows=_contest,
+    names={"a": "response_a", "b": "response_b"},
+    specific=90,
+)

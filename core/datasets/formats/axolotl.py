@@ -1,0 +1,73 @@
+"""Axolotl's chatml pairs (`chatml.intel`, `.icr`, `.prompt_pairs`, `.ultra`), and AutoTrain's columns."""
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.pairs import common_prompt, compared, margin
+from core.datasets.formats.values import field, given, text
+from core.datasets.row_shapes import NOTES
+
+_QUESTIONS = ("question", "input", "prompt")
+_SIDES = ("chosen", "rejected")
+
+
+def _asks(record: Source) -> str | None:
+    return next((name for name in _QUESTIONS if isinstance(record.get(name), str)), None)
+
+
+def _chatml(record: Source, reading: Reading) -> Rows:
+    asked = _asks(record) or "question"
+    prompt = chat.told(record.get("system"), text(record, asked))
+    chosen, rejected = (field(record, side) for side in _SIDES)
+    whole = isinstance(chosen, list) and len(chosen) > 1
+    # Whole conversations (`.ultra`) hold the question again, and perhaps not the system message.
+    prompt, a, b = compared(None if whole else prompt, chosen, rejected, _SIDES)
+    if whole and isinstance(record.get("system"), str) and record["system"].strip() and prompt[0]["role"] != "system":
+        prompt = [{"role": "system", "content": record["system"]}, *prompt]
+    found = given(record, reading, *NOTES) | margin(record, reading, "chosen_score", "rejected_score")
+    yield {"prompt": prompt, "chosen": a, "rejected": b} | found
+
+
+def _autotrain(record: Source, reading: Reading) -> Rows:
+    prefix = "autotrain_" if "autotrain_text" in record else ""
+    names = f"{prefix}text", f"{prefix}rejected_text"
+    chosen, rejected = (text(record, name) for name in names)
+    prompt = record.get(f"{prefix}prompt")
+    if isinstance(prompt, str) and prompt.strip():
+        yield {"prompt": prompt, "a": chosen, "b": rejected, "label": "a"}
+    else:
+        prompt, a, b = common_prompt(chosen, rejected)
+        yield {"prompt": prompt, "a": a, "b": b, "label": "a"}
+
+
+def _is_chatml(record: Source) -> bool:
+    return has(record, "chosen", "rejected") and ("question" in record or "input" in record or has(record, "prompt", "system")) and _asks(record) is not None
+
+
+CHATML = Format(
+    id="axolotl_chatml",
+    title="Axolotl chatml; Intel Orca pairs",
+    about="A question with a system message, and a chosen and a rejected answer.",
+    source="https://docs.axolotl.ai/docs/rlhf.html",
+    kinds=(PREFERENCES,),
+    example=(
+        {"system": "You answer briefly.", "question": "What colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
+    ),
+    fields=frozenset({"system", *_QUESTIONS, *_SIDES, "chosen_score", "rejected_score", *NOTES}),
+    fits=_is_chatml,
+    rows=_chatml,
+    names={"prompt": "question"},
+    specific=65,
+)  # fmt: skip
+AUTOTRAIN = Format(
+    id="autotrain",
+    title="AutoTrain columns",
+    about="`text` (the chosen one), `rejected_text` and, for DPO, `prompt`; without it, what the two share is the prompt.",
+    source="https://huggingface.co/docs/autotrain/llm_finetuning",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "What colour is the sky?", "text": "Blue, by day.", "rejected_text": "Green."},),
+    fields=frozenset({f"{prefix}{name}" for prefix in ("", "autotrain_") for name in ("prompt", "text", "rejected_text")}),
+    fits=lambda record: has(record, "text", "rejected_text") or has(record, "autotrain_text", "autotrain_rejected_text"),
+    rows=_autotrain,
+    names={"a": "text", "b": "rejected_text"},
+    specific=80,
+)  # fmt: skip

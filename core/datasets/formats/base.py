@@ -1,0 +1,110 @@
+"""What a format is: how a record of somebody else's becomes rows of ours."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from core.datasets.findings import Findings
+from core.models.dataset import DatasetKind
+
+Source = dict[str, Any]
+"""A record as it came."""
+Row = dict[str, Any]
+"""A row of ours, before its canonical form."""
+
+PREFERENCES, PROMPTS, SFT, PRETRAINING = (
+    DatasetKind.PREFERENCES,
+    DatasetKind.PROMPTS,
+    DatasetKind.SFT,
+    DatasetKind.PRETRAINING,
+)
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One answer with a score, to be ranked among the other answers to its prompt."""
+
+    prompt: Any
+    """Text or messages."""
+    completion: str
+    score: float
+    """More is better."""
+    notes: Row = field(default_factory=dict)
+
+
+@dataclass
+class Reading:
+    """What a mapping may ask for while it reads one file."""
+
+    kind: DatasetKind
+    findings: Findings
+    mapping: Mapping[str, Any] = field(default_factory=dict)
+    line: int = 0
+    """The record's."""
+
+    def warn(self, code: str, detail: str) -> None:
+        self.findings.warn(code, self.line, detail)
+
+    def tell(self, code: str, detail: str) -> None:
+        self.findings.tell(code, self.line, detail)
+
+
+Rows = Iterable[Row | Rated]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way in which people write preference data and their like."""
+
+    id: str
+    title: str
+    about: str
+    """What a record is and what becomes of it, in a sentence or two."""
+    source: str
+    """Where it is described, or the data set that it is known from."""
+    kinds: tuple[DatasetKind, ...]
+    """What it can be read as, the usual first."""
+    example: tuple[Source, ...]
+    """Records that show it, and give rows."""
+    fields: frozenset[str]
+    """Columns that are used."""
+    fits: Callable[[Source], float]
+    """How much a record looks like this: 0 or false not at all, 1 or true as it should."""
+    rows: Callable[[Source, Reading], Rows]
+    """What becomes of a record. Raises BadLine."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The record's names for fields of ours, for messages: `a` is its `chosen`."""
+    grouped: Literal["", "consecutive", "anywhere"] = ""
+    """Where the answers to one prompt lie, if each is a record of its own."""
+    sided: bool = False
+    """Whether scores are thumbs, up or down: a prompt needs both."""
+    specific: int = 50
+    """Of two formats that fit, the one that says more about the record counts."""
+    one_of_many: bool = False
+    """Whether a person has to choose among its kinds."""
+
+
+_LONG = 60
+"""Characters of a text that is hardly a mark or a name."""
+_ANSWERS = ("response", "answer", "completion", "output", "chosen", "rejected", "reply", "candidate")
+_LABELS = ("winner", "label", "prefer", "choice", "vote", "better", "rank", "score", "rating", "reward")
+
+
+def says_more(record: Source, known: Collection[str]) -> bool:
+    """Whether other fields hold texts or lists that somebody would miss, or are named as answers are."""
+    for name, value in record.items():
+        if name not in known and value:
+            long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict)
+            if long or any(word in name.lower() for word in _ANSWERS):
+                return True
+    return False
+
+
+def says_which(record: Source, known: Collection[str]) -> bool:
+    """Whether another field is named as labels and scores are."""
+    return any(word in name.lower() for name in record if name not in known for word in _LABELS)
+
+
+def has(record: Source, *names: str) -> bool:
+    """Whether it has all of these fields, whatever they hold."""
+    return all(name in record for name in names)

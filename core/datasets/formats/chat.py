@@ -1,0 +1,96 @@
+"""Conversations in everybody's dialect, as messages of ours."""
+
+from typing import Any
+
+from core.datasets.line_json import BadLine
+
+Message = dict[str, str]
+_ROLES = {
+    "system": "system", "developer": "system",
+    "user": "user", "human": "user", "prompter": "user",
+    "assistant": "assistant", "gpt": "assistant", "chatgpt": "assistant", "model": "assistant", "bot": "assistant",
+}  # fmt: skip
+_TOOLS = frozenset({"tool", "function", "ipython", "observation", "function_call", "function_response"})
+
+
+def messages(value: Any, pointer: str) -> list[Message]:
+    """A list of messages: `role` and `content`, or `from` and `value`; content as text or as parts of text.
+
+    Empty system messages say nothing and are left out. BadLine for tools, pictures, and roles that nobody knows.
+    """
+    if isinstance(value, dict):
+        value = [value]
+    if not isinstance(value, list):
+        raise BadLine("must be a list of messages", pointer=pointer, code="empty_text" if value is None else "wrong_type")
+    found = [_message(message, f"{pointer}/{index}") for index, message in enumerate(value)]
+    return [message for message in found if message["role"] != "system" or message["content"].strip()]
+
+
+def prompt_and_answer(value: Any, pointer: str) -> tuple[list[Message], str]:
+    """A conversation cut before its last turn, which is the assistant's."""
+    found = messages(value, pointer)
+    if not found or found[-1]["role"] != "assistant":
+        raise BadLine("ends without an answer of the assistant", pointer=pointer, code="several_turns")
+    return found[:-1], found[-1]["content"]
+
+
+def answer(value: Any, pointer: str) -> str:
+    """A text, or exactly one message of the assistant's."""
+    if isinstance(value, str):
+        return value
+    found = messages(value, pointer)
+    if len(found) != 1 or found[0]["role"] != "assistant":
+        detail = "must be exactly one message of the assistant's"
+        raise BadLine(detail, pointer=pointer, code="several_turns")
+    return found[0]["content"]
+
+
+def shared(first: list[Message], second: list[Message], pointer: str) -> list[Message]:
+    """What two conversations have in common, if they differ in nothing but their last turn. BadLine otherwise."""
+    if first == second:
+        if not first:
+            raise BadLine("there is no prompt before the answers", pointer=pointer, code="prompt_differs")
+        return first
+    at = next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), None)
+    turn = 1 + (min(len(first), len(second)) if at is None else at)
+    detail = f"the two conversations differ from their message {turn} on, before the last answer"
+    raise BadLine(detail, pointer=pointer, code="prompt_differs")
+
+
+def told(system: Any, user: str) -> str | list[Message]:
+    """A prompt of one question: text, or messages where somebody set the scene."""
+    if isinstance(system, str) and system.strip():
+        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return user
+
+
+def _message(value: Any, pointer: str) -> Message:
+    if not isinstance(value, dict):
+        raise BadLine("must be a message", pointer=pointer, code="wrong_type")
+    role = value.get("role", value.get("from"))
+    name = str(role).lower()
+    if "content" not in value and "value" not in value:
+        raise BadLine("is a message without content", pointer=pointer, code="wrong_type")
+    if name in _TOOLS or value.get("tool_calls") or value.get("function_call"):
+        raise BadLine("calls a tool or answers one; only text is trained here", pointer=pointer, code="tools")
+    if name not in _ROLES:
+        detail, where = f"must be one of system, user, assistant; found {str(role)[:40]!r}", f"{pointer}/role"
+        raise BadLine(detail, pointer=where, code="bad_conversation")
+    return {"role": _ROLES[name], "content": _content(value.get("content", value.get("value")), pointer)}
+
+
+def _content(value: Any, pointer: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(_part(part, pointer) for part in value)
+    code = "empty_text" if value is None else "wrong_type"
+    raise BadLine("is empty" if value is None else "must be text", pointer=f"{pointer}/content", code=code)
+
+
+def _part(part: Any, pointer: str) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and isinstance(part.get("text"), str) and not part.get("image"):
+        return str(part["text"])
+    raise BadLine("holds an image or something else that is not text", pointer=pointer, code="not_text")

@@ -1,0 +1,50 @@
+"""A mapping to begin with, by what columns are usually called."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_PROMPTS = ("prompt", "question", "instruction", "query", "input", "context", "post", "history")
+_PAIRS = (
+    ("response_a", "response_b"), ("response_1", "response_2"), ("response_0", "response_1"), ("response1", "response2"),
+    ("completion_a", "completion_b"), ("completion_1", "completion_2"), ("output_a", "output_b"), ("output_1", "output_2"),
+    ("answer_a", "answer_b"), ("answer_1", "answer_2"), ("answer_0", "answer_1"), ("human_ref_A", "human_ref_B"),
+    ("text_a", "text_b"), ("left", "right"), ("a", "b"),
+)  # fmt: skip
+_SIDES = (
+    ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
+    ("positive", "negative"), ("accepted", "rejected"), ("chosen_response", "rejected_response"),
+)  # fmt: skip
+_LABELS = ("label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall")
+_ANSWERS = ("completion", "response", "output", "answer", "target", "solution")
+_NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("time", "timestamp", "created_at")}
+
+
+def guess(columns: Sequence[str]) -> dict[str, Any] | None:
+    """`{"fields": …, "labels": {}}`, or None where no prompt, pair or answer is to be seen. Paths count by their last part."""
+    names = {column.rpartition(".")[2].lower(): column for column in reversed(columns)} | {c.lower(): c for c in columns}
+    fields: dict[str, str] = {}
+    if (prompt := _first(names, _PROMPTS)) is not None:
+        fields["prompt"] = prompt
+    fields |= _answers(names)
+    if not fields or fields.keys() == {"prompt"}:
+        return None
+    if "chosen" in fields or "a" in fields:
+        for note, known in _NOTES.items():
+            if (column := _first(names, known)) is not None:
+                fields[note] = column
+    return {"fields": fields, "labels": {}}
+
+
+def _answers(names: dict[str, str]) -> dict[str, str]:
+    for field_names, pairs in ((("chosen", "rejected"), _SIDES), (("a", "b"), _PAIRS)):
+        for pair in pairs:
+            if all(name.lower() in names for name in pair):
+                found = {field: names[name.lower()] for field, name in zip(field_names, pair, strict=True)}
+                label = _first(names, _LABELS) if "a" in found else None
+                return found | ({"label": label} if label is not None else {})
+    answer = _first(names, _ANSWERS)
+    return {"completion": answer} if answer is not None else {}
+
+
+def _first(names: dict[str, str], known: Iterable[str]) -> str | None:
+    return next((names[name] for name in known if name in names), None)

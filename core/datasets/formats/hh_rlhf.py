@@ -1,0 +1,76 @@
+"""Anthropic's hh-rlhf: whole dialogues as text, in turns that begin with a blank line and Human: or Assistant:."""
+
+import re
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.chat import Message
+from core.datasets.formats.values import given, text
+from core.datasets.line_json import BadLine
+from core.datasets.row_shapes import NOTES
+
+# Only at the beginning of a paragraph: "Human:" in the middle of a sentence is what somebody said.
+_TURN = re.compile(r"\n\n(Human|Assistant):(?=\s|\Z)")
+_OPENS = re.compile(r"\s*Human:\s")
+_ROLES = {"Human": "user", "Assistant": "assistant"}
+
+
+def turns(dialogue: str, pointer: str) -> list[Message]:
+    """Its messages; paragraphs of one speaker that are marked one by one are one message."""
+    before, *parts = _TURN.split("\n\n" + dialogue.lstrip())
+    if before or not parts:
+        raise BadLine("does not begin with a turn of Human:", pointer=pointer, code="bad_conversation")
+    found: list[Message] = []
+    for name, said in zip(parts[::2], parts[1::2], strict=True):
+        role, content = _ROLES[name], said.strip()
+        if found and found[-1]["role"] == role:
+            found[-1]["content"] = f"{found[-1]['content']}\n\n{content}".strip()
+        else:
+            found.append({"role": role, "content": content})
+    return found
+
+
+def _rows(record: Source, reading: Reading) -> Rows:
+    notes = given(record, reading, *NOTES)
+    if isinstance(record.get("prompt"), str):  # as Dahoas/full-hh-rlhf has it: the answers by themselves
+        prompt = turns(record["prompt"], "/prompt")
+        if prompt[-1] == {"role": "assistant", "content": ""}:
+            prompt.pop()
+        yield {"prompt": prompt, "chosen": text(record, "chosen").strip(), "rejected": text(record, "rejected").strip()} | notes
+        return
+    first, a = _last(text(record, "chosen"), "/chosen")
+    second, b = _last(text(record, "rejected"), "/rejected")
+    yield {"prompt": chat.shared(first, second, "/rejected"), "chosen": a, "rejected": b} | notes
+
+
+def _last(dialogue: str, pointer: str) -> tuple[list[Message], str]:
+    found = turns(dialogue, pointer)
+    if found[-1]["role"] != "assistant":
+        raise BadLine("ends without an answer of the assistant", pointer=pointer, code="several_turns")
+    return found[:-1], found[-1]["content"]
+
+
+def _fits(record: Source) -> bool:
+    if not has(record, "chosen", "rejected"):
+        return False
+    opening = record.get("prompt", record["chosen"])
+    return isinstance(opening, str) and isinstance(record["chosen"], str) and _OPENS.match(opening) is not None
+
+
+FORMAT = Format(
+    id="hh_rlhf",
+    title="Anthropic hh-rlhf",
+    about="Two dialogues as text that part at the last answer; what comes before it is the prompt, as messages.",
+    source="https://huggingface.co/datasets/Anthropic/hh-rlhf",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "chosen": "\n\nHuman: What colour is the sky?\n\nAssistant: Blue, by day.",
+            "rejected": "\n\nHuman: What colour is the sky?\n\nAssistant: Green.",
+        },
+    ),
+    fields=frozenset({"prompt", "chosen", "rejected", *NOTES}),
+    fits=_fits,
+    rows=_rows,
+    specific=80,
+)

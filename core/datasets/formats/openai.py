@@ -1,0 +1,49 @@
+"""OpenAI's preference fine-tuning, as Azure and Fireworks take it too."""
+
+from typing import Any
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.values import field, given
+from core.datasets.line_json import BadLine
+from core.datasets.row_shapes import NOTES
+
+
+def _rows(record: Source, reading: Reading) -> Rows:
+    said = field(record, "input")
+    value = said.get("messages") if isinstance(said, dict) else said
+    prompt: Any = value if isinstance(value, str) else chat.messages(value, "/input/messages")
+    if isinstance(said, dict) and said.get("tools"):
+        reading.warn("tools_dropped", "`input` defines tools that neither side calls; the definitions were left out")
+    sides = {name: field(record, name) for name in ("preferred_output", "non_preferred_output")}
+    answers = [_answer(value, name) for name, value in sides.items()]
+    yield {"prompt": prompt, "a": answers[0], "b": answers[1], "label": "a"} | given(record, reading, *NOTES)
+
+
+def _answer(value: Any, name: str) -> str:
+    """One assistant message, text or a list of one. BadLine for tool calls."""
+    if isinstance(value, list) and len(value) != 1:
+        chat.messages(value, f"/{name}")  # a tool's part in it is the better reason
+        raise BadLine(f"must be one message; it has {len(value)}", pointer=f"/{name}", code="several_turns")
+    return chat.answer(value, f"/{name}")
+
+
+FORMAT = Format(
+    id="openai_preference",
+    title="OpenAI preference",
+    about="`input` with messages, and a preferred and a non-preferred output of one assistant message each.",
+    source="https://platform.openai.com/docs/guides/direct-preference-optimization",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "input": {"messages": [{"role": "user", "content": "How cold is San Francisco today?"}], "tools": [], "parallel_tool_calls": True},
+            "preferred_output": [{"role": "assistant", "content": "About 12 °C, and it feels colder by the water."}],
+            "non_preferred_output": [{"role": "assistant", "content": "It is not particularly cold."}],
+        },
+    ),  # fmt: skip
+    fields=frozenset({"input", "preferred_output", "non_preferred_output", *NOTES}),
+    fits=lambda record: has(record, "preferred_output", "non_preferred_output"),
+    rows=_rows,
+    names={"a": "preferred_output", "b": "non_preferred_output", "prompt": "input/messages"},
+    specific=90,
+)

@@ -1,0 +1,104 @@
+"""What formats of pairs share: the prompt of two sides, margins out of scores, names that look misspelt."""
+
+import difflib
+import os.path
+from functools import lru_cache
+from typing import Any
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import Reading, Row, Source
+from core.datasets.formats.values import number
+from core.datasets.line_json import BadLine
+
+_NEAR = 0.82
+"""How alike two names are that may be one name misspelt: `promt` and `prompt`, but not `prompt_id`."""
+
+
+def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str]) -> tuple[Any, str, str]:
+    """Prompt and answers of two sides. Each side is an answer, or the whole conversation that ends with it; in the second
+    case the prompt is what the two share, and what is said about it elsewhere (`prompt`, None if nothing) only the same again.
+    """
+    said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
+    if not (_is_conversation(chosen) or _is_conversation(rejected)):
+        return said, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
+    first, a = chat.prompt_and_answer(chosen, f"/{names[0]}")
+    second, b = chat.prompt_and_answer(rejected, f"/{names[1]}")
+    found = chat.shared(first, second, f"/{names[1]}") if first and second else first or second
+    if isinstance(said, list) and found[: len(said)] != said:
+        found = said + found  # the sides go on where the prompt ends
+    return found, a, b
+
+
+def _is_conversation(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1
+
+
+def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
+    """`{"margin": …}`, by how much the chosen side was rated higher; nothing where that is not said, or where it was not."""
+    if record.get(chosen) is None or record.get(rejected) is None:
+        return {}
+    better, worse = number(record[chosen], chosen, reading), number(record[rejected], rejected, reading)
+    if better < worse:
+        reading.warn("scores_disagree", f"`{chosen}` is less than `{rejected}`")
+        return {}
+    return {"margin": round(better - worse, 12)}
+
+
+def refuse_misspelt(record: Source, known: frozenset[str]) -> None:
+    """A note that is misspelt would be lost without a word. BadLine for a name that is nearly a known one."""
+    if record.keys() <= known:
+        return
+    for name in record:
+        if name not in known and (near := _near(name, known)) is not None:
+            detail = f"unknown field {name!r}; did you mean {near!r}?"
+            raise BadLine(detail, pointer=f"/{name}", code="unknown_field")
+
+
+@lru_cache(maxsize=10_000)
+def _near(name: str, known: frozenset[str]) -> str | None:
+    """The same names come with every record."""
+    found = difflib.get_close_matches(name[:200], sorted(known), n=1, cutoff=_NEAR)
+    return found[0] if found else None
+
+
+def repeats(prompt: Any, a: Any, b: Any, reading: Reading) -> None:
+    """Warn where both answers begin with the whole prompt: it would be learnt as part of the answer."""
+    texts = isinstance(prompt, str) and isinstance(a, str) and isinstance(b, str)
+    if texts and len(prompt) > 20 and a.startswith(prompt) and b.startswith(prompt):
+        reading.warn("prompt_repeated", "both answers begin with the whole prompt")
+
+
+_TURNS = (
+    "\n\nAssistant:", "### Response:\n", "<|im_start|>assistant\n", "<|assistant|>\n", "<|assistant|>", "[/INST]",
+    "<start_of_turn>model\n", "<|start_header_id|>assistant<|end_header_id|>\n\n", "\nAnswer:", "\nA:", "\nTL;DR:",
+)  # fmt: skip
+"""Where an answer begins in texts that hold a whole conversation."""
+
+
+def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
+    """The longest beginning that two texts share, cut where an answer could begin, and the two rests.
+
+    That is behind the last sign of a turn, otherwise before a space, so that no word is torn apart (as TRL's extract_prompt
+    does). BadLine if nothing is left that could be a prompt.
+    """
+    prefix = os.path.commonprefix([chosen, rejected])
+    cut = max((prefix.rfind(sign) + len(sign) for sign in _TURNS if sign in prefix), default=None)
+    if cut is None:
+        cut = _between_words(prefix, chosen, rejected)
+    prompt = prefix[:cut]
+    if chosen == rejected:
+        raise BadLine("chosen and rejected are the same text", pointer="/rejected", code="identical_answers")
+    if len(prompt.strip()) < 4 or (prompt.isascii() and len(prompt.split()) < 2):
+        shared = f"share only {prompt.strip()[:40]!r}" if prompt.strip() else "share no beginning"
+        raise BadLine(f"chosen and rejected {shared}, so there is no prompt", code="prompt_differs")
+    return prompt, chosen[cut:], rejected[cut:]
+
+
+def _between_words(prefix: str, chosen: str, rejected: str) -> int:
+    """Where to cut so that neither rest is blank and no word is torn; the space goes with the answers."""
+    end = len(prefix)
+    torn = prefix[-1:].isalnum() and any(text[end : end + 1].isalnum() for text in (chosen, rejected))
+    whole = all(text[end:].strip() for text in (chosen, rejected))
+    if whole and not (torn and prefix.isascii()):
+        return end - 1 if prefix.endswith(" ") else end
+    return max(prefix.rstrip().rfind(" "), prefix.rstrip().rfind("\n"), 0)

@@ -1,0 +1,123 @@
+"""Several answers to one prompt in one record: with ranks, with scores, or as samples with their evaluations."""
+
+from typing import Any
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.ranking import ranked
+from core.datasets.formats.values import field, listed, notes, number
+from core.datasets.line_json import BadLine
+
+_ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
+_RANKS, _SCORES = ("ranks", "rank", "ranking"), ("scores", "rewards", "ratings", "rating")
+
+
+def _name(record: Source, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name in record), None)
+
+
+def _prompt(record: Source) -> Any:
+    name = "prompt" if "prompt" in record else "instruction"
+    value = field(record, name)
+    return value if isinstance(value, str) else chat.messages(value, f"/{name}")
+
+
+def _lists(record: Source, reading: Reading) -> Rows:
+    """Lists side by side. Of ranks less is better, of scores more."""
+    answers, by_rank = _name(record, _ANSWERS) or "completions", _name(record, _RANKS)
+    measure = by_rank or _name(record, _SCORES) or "ranks"
+    texts, values = listed(record, answers), listed(record, measure)
+    if len(texts) != len(values):
+        detail = f"has {len(values)} entries for {len(texts)} answers"
+        raise BadLine(detail, pointer=f"/{measure}", code="wrong_type")
+    sign = -1 if by_rank else 1
+    scores = [sign * number(value, f"{measure}/{index}", reading) for index, value in enumerate(values)]
+    sides = [chat.answer(text, f"/{answers}/{index}") for index, text in enumerate(texts)]
+    yield ranked(_prompt(record), list(zip(sides, scores, strict=True))) | notes(record)
+
+
+def _objects(record: Source, reading: Reading) -> Rows:
+    """Answers that carry their own rank (Nectar) or score."""
+    name = _name(record, _ANSWERS) or "answers"
+    answers = []
+    for index, item in enumerate(listed(record, name)):
+        pointer = f"{name}/{index}"
+        if not isinstance(item, dict):
+            raise BadLine("must be an answer with its rank or score", pointer=f"/{pointer}", code="wrong_type")
+        said = next((item[key] for key in ("answer", "response", "text", "content", "completion") if key in item), None)
+        sign, value = (-1, item["rank"]) if "rank" in item else (1, item.get("score"))
+        answers.append((said, sign * number(value, f"{pointer}/{'rank' if sign < 0 else 'score'}", reading)))
+    yield ranked(_prompt(record), answers) | notes(record)
+
+
+def _samples(record: Source, reading: Reading) -> Rows:
+    """Conversations with one prompt, each with what it was given: the Fireworks cookbook's form."""
+    prompt: list[chat.Message] | None = None
+    answers = []
+    for index, sample in enumerate(listed(record, "samples")):
+        pointer = f"samples/{index}"
+        if not isinstance(sample, dict):
+            raise BadLine("must be a sample with messages and evals", pointer=f"/{pointer}", code="wrong_type")
+        before, answer = chat.prompt_and_answer(sample.get("messages"), f"/{pointer}/messages")
+        prompt = before if prompt is None else chat.shared(prompt, before, f"/{pointer}/messages")
+        evals = sample.get("evals")
+        score = evals.get("score") if isinstance(evals, dict) else sample.get("score")
+        answers.append((answer, number(score, f"{pointer}/evals/score", reading)))
+    yield ranked(prompt, answers) | notes(record)
+
+
+def _side_by_side(record: Source) -> bool:
+    answers, measure = _name(record, _ANSWERS), _name(record, _RANKS) or _name(record, _SCORES)
+    ours = has(record, "completions", "ranks")
+    return not ours and answers is not None and measure is not None and ("prompt" in record or "instruction" in record)
+
+
+def _carries(record: Source) -> bool:
+    answers = record.get(_name(record, _ANSWERS) or "")
+    first = answers[0] if isinstance(answers, list) and answers else None
+    return "prompt" in record and isinstance(first, dict) and ("rank" in first or "score" in first)
+
+
+LISTS = Format(
+    id="rankings",
+    title="Rankings and scores side by side",
+    about="A prompt, a list of answers, and a list of ranks (1 the best) or of scores (more is better).",
+    source="https://huggingface.co/datasets/argilla/OpenHermesPreferences",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "The sky is", "responses": [" blue.", " green.", " grey."], "scores": [0.9, 0.1, 0.5]},),
+    fields=frozenset({"prompt", "instruction", *_ANSWERS, *_RANKS, *_SCORES, "source", "annotator", "time"}),
+    fits=_side_by_side,
+    rows=_lists,
+    specific=60,
+)
+OBJECTS = Format(
+    id="ranked_answers",
+    title="Answers with ranks (Nectar)",
+    about="A prompt and a list of answers, each with its own rank or score.",
+    source="https://huggingface.co/datasets/berkeley-nest/Nectar",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
+    fields=frozenset({"prompt", "instruction", *_ANSWERS, "source", "annotator", "time"}),
+    fits=_carries,
+    rows=_objects,
+    specific=75,
+)
+SAMPLES = Format(
+    id="scored_samples",
+    title="Scored samples",
+    about="Conversations with one prompt, each with the score of its last answer.",
+    source="https://docs.fireworks.ai/fine-tuning",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "samples": [
+                {"messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": text}], "evals": {"score": score}}
+                for text, score in (("Blue.", 1.0), ("Green.", 0.0))
+            ]
+        },
+    ),  # fmt: skip
+    fields=frozenset({"samples", "source", "annotator", "time"}),
+    fits=lambda record: has(record, "samples") and isinstance(record["samples"], list),
+    rows=_samples,
+    specific=80,
+)

@@ -1,0 +1,121 @@
+"""Fields of records, with the complaint where one is missing or something else."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from core.datasets.formats.base import Reading, Row, Source
+from core.datasets.line_json import BadLine
+
+
+def field(record: Source, name: str) -> Any:
+    """What it holds. BadLine if it is not there, or null."""
+    if name not in record:
+        found = ", ".join(repr(other) for other in list(record)[:12])
+        raise BadLine(f"the field {name!r} is missing; found {found}", pointer=f"/{name}", code="missing_field")
+    value = record[name]
+    if value is None:
+        raise BadLine("is empty", pointer=f"/{name}", code="empty_text")
+    return value
+
+
+def text(record: Source, name: str) -> str:
+    """A text; whether it says anything is looked at later."""
+    value = field(record, name)
+    if not isinstance(value, str):
+        raise BadLine("must be text", pointer=f"/{name}", code="wrong_type")
+    return value
+
+
+def number(value: Any, name: str, reading: Reading | None = None) -> float | int:
+    """A number, also one that was written as text (which is noted)."""
+    if isinstance(value, bool):
+        raise BadLine("must be a number", pointer=f"/{name}", code="wrong_type")
+    if isinstance(value, str):
+        value = _read_number(value, name)
+        if reading is not None:
+            reading.tell("numbers_as_text", f"`{name}` is text; it was read as a number")
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise BadLine("must be a number", pointer=f"/{name}", code="wrong_type")
+    return value
+
+
+def _read_number(value: str, name: str) -> float | int:
+    try:
+        return int(value) if value.strip().lstrip("+-").isdecimal() and len(value) < 20 else float(value)
+    except ValueError as error:
+        raise BadLine("must be a number", pointer=f"/{name}", code="wrong_type") from error
+
+
+def truth(value: Any, name: str) -> bool:
+    """True or false, as JSON, as 1 and 0, or in words."""
+    if isinstance(value, str):
+        value = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(value.lower())
+    if isinstance(value, bool) or value in (0, 1):
+        return bool(value)
+    raise BadLine("must be true or false", pointer=f"/{name}", code="bad_label")
+
+
+def listed(record: Source, name: str) -> list[Any]:
+    """A list, also one that was written into a cell as JSON."""
+    value = field(record, name)
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            detail = "must be a list, written as JSON"
+            raise BadLine(detail, pointer=f"/{name}", code=_json_trouble(value)) from error
+    if not isinstance(value, list):
+        raise BadLine("must be a list", pointer=f"/{name}", code="wrong_type")
+    return value
+
+
+def _json_trouble(text: str) -> str:
+    """Halves of surrogate pairs, which emoji that were cut leave behind, are the usual one."""
+    return "bad_characters" if "\\ud" in text.lower() else "wrong_type"
+
+
+def time(value: Any) -> str | None:
+    """RFC 3339 in the zone that was said, or UTC. Seconds or milliseconds since 1970, ISO 8601, or None."""
+    try:
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            at = datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+        else:
+            return None
+    except (ValueError, OverflowError, OSError):
+        return None
+    said = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return said.isoformat().replace("+00:00", "Z")
+
+
+_TIMES = ("time", "timestamp", "tstamp", "created_at", "created_at_utc")
+_ANNOTATORS = ("annotator", "annotator_id", "annotator_index", "labeler", "worker")
+_SOURCES = ("source", "dataset", "domain")
+
+
+def notes(record: Source, **own: Any) -> Row:
+    """Who, when and where from, under the names that are usual; `own` counts before those. What is None is left out."""
+    found: Row = {"annotator": _first(record, _ANNOTATORS), "source": _first(record, _SOURCES)}
+    found["time"] = next((at for name in _TIMES if (at := time(record.get(name))) is not None), None)
+    found |= own
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _first(record: Source, names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return str(value)
+    return None
+
+
+def given(record: Source, reading: Reading, *names: str) -> Row:
+    """Our own notes, as they are: what is wrong with them is told, not passed over."""
+    found = {name: value for name in names if (value := record.get(name)) is not None and value != ""}
+    if isinstance(found.get("margin"), str):
+        found["margin"] = number(found["margin"], "margin", reading)
+    return found

@@ -1,0 +1,134 @@
+"""Answers to one prompt that lie in records of their own, brought together into rankings."""
+
+import hashlib
+import sqlite3
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from core.datasets.formats.ranking import ranks
+from core.datasets.line_json import BadLine
+from core.datasets.row_shapes import MOST_RANKED
+from core.errors import DiskFull
+
+Made = tuple[int, dict[str, Any] | BadLine, str]
+"""The line, a row or what is wrong, and the text of a wrong one."""
+Other = TypeVar("Other")
+_FULL = 13
+"""SQLITE_FULL"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to a prompt, with its score."""
+
+    line: int
+    prompt: Any
+    completion: str
+    score: float
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> bytes:
+        """The same for all answers that belong together: to one prompt, by one person, from one source."""
+        said = [self.prompt, self.notes.get("annotator"), self.notes.get("source")]
+        return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
+
+
+def ranking_units(answers: list[Answer], sided: bool) -> Iterator[Made]:
+    """The ranking of the answers to one prompt, or several where there are too many for one; and those that cannot be ranked.
+
+    `sided`: scores are thumbs, and without both up and down there is nothing to compare.
+    """
+    scores: dict[str, set[float]] = defaultdict(set)
+    for answer in answers:
+        scores[answer.completion].add(answer.score)
+    first: dict[str, Answer] = {}
+    for answer in answers:
+        if len(scores[answer.completion]) == 1:
+            first.setdefault(answer.completion, answer)
+        else:
+            told = " and ".join(f"{score:g}" for score in sorted(scores[answer.completion]))
+            yield _bad(answer, f"the same answer has the scores {told}", "contradictory_ratings")
+    for part in _parts(list(first.values())):
+        if sided and len({answer.score for answer in part}) < 2:
+            which = "good" if part[0].score else "bad"
+            detail = f"every answer to this prompt is {which}: there is nothing to compare it with"
+            yield from (_bad(answer, detail, "one_side_only") for answer in part)
+        elif len(part) < 2:
+            yield from (_bad(answer, "there is only one answer to this prompt", "single_answer") for answer in part)
+        else:
+            yield min(answer.line for answer in part), _ranking(part), ""
+
+
+def _bad(answer: Answer, detail: str, code: str) -> Made:
+    return answer.line, BadLine(detail, code=code), answer.completion
+
+
+def _ranking(part: list[Answer]) -> dict[str, Any]:
+    row: dict[str, Any] = {"prompt": part[0].prompt, "completions": [answer.completion for answer in part]}
+    row["ranks"] = ranks([answer.score for answer in part])
+    shared = part[0].notes.items()
+    return row | {name: note for name, note in shared if all(one.notes.get(name) == note for one in part)}
+
+
+def _parts(answers: list[Answer]) -> Iterator[list[Answer]]:
+    """As many as one ranking may have at a time; where that is not all, the scores are dealt out evenly."""
+    if len(answers) > MOST_RANKED:
+        by_score: dict[float, list[Answer]] = defaultdict(list)
+        for answer in answers:
+            by_score[answer.score].append(answer)
+        answers = [answer for dealt in zip_longest(*by_score.values()) for answer in dealt if answer is not None]
+    for start in range(0, len(answers), MOST_RANKED):
+        yield answers[start : start + MOST_RANKED]
+
+
+def spooled(answers: Iterator[Answer | Other], scratch: Path | None) -> Iterator[list[Answer] | Other]:
+    """The answers to each prompt, wherever they lie, in the order of their first ones; everything else at once.
+
+    They wait in a file of SQLite: one prompt's answers are in memory at a time.
+    """
+    with tempfile.TemporaryDirectory(dir=scratch, prefix="gather-") as folder:
+        connection = sqlite3.connect(Path(folder) / "answers.db", isolation_level=None)
+        try:
+            yield from _through(connection, answers)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != _FULL:
+                raise
+            raise DiskFull("There is no room to bring the answers to each prompt together.") from error
+        finally:
+            connection.close()
+
+
+def _through(connection: sqlite3.Connection, answers: Iterator[Answer | Other]) -> Iterator[list[Answer] | Other]:
+    # Nothing has to survive a crash; the first line of a prompt is the order in which its answers are read again.
+    connection.executescript(
+        """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
+        CREATE TABLE prompts (key BLOB PRIMARY KEY, first INTEGER) WITHOUT ROWID;
+        CREATE TABLE answers (first INTEGER, number INTEGER, data BLOB, PRIMARY KEY (first, number)) WITHOUT ROWID;
+        BEGIN;"""
+    )
+    for number, answer in enumerate(answers):
+        if not isinstance(answer, Answer):
+            yield answer
+            continue
+        key = answer.key
+        connection.execute("INSERT INTO prompts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, number))
+        data = orjson.dumps([answer.line, answer.prompt, answer.completion, answer.score, answer.notes])
+        connection.execute("INSERT INTO answers SELECT first, ?, ? FROM prompts WHERE key = ?", (number, data, key))
+    group: list[Answer] = []
+    at = None
+    for first, data in connection.execute("SELECT first, data FROM answers ORDER BY first, number"):
+        if first != at and group:
+            yield group
+            group = []
+        at = first
+        group.append(Answer(*orjson.loads(data)))
+    if group:
+        yield group

@@ -1,0 +1,166 @@
+"""How one file is read: settled once, stored with the dataset, and the same whenever it is read again."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from core.datasets.formats import FORMATS, custom
+from core.datasets.formats.base import Format
+from core.errors import FormatUnclear, InvalidRequest
+from core.models.dataset import DatasetKind
+
+if TYPE_CHECKING:
+    from core.datasets.detect import Candidate, Detection
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything in it is plain JSON."""
+
+    container: str
+    compression: str
+    format: str
+    kind: str
+    mapping: dict[str, Any] | None = None
+    """Of the format `custom`."""
+
+    @classmethod
+    def of(
+        cls,
+        detection: "Detection",
+        format: str | None = None,
+        kind: str | None = None,
+        mapping: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """What is asked for, and what was detected for the rest.
+
+        Raises FormatUnclear where neither says enough, InvalidRequest for a format that is not there or cannot be read as
+        this kind, InvalidMapping.
+        """
+        if format is None and mapping is not None:
+            format = custom.FORMAT.id
+        if format is None:
+            found = _detected(detection, kind)
+            format, kind = found if found is not None else (_own(kind), kind)
+        known = _known(format)
+        if known is custom.FORMAT:
+            made, checked = custom.checked(mapping)
+            return cls(detection.container, detection.compression, known.id, _kind(known, kind or made, made), checked)
+        if mapping is not None:
+            raise _invalid("mapping", "belongs to the format custom")
+        chosen = kind or _kind_of(known, detection)
+        return cls(detection.container, detection.compression, known.id, _kind(known, chosen))
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """As it was stored."""
+        return cls(**value)
+
+    def as_json(self) -> dict[str, Any]:
+        """To be stored."""
+        return asdict(self)
+
+    @property
+    def reads_as(self) -> Format:
+        """The format itself."""
+        return FORMATS[self.format]
+
+    @property
+    def grouped(self) -> str:
+        """Where the answers to one prompt lie, if each is a record of its own: "consecutive", "anywhere" or ""."""
+        if self.format == custom.FORMAT.id:
+            return "anywhere" if custom.grouped(self.mapping or {}) else ""
+        return self.reads_as.grouped
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The record's names for fields of ours."""
+        if self.format == custom.FORMAT.id:
+            return {name: path.replace(".", "/") for name, path in (self.mapping or {})["fields"].items()}
+        return self.reads_as.names
+
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """Those that are used; None for all."""
+        if self.format == custom.FORMAT.id:
+            return custom.columns(self.mapping or {})
+        return self.reads_as.fields or None
+
+
+def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | None:
+    """Format and kind, if one stands out among those of the kind that is asked for; None if none is of that kind.
+
+    FormatUnclear where several are as likely, or where nothing is likely and no kind was named.
+    """
+    candidates = [one for one in detection.candidates if kind in (None, one.kind)]
+    # Somebody who names the kind has looked; then a weak likeness will do, and records that are otherwise are told.
+    if stands_out(candidates, _LIKELY if kind is None else _POSSIBLE):
+        return candidates[0].format, candidates[0].kind
+    if kind is not None and not candidates:
+        return None
+    raise _unclear(detection, candidates)
+
+
+_LIKELY, _POSSIBLE = 0.6, 0.1
+
+
+def stands_out(candidates: list["Candidate"], least: float = _LIKELY) -> bool:
+    """Whether the first fits this share of the records, and better than the second or in a more telling way."""
+    if not candidates or candidates[0].score < least:
+        return False
+    rest = [one for one in candidates[1:] if one.score >= candidates[0].score]
+    return all(one.specific < candidates[0].specific for one in rest)
+
+
+def _own(kind: str | None) -> str:
+    """Rows of the platform: what is missing is then told line by line."""
+    if kind not in list(DatasetKind):
+        raise _invalid("kind", f"must be one of {', '.join(DatasetKind)}")
+    return "rows"
+
+
+def _unclear(detection: "Detection", candidates: list["Candidate"]) -> FormatUnclear:
+    shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
+    names = ", ".join(column.name for column in detection.columns[:12]) or "none"
+    if shown:
+        detail = f"The records could be {' or '.join(_named(one) for one in candidates[:3])}: say which."
+    elif detection.records:
+        detail = f"No known format has these columns: {names}. Map them to fields, with the format custom."
+    elif detection.problems:
+        detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
+    else:
+        detail = "The file has no rows."
+    return FormatUnclear(detail, param="format", candidates=shown[:_LISTED], errors=detection.problems[:20])
+
+
+def _named(candidate: "Candidate") -> str:
+    return f"{candidate.format} (as {candidate.kind})"
+
+
+def _kind_of(known: Format, detection: "Detection") -> str:
+    """Without a word about the kind: the one that was detected, or the only one."""
+    found = [one.kind for one in detection.candidates if one.format == known.id]
+    if known.one_of_many or (not found and len(known.kinds) > 1):
+        kinds = ", ".join(known.kinds)
+        raise FormatUnclear(f"{known.title} can be read as {kinds}: say which.", param="kind", candidates=[])
+    return found[0] if found else known.kinds[0].value
+
+
+def _kind(known: Format, kind: str, made: str | None = None) -> str:
+    """The kind, if the format gives it. `made`: what the fields of a mapping give."""
+    kinds = list(known.kinds) if made is None else [made]
+    if kind not in kinds:
+        raise _invalid("kind", f"must be {' or '.join(kinds)} for {known.title}")
+    return DatasetKind(kind).value
+
+
+def _known(format: str) -> Format:
+    if format not in FORMATS:
+        raise _invalid("format", f"must be one of {', '.join(FORMATS)}")
+    return FORMATS[format]
+
+
+def _invalid(name: str, detail: str) -> InvalidRequest:
+    return InvalidRequest(f"{name}: {detail}", param=name, errors=[{"pointer": f"#/{name}", "detail": detail}])

@@ -1,0 +1,116 @@
+"""Records become rows: each through its format and then through the canonical form, or with what is wrong with it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.datasets.containers import Record
+from core.datasets.containers.records import shown
+from core.datasets.findings import SAMPLE_CHARACTERS, Findings
+from core.datasets.formats.base import Format, Rated, Reading
+from core.datasets.gathering import Answer, ranking_units, spooled
+from core.datasets.line_json import BadLine
+from core.datasets.plan import Plan
+from core.datasets.row_shapes import SHAPES
+from core.models.dataset import DatasetKind
+
+__all__ = ["Unit", "units"]
+
+
+class Unit(NamedTuple):
+    """A row of a record, or why the record has none."""
+
+    line: int
+    row: dict[str, Any] | BadLine
+    text: str
+    """The record's beginning, of a bad one."""
+
+
+def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Path | None = None) -> Iterator[Unit]:
+    """Rows and refusals. A record gives all of its rows or none. Where answers to one prompt lie in several records, each
+    prompt's ranking stands at the line of its first answer.
+    """
+    known, names = plan.reads_as, plan.names
+    reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
+    if not plan.grouped:
+        for record in records:
+            yield from _of(record, known, reading, names)
+        return
+    answers = _answers(records, known, reading, names)
+    for group in _runs(answers) if plan.grouped == "consecutive" else spooled(answers, scratch):
+        if isinstance(group, Unit):
+            yield group
+        else:
+            yield from _ranked(group, known.sided)
+
+
+def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str]) -> Iterator[Unit]:
+    line, value, _ = record
+    if isinstance(value, BadLine):
+        yield Unit(line, value, shown(record, SAMPLE_CHARACTERS))
+        return
+    reading.line = line
+    shape = SHAPES[reading.kind]
+    try:
+        rows = [shape(row) for row in known.rows(value, reading) if not isinstance(row, Rated)]
+    except BadLine as bad:
+        yield Unit(line, _renamed(bad, names), shown(record, SAMPLE_CHARACTERS))
+        return
+    for row in rows:
+        yield Unit(line, row, "")
+
+
+def _answers(
+    records: Iterator[Record], known: Format, reading: Reading, names: Mapping[str, str]
+) -> Iterator[Answer | Unit]:
+    for record in records:
+        line, value, _ = record
+        reading.line = line
+        try:
+            if isinstance(value, BadLine):
+                raise value
+            for rated in known.rows(value, reading):
+                assert isinstance(rated, Rated)
+                yield _checked(line, rated)
+        except BadLine as bad:
+            yield Unit(line, _renamed(bad, names), shown(record, SAMPLE_CHARACTERS))
+
+
+def _checked(line: int, rated: Rated) -> Answer:
+    """In canonical form, or what is wrong with it."""
+    demonstration = SHAPES[DatasetKind.SFT]({"prompt": rated.prompt, "completion": rated.completion})
+    return Answer(line, demonstration["prompt"], demonstration["completion"], rated.score, rated.notes)
+
+
+def _runs(answers: Iterator[Answer | Unit]) -> Iterator[list[Answer] | Unit]:
+    """Answers to one prompt that follow each other."""
+    run: list[Answer] = []
+    for answer in answers:
+        if isinstance(answer, Unit):
+            yield answer
+            continue
+        if run and answer.key != run[0].key:
+            yield run
+            run = []
+        run.append(answer)
+    if run:
+        yield run
+
+
+def _ranked(group: list[Answer], sided: bool) -> Iterator[Unit]:
+    for line, row, text in ranking_units(group, sided):
+        try:
+            yield Unit(line, row if isinstance(row, BadLine) else SHAPES[DatasetKind.PREFERENCES](row), text)
+        except BadLine as bad:
+            yield Unit(line, bad, group[0].completion)
+
+
+def _renamed(bad: BadLine, names: Mapping[str, str]) -> BadLine:
+    """Told with the names that the record has."""
+    if bad.pointer is None:
+        return bad
+    first, slash, rest = bad.pointer.removeprefix("/").partition("/")
+    detail = bad.detail
+    if bad.code == "identical_answers" and first == "b":
+        detail = f"{names.get('a', 'a')} and {names.get('b', 'b')} are the same text"
+    return BadLine(detail, bad.column, f"/{names.get(first, first)}{slash}{rest}", bad.code)
