@@ -5,14 +5,15 @@ The sum of the whole is computed while the parts are on their way, so that nothi
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, as_completed
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from client.answers import Upload, UploadPart, UploadPartSum
 from client.errors import ApiError, ClientError, Unreachable
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Is told how many bytes have been sent, of how many. From several threads, one at a time."""
 
@@ -33,8 +34,8 @@ class Platform(Protocol):
     def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload: ...
 
 
-class _Interrupted(Exception):
-    """The sending has been given up; the thread that notices ends quietly."""
+class _GivenUp(Exception):
+    """The sending has ended; the thread that notices ends too."""
 
 
 class Sending:
@@ -53,26 +54,23 @@ class Sending:
 
         Raises ApiError (`checksum_mismatch` for a file that changed meanwhile) and Unreachable, after several tries.
         """
-        with ThreadPoolExecutor(PARALLEL + 1) as pool:
-            try:
-                whole = pool.submit(self._sum, 0, self._size)
-                upload = self._resumable(pool, whole) or self._platform.create_upload(self._file.name, self._size)
-                self._count(upload["bytes_received"])
-                missing = sorted(set(range(1, (upload["parts"] or 0) + 1)) - set(upload["received"]))
-                _all([pool.submit(self._send, upload, number) for number in missing])
-                return self._platform.complete_upload(upload["id"], whole.result())
-            except BaseException:
-                self._given_up.set()
-                pool.shutdown(cancel_futures=True)
-                raise
+        try:
+            whole = _begin(lambda: self._sum(0, self._size))
+            upload = self._resumable(whole) or self._platform.create_upload(self._file.name, self._size)
+            self._count(upload["bytes_received"])
+            missing = sorted(set(range(1, (upload["parts"] or 0) + 1)) - set(upload["received"]))
+            _in_lanes(missing, lambda number: self._send(upload, number))
+            return self._platform.complete_upload(upload["id"], whole.result())
+        finally:
+            self._given_up.set()
 
-    def _resumable(self, pool: ThreadPoolExecutor, whole: Future[str]) -> Upload | None:
+    def _resumable(self, whole: Future[str]) -> Upload | None:
         """An open upload of this name and size, each of whose parts that arrived is this file's."""
         for upload in self._platform.list_uploads(status="open"):
             if (upload["filename"], upload["bytes"]) != (self._file.name, self._size):
                 continue
-            checks = [pool.submit(self._is_ours, upload, number) for number in upload["received"]]
-            if all(check.result() for check in checks) and upload["sha256"] in (None, whole.result()):
+            checks = _in_lanes(upload["received"], lambda number, of=upload: self._is_ours(of, number))  # type: ignore[misc]
+            if all(checks) and upload["sha256"] in (None, whole.result()):
                 return upload
         return None
 
@@ -94,7 +92,7 @@ class Sending:
                 if attempt == TRIES or (isinstance(error, ApiError) and error.status not in _PASSES):
                     raise
             if self._given_up.wait(pause):
-                raise _Interrupted
+                raise _GivenUp
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _part_size(self, upload: Upload, number: int) -> int:
@@ -111,7 +109,7 @@ class Sending:
             file.seek(start)
             while size:
                 if self._given_up.is_set():
-                    raise _Interrupted
+                    raise _GivenUp
                 piece = file.read(min(size, _PIECE))
                 if not piece:
                     raise ClientError(f"{self._file} became shorter while it was sent.")
@@ -140,7 +138,28 @@ class _Counted:
         self._sending._count(-self._sent)
 
 
-def _all(futures: list[Future[None]]) -> None:
-    """Wait for all; the first trouble is raised as it comes."""
-    for future in as_completed(futures):
+def _in_lanes(numbers: Iterable[int], action: Callable[[int], T]) -> list[T]:
+    """The results of `action` for each number, PARALLEL at a time; the first trouble is raised as it comes."""
+    shared, results = iter(list(numbers)), []
+
+    def lane() -> None:
+        for number in shared:
+            results.append(action(number))
+
+    for future in as_completed([_begin(lane) for _ in range(PARALLEL)]):
         future.result()
+    return results
+
+
+def _begin(action: Callable[[], T]) -> Future[T]:
+    """In a thread that nobody waits for at the end: one that hangs in a dead connection must not hold up Ctrl-C."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(action())
+        except BaseException as error:  # noqa: BLE001  whoever asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future

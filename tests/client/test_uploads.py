@@ -1,0 +1,192 @@
+"""Large files by SDK and command line, to a real platform: in parts, interrupted, and gone on with."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from client import sending
+from client.errors import ApiError, ClientError
+from client.resources import uploads
+from client.sdk import Client
+from tests.client.conftest import Up, is_ready
+from tests.client.test_up import parts
+from tests.waiting import eventually
+
+MIB = 1024 * 1024
+SIZE = 40 * MIB
+"""Two parts of 16 MiB, and one of 8."""
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A file of three parts, none of which is like another."""
+    file = tmp_path / f"{tmp_path.name}.bin"
+    file.write_bytes(b"".join(bytes([n]) * MIB for n in range(SIZE // MIB)))
+    return file
+
+
+@pytest.fixture
+def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "PARALLEL", 1)
+
+
+class Hangs(Exception):
+    """What ends a sending here."""
+
+
+def interrupt(client: Client, file: Path, after: int) -> None:
+    """Send a file until more than so many bytes are on their way."""
+
+    def stop(sent: int, total: int) -> None:
+        if sent > after:
+            raise Hangs
+
+    with pytest.raises(Hangs):
+        client.upload_file(file, stop)
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_a_large_file_arrives_whole(client: Client, large: Path) -> None:
+    told: list[tuple[int, int]] = []
+    upload = client.upload_file(large, lambda sent, total: told.append((sent, total)))
+    assert (upload["status"], upload["sha256"], upload["parts"]) == ("complete", sha256(large), 3)
+    assert told[0] == (0, SIZE) and told[-1] == (SIZE, SIZE) and told == sorted(told)
+    client.delete_upload(upload["id"])
+
+
+def test_an_interrupted_upload_goes_on_where_it_was(client: Client, large: Path, one_at_a_time: None) -> None:
+    interrupt(client, large, after=33 * MIB)
+    (begun,) = [upload for upload in client.list_uploads("open") if upload["filename"] == large.name]
+    assert begun["received"] == [1, 2]
+    told: list[int] = []
+    upload = client.upload_file(large, lambda sent, total: told.append(sent))
+    assert (upload["id"], upload["sha256"]) == (begun["id"], sha256(large))
+    assert told[0] == 32 * MIB
+    client.delete_upload(upload["id"])
+
+
+def test_another_file_of_the_same_name_and_size_is_not_mixed_in(
+    client: Client, large: Path, one_at_a_time: None
+) -> None:
+    interrupt(client, large, after=17 * MIB)
+    (begun,) = [upload for upload in client.list_uploads("open") if upload["filename"] == large.name]
+    with large.open("r+b") as file:
+        file.seek(5 * MIB)
+        file.write(b"changed")
+    upload = client.upload_file(large)
+    assert upload["id"] != begun["id"] and upload["sha256"] == sha256(large)
+    for made in (upload, begun):
+        client.delete_upload(made["id"])
+
+
+def test_a_file_that_becomes_shorter_is_told(client: Client, large: Path, one_at_a_time: None) -> None:
+    def cut(sent: int, total: int) -> None:
+        os.truncate(large, 20 * MIB)
+
+    with pytest.raises(ClientError, match="became shorter"):
+        client.upload_file(large, cut)
+
+
+def test_an_upload_outlives_the_death_of_the_api(up: Up, client: Client, large: Path, one_at_a_time: None) -> None:
+    killed: list[int] = []
+
+    def kill(sent: int, total: int) -> None:
+        if sent > 17 * MIB and not killed:
+            killed.append(parts(up)["api"])
+            os.kill(killed[0], signal.SIGKILL)
+
+    upload = client.upload_file(large, kill)
+    assert killed and upload["sha256"] == sha256(large)
+    eventually(lambda: is_ready(up), 20)
+    client.delete_upload(upload["id"])
+
+
+def pairs(file: Path, rows: int, bad: int | None = None) -> Path:
+    lines = [json.dumps({"prompt": f"p{n}", "chosen": "good", "rejected": "bad"}) for n in range(1, rows + 1)]
+    if bad is not None:
+        lines[bad - 1] = lines[bad - 1].replace("good", "bad")
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_a_large_file_becomes_a_dataset(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "SMALL", 0)
+    dataset = client.upload_dataset(pairs(tmp_path / "pairs.jsonl", 50), name="mine")
+    assert (dataset["status"], dataset["rows"], dataset["name"], dataset["kind"]) == ("ready", 50, "mine", "preferences")
+    assert [upload for upload in client.list_uploads() if upload["dataset"] == dataset["id"]] == []
+
+
+def test_a_bad_row_of_a_large_file_is_named_and_nothing_stays(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "SMALL", 0)
+    before = {dataset["id"] for dataset in client.list_datasets()}
+    with pytest.raises(ApiError, match="line 7") as caught:
+        client.upload_dataset(pairs(tmp_path / "bad.jsonl", 9, bad=7), "preferences")
+    assert (caught.value.status, caught.value.code) == (422, "invalid_dataset")
+    assert {dataset["id"] for dataset in client.list_datasets()} == before
+
+
+def proximal(up: Up, *arguments: str) -> "subprocess.Popen[str]":
+    """The command, as a process of its own."""
+    environment = os.environ | {"PROXIMAL_DATA_DIR": str(up.folder)}
+    command = [sys.executable, "-m", "client", *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_ctrl_c_is_quick_and_the_same_command_goes_on(up: Up, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "interrupted.jsonl"
+    with file.open("wb") as content:
+        content.truncate(400 * MIB)
+    found: list[str] = []
+
+    def arrives() -> bool:
+        mine = [upload for upload in client.list_uploads("open") if upload["filename"] == file.name]
+        found[:] = [upload["id"] for upload in mine if upload["received"]]
+        return bool(found)
+
+    first = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
+    eventually(arrives)
+    first.send_signal(signal.SIGINT)
+    _, told = first.communicate(timeout=10)
+    assert (first.returncode, told) == (130, "Interrupted. The same command goes on from here.\n")
+    arrived = client.get_upload(found[0])["received"]
+    second = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
+    eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived))
+    second.send_signal(signal.SIGINT)
+    second.communicate(timeout=10)
+    client.delete_upload(found[0])
+
+
+def test_columns_are_mapped_on_the_command_line(up: Up, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "odd.csv"
+    file.write_text("question,left,right,winner\nWhy?,Because.,No idea.,model_b\n")
+    fields = ("prompt=question", "a=left", "b=right", "label=winner")
+    options = [word for field in fields for word in ("--map", field)]
+    done = proximal(up, "datasets", "upload", str(file), *options, "--label", "model_b=b", "--label", "model_a=a")
+    told, error = done.communicate(timeout=60)
+    assert done.returncode == 0, error
+    (row,) = client.list_dataset_rows(told.split()[0])
+    assert row["row"] == {"prompt": "Why?", "a": "Because.", "b": "No idea.", "label": "b"}
+
+
+def test_an_address_that_is_not_allowed_is_told(up: Up) -> None:
+    done = proximal(up, "datasets", "import", "https://data.example/pairs.jsonl")
+    _, error = done.communicate(timeout=60)
+    assert done.returncode == 1 and "PROXIMAL_IMPORT_URLS" in error.replace("\n", " ")
+
+
+def test_a_mapping_that_is_misspelt_is_told(up: Up, tmp_path: Path) -> None:
+    file = pairs(tmp_path / "pairs.jsonl", 1)
+    done = proximal(up, "datasets", "upload", str(file), "--map", "prompt")
+    _, error = done.communicate(timeout=60)
+    assert done.returncode == 1 and "write name=value" in error
