@@ -11,7 +11,7 @@ from collections.abc import Iterator
 _EMAIL = re.compile(r"\b[A-Za-z0-9](?:[\w.+-]{0,62}\w)?@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.)+[A-Za-z]{2,24}\b")
 # International, North American, or national with its leading 0: other groups of digits may be anything.
 _PHONE = re.compile(
-    r"(?<![\w.,/+-])(?:"
+    r"(?<!\d )(?<![\w.,/+-])(?:"
     r"\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{2,5}(?:[ .-]?\d{2,5}){1,4}"
     r"|\(?[2-9]\d{2}\)?[ .-][2-9]\d{2}[ .-]\d{4}"
     r"|0\d{1,4}[ /-]\d{3,9}(?:[ -]\d{2,5}){0,3}"

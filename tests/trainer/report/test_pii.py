@@ -1,0 +1,44 @@
+import pytest
+
+from trainer.report.pii import found, iban, luhn
+
+
+def codes(text: str) -> set[str]:
+    return {code for code, _, _ in found(text)}
+
+
+def test_luhn_by_hand() -> None:
+    # 4539 1488 0343 6467, from the right: 7+6·2→3+4+6·2→3 = 17; 3+4·2+3+0 = 14; 8+8·2→7+4+1·2 = 21; 9+3·2+5+4·2 = 28: 80.
+    assert luhn("4539 1488 0343 6467")
+    assert not luhn("4539 1488 0343 6468")
+
+
+def test_iban_by_its_remainder() -> None:
+    assert iban("GB82 WEST 1234 5698 7654 32") and iban("DE89370400440532013000")
+    assert not iban("GB82 WEST 1234 5698 7654 33")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("write to jane.doe+x@mail.example.org today", {"pii_email"}),
+        ("call +49 30 901820 or so", {"pii_phone"}),
+        ("call (212) 155-0142 now", set()),  # no exchange begins with 1
+        ("call (415) 867-5309 now", {"pii_phone"}),
+        ("ring 020 7946 0018 please", {"pii_phone"}),
+        ("pay with 4111 1111 1111 1111", set()),  # two different digits only: a test card of every textbook
+        ("pay with 4539-1488-0343-6467, thanks", {"pii_card"}),
+        ("pay with 4539-1488-0343-6468, thanks", set()),
+        ("to DE89 3704 0044 0532 0130 00 please", {"pii_iban"}),
+        ("ping 8.8.8.8 twice", {"pii_ip"}),
+        ("at 192.168.0.1 and 127.0.0.1, version 1.2.3.4.5", set()),
+        ("In 2020-01-02, 10 20 30 40 50 and 3.14159 of 1,000,000", set()),
+        ("a@b is no address, nor is @home", set()),
+    ],
+)
+def test_what_looks_like_somebodys(text: str, expected: set[str]) -> None:
+    assert codes(text) == expected
+
+
+def test_where_it_stands() -> None:
+    assert list(found("x a@b.de y")) == [("pii_email", 2, 8)]
