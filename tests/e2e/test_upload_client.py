@@ -1,0 +1,148 @@
+"""The dashboard's own way to send large files, in a real browser, to the real platform."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, Route
+
+from client.sdk import Client
+from tests.e2e.conftest import REPOSITORY, NewPage
+from tests.waiting import eventually
+
+MIB = 1024 * 1024
+SIZE = 40 * MIB
+"""Two parts of 16 MiB, and one of 8."""
+_BUNDLE = """
+import { build } from "vite";
+const [root, outDir] = process.argv.slice(1);
+const lib = { entry: `${root}/src/api/upload.ts`, formats: ["iife"], name: "uploads", fileName: () => "uploads.js" };
+const resolve = { alias: { "@": `${root}/src` } };
+await build({ configFile: false, root, resolve, logLevel: "error", build: { lib, outDir, minify: false } });
+"""
+_START = """
+async ([size, byte, stopAfter]) => {
+  const content = new Uint8Array(size).fill(byte);
+  const file = new File([content], "large.bin", { lastModified: 1 });
+  const stop = new AbortController();
+  window.told = [];
+  const onProgress = ({ sent, total }) => {
+    window.told.push(sent / total);
+    if (stopAfter !== null && sent > stopAfter) stop.abort();
+  };
+  try {
+    const upload = await uploads.startUpload(file, { onProgress, signal: stop.signal, onOpen: ({ id }) => (window.id = id) });
+    return { ...upload, error: null };
+  } catch (error) {
+    return { id: window.id, error: error.name };
+  }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """src/api/upload.ts with all that it imports, for a page that does not have it."""
+    out, root = tmp_path_factory.mktemp("bundle"), REPOSITORY / "frontend"
+    path = os.pathsep.join([str(Path(sys.prefix) / "node" / "bin"), os.environ["PATH"]])
+    command = ["node", "--input-type=module", "-e", _BUNDLE, str(root), str(out)]
+    subprocess.run(command, cwd=root, env={**os.environ, "PATH": path}, check=True, capture_output=True)
+    return (out / "uploads.js").read_text()
+
+
+@pytest.fixture
+def page(new_page: NewPage, script: str) -> Page:
+    page = new_page()
+    _load(page, script)
+    return page
+
+
+def _load(page: Page, script: str) -> None:
+    page.goto("/")
+    page.evaluate(f"{script}; window.uploads = uploads")
+
+
+def start(page: Page, byte: int = 7, stop_after: int | None = None) -> dict[str, Any]:
+    """Send a file of so many equal bytes, or its beginning; what became of it."""
+    made: dict[str, Any] = page.evaluate(_START, [SIZE, byte, stop_after])
+    return made
+
+
+def sum_of(byte: int) -> str:
+    return hashlib.sha256(bytes([byte]) * SIZE).hexdigest()
+
+
+def parts_sent(page: Page) -> list[str]:
+    """Grows with the numbers of the parts that the page sends."""
+    numbers: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.method == "PUT":
+            numbers.append(request.url.rpartition("/")[2])
+
+    page.on("request", note)
+    return numbers
+
+
+def test_a_file_goes_in_parts_and_its_progress_is_told(page: Page, client: Client) -> None:
+    sent = parts_sent(page)
+    upload = start(page)
+    assert (upload["status"], upload["sha256"], sorted(sent)) == ("complete", sum_of(7), ["1", "2", "3"])
+    told = page.evaluate("window.told")
+    assert told[0] == 0 and told[-1] == 1
+    client.delete_upload(upload["id"])
+
+
+def test_a_stopped_upload_goes_on_after_a_reload(page: Page, script: str, client: Client) -> None:
+    stopped = start(page, stop_after=0)
+    assert stopped["error"] == "AbortError"
+    content = bytes([7]) * 16 * MIB
+    client.put_upload_part(stopped["id"], 1, content)
+    client.put_upload_part(stopped["id"], 2, content)
+    _load(page, script)
+    sent = parts_sent(page)
+    upload = start(page)
+    assert (upload["id"], upload["sha256"], sent) == (stopped["id"], sum_of(7), ["3"])
+    assert page.evaluate("window.told[0]") == pytest.approx(32 / 40)
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('upload:'))") == []
+    client.delete_upload(upload["id"])
+
+
+def test_another_file_that_looks_the_same_is_begun_anew(page: Page, client: Client) -> None:
+    stopped = start(page, byte=1, stop_after=0)
+    client.put_upload_part(stopped["id"], 2, bytes([1]) * 16 * MIB)
+    upload = start(page, byte=2)
+    assert upload["id"] != stopped["id"] and upload["sha256"] == sum_of(2)
+    for made in (upload, stopped):
+        client.delete_upload(made["id"])
+
+
+def test_trouble_that_passes_is_outlived(page: Page, client: Client) -> None:
+    troubles = ["connection lost", "503"]
+
+    def trouble(route: Route) -> None:
+        match troubles.pop() if troubles else "":
+            case "connection lost":
+                route.abort()
+            case "503":
+                route.fulfill(status=503, body="busy")
+            case _:
+                route.continue_()
+
+    page.route("**/parts/2", trouble)
+    upload = start(page)
+    assert (upload["error"], upload["sha256"], troubles) == (None, sum_of(7), [])
+    client.delete_upload(upload["id"])
+
+
+def test_an_upload_that_was_removed_meanwhile_is_begun_anew(page: Page, client: Client) -> None:
+    stopped = start(page, stop_after=0)
+    client.delete_upload(stopped["id"])
+    upload = start(page)
+    assert upload["id"] != stopped["id"] and upload["status"] == "complete"
+    eventually(lambda: not [one for one in client.list_uploads("open") if one["filename"] == "large.bin"])
+    client.delete_upload(upload["id"])
