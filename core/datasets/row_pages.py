@@ -116,9 +116,10 @@ def _matches(session: Session, blobs: BlobStore, version: DatasetVersion, filter
     numbers: Sequence[int] = range(1, content.rows + 1)
     if filters.finding is not None:
         numbers = _rows_of_finding(session, blobs, version, filters.finding, filters.report)
-    if filters.search is None and filters.split is None:
+    words = (filters.search or "").strip() or None
+    if words is None and filters.split is None:
         return _Numbers(numbers)
-    query = search.matching(content, filters.search)
+    query = search.matching(content, words)
     if filters.split is not None:
         rule = splits.split(session, content, filters.eval_fraction)
         if rule is None:

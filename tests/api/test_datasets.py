@@ -1,6 +1,5 @@
 import asyncio
 from collections.abc import MutableMapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from core.models import ApiKey, Dataset
 from core.models.dataset import DatasetKind
 from core.settings import Settings
 from tests.api.problem_checks import problem
-from tests.core.factories import ROWS, jsonl, make_dataset, make_job, make_key
+from tests.core.factories import ROWS, dataset_id_of, jsonl, make_dataset, make_job, make_key
 
 GOOD = jsonl(ROWS[DatasetKind.PREFERENCES])
 
@@ -29,6 +28,9 @@ def test_an_upload_is_a_dataset(client: TestClient) -> None:
     assert response.status_code == 201
     assert (made["object"], made["name"], made["kind"], made["rows"]) == ("dataset", "mine", "preferences", 3)
     assert made["id"].startswith("ds_") and len(made["sha256"]) == 64 and made["created_at"].endswith("Z")
+    assert (made["status"], made["version"], made["progress"], made["error"]) == ("ready", 1, None, None)
+    assert made["findings"] == {"blocking": 0, "warning": 0}
+    assert (made["origin"]["type"], made["origin"]["filename"]) == ("upload", "pairs.jsonl")
     assert client.get(f"/v1/datasets/{made['id']}").json() == made
     assert client.get("/v1/datasets").json()["data"] == [made]
 
@@ -51,8 +53,11 @@ def test_a_bad_row_is_named_and_nothing_is_stored(client: TestClient, session: S
 @pytest.mark.parametrize(
     ("arguments", "pointer"),
     [
-        ({"files": {"file": ("x", b"")}}, "#/kind"),
         ({"files": {"file": ("x", b"")}, "data": {"kind": "x"}}, "#/kind"),
+        ({"files": {"file": ("x", GOOD)}, "data": {"bad_rows": "ignore"}}, "#/bad_rows"),
+        ({"files": {"file": ("x", GOOD)}, "data": {"mapping": "{"}}, "#/mapping"),
+        ({"files": {"file": ("x", GOOD)}, "data": {"mapping": "[]"}}, "#/mapping"),
+        ({"files": {"file": ("a\x07b", GOOD)}}, "#/filename"),
         ({"files": {"other": ("x", b"")}, "data": {"kind": "sft"}}, "#/file"),
         ({"files": {"kind": (None, "sft"), "file": (None, "text")}}, "#/file"),
         ({"content": b"no form", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}, "#"),
@@ -68,14 +73,54 @@ def test_a_form_that_is_wrong(client: TestClient, arguments: dict[str, Any], poi
     assert document["errors"][0]["pointer"] == pointer
 
 
-def test_an_upload_that_is_no_form(client: TestClient) -> None:
-    problem(client.post("/v1/datasets", json={"kind": "sft"}), 415, "wrong_media_type")
+def test_an_upload_that_is_neither_a_form_nor_json(client: TestClient) -> None:
+    headers = {"Content-Type": "text/csv"}
+    problem(client.post("/v1/datasets", content=b"prompt", headers=headers), 415, "wrong_media_type")
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer"),
+    [
+        (b"{", "#"),
+        (b"[]", "#"),
+        (b"\xff", "#"),
+        (b"{}", "#/upload"),
+        (b'{"upload": 7}', "#/upload"),
+        (b'{"upload": "up_x", "kind": "x"}', "#/kind"),
+        (b'{"upload": "up_x", "bad_rows": "x"}', "#/bad_rows"),
+        (b'{"upload": "up_x", "nmae": "x"}', "#/nmae"),
+    ],
+)
+def test_json_that_is_wrong(client: TestClient, content: bytes, pointer: str) -> None:
+    response = client.post("/v1/datasets", content=content, headers={"Content-Type": "application/json"})
+    assert problem(response, 422, "invalid_request")["errors"][0]["pointer"] == pointer
+
+
+def test_json_with_a_key_twice(client: TestClient) -> None:
+    body = b'{"upload": "up_x", "upload": "up_y"}'
+    response = client.post("/v1/datasets", content=body, headers={"Content-Type": "application/json"})
+    assert "twice" in problem(response, 422, "invalid_request")["detail"]
+
+
+def test_without_a_kind_it_is_found_out(client: TestClient) -> None:
+    made = client.post("/v1/datasets", files={"file": ("pairs.jsonl", GOOD)}).json()
+    assert (made["kind"], made["rows"]) == ("preferences", 3)
+
+
+def test_bad_rows_may_be_reported_in_place_of_refused(client: TestClient) -> None:
+    made = _upload(client, GOOD + b'{"prompt": "p", "chosen": "", "rejected": "r"}\n', bad_rows="report").json()
+    assert (made["status"], made["rows"], made["findings"]["blocking"]) == ("blocked", 3, 1)
+    (version,) = client.get(f"/v1/datasets/{made['id']}/versions").json()["data"]
+    assert (version["left_out"], version["findings"][0]["lines"]) == (1, [4])
+    job = {"model": "m", "data": {"preferences": made["id"]}, "ppo": {}}
+    document = problem(client.post("/v1/jobs", json=job), 422, "dataset_blocked")
+    assert document["param"] == "data.preferences"
 
 
 def test_an_upload_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str]) -> None:
-    small = settings.model_copy(update={"max_upload_bytes": 1000})
+    small = settings.model_copy(update={"max_request_upload_bytes": 1000})
     with TestClient(create_app(small), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
-        problem(_upload(client, GOOD * 1000), 413, "too_large")
+        assert "/v1/uploads" in problem(_upload(client, GOOD * 1000), 413, "too_large")["detail"]
         assert _upload(client, GOOD).status_code == 201
 
 
@@ -103,17 +148,9 @@ def test_who_has_no_key_uploads_nothing(settings: Settings) -> None:
 def test_a_name_is_only_a_name(client: TestClient, settings: Settings, name: str) -> None:
     made = _upload(client, name=name).json()
     assert made["name"] == name
-    blobs = [path for path in settings.data_dir.rglob("*") if path.is_file()]
-    assert blobs == [settings.blob_dir / "datasets" / f"{made['id']}.jsonl"]
-
-
-def test_rows_are_read_page_by_page(client: TestClient, dataset: Dataset) -> None:
-    first = client.get(f"/v1/datasets/{dataset.id}/rows?limit=2").json()
-    assert [row["line"] for row in first["data"]] == [1, 2] and first["has_more"]
-    assert first["data"][0]["row"] == {"prompt": "p0", "a": "good", "b": "bad", "label": "a"}
-    rest = client.get(f"/v1/datasets/{dataset.id}/rows?limit=2&after={first['last_id']}").json()
-    assert [row["line"] for row in rest["data"]] == [3] and not rest["has_more"]
-    assert client.get(f"/v1/datasets/{dataset.id}/rows?after=99").json()["data"] == []
+    found = sorted(path for path in settings.data_dir.rglob("*") if path.is_file())
+    place = settings.blob_dir / "contents" / made["sha256"]
+    assert found == [place / "rows.jsonl", place / "rows.u64"]
 
 
 def test_datasets_are_listed_newest_first_by_cursor_and_by_kind(
@@ -145,11 +182,61 @@ def test_another_key_s_dataset_is_absent(client: TestClient, session: Session) -
 def test_deleting_takes_the_rows_too(client: TestClient, dataset: Dataset, settings: Settings) -> None:
     assert client.delete(f"/v1/datasets/{dataset.id}").status_code == 204
     problem(client.get(f"/v1/datasets/{dataset.id}"), 404, "not_found")
-    assert not Path(settings.blob_dir / dataset.blob_key).exists()
+    assert [path for path in settings.blob_dir.rglob("*") if path.is_file()] == []
 
 
 def test_a_dataset_in_use_stays(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
     job = make_job(session, owner[0].id)
-    response = client.delete(f"/v1/datasets/{job.spec['data']['preferences']}")
+    response = client.delete(f"/v1/datasets/{dataset_id_of(job)}")
     assert problem(response, 409, "dataset_in_use")["jobs"] == [job.id]
     assert response.headers["x-should-retry"] == "false"
+
+
+def test_datasets_are_found_by_their_names(client: TestClient) -> None:
+    for name in ("Reviews 100%", "Stories", "reviews_2"):
+        _upload(client, name=name)
+
+    def found(search: str) -> list[str]:
+        return [row["name"] for row in client.get("/v1/datasets", params={"search": search}).json()["data"]]
+
+    assert (found("REVIEWS"), found("%"), found("_"), found("x")) == (
+        ["reviews_2", "Reviews 100%"],
+        ["Reviews 100%"],
+        ["reviews_2"],
+        [],
+    )
+
+
+def test_what_is_archived_is_out_of_the_way_and_can_still_be_used(client: TestClient, dataset: Dataset) -> None:
+    put_aside = client.post(f"/v1/datasets/{dataset.id}/archive").json()
+    assert put_aside["archived_at"] is not None
+    assert client.post(f"/v1/datasets/{dataset.id}/archive").json() == put_aside
+    assert client.get("/v1/datasets").json()["data"] == []
+    assert [row["id"] for row in client.get("/v1/datasets?archived=true").json()["data"]] == [dataset.id]
+    job = {"model": "m", "data": {"preferences": dataset.id}, "ppo": {}}
+    assert client.post("/v1/jobs", json=job).status_code == 201
+    assert client.post(f"/v1/datasets/{dataset.id}/unarchive").json()["archived_at"] is None
+    assert len(client.get("/v1/datasets").json()["data"]) == 1
+
+
+def test_a_dataset_is_renamed_and_kept_for_a_time(client: TestClient, dataset: Dataset) -> None:
+    path = f"/v1/datasets/{dataset.id}"
+    changed = client.patch(path, json={"name": "better", "expires_at": "2099-01-01T02:00:00+02:00"}).json()
+    assert (changed["name"], changed["expires_at"]) == ("better", "2099-01-01T00:00:00Z")
+    assert client.patch(path, json={}).json() == changed
+    assert client.patch(path, json={"expires_at": None}).json() == {**changed, "expires_at": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"name": ""}, "#/name"),
+        ({"name": "a\nb"}, "#/name"),
+        ({"expires_at": "2001-01-01T00:00:00Z"}, "#/expires_at"),
+        ({"expires_at": "2099-01-01T00:00:00"}, "#/expires_at"),
+        ({"kind": "sft"}, "#/kind"),
+    ],
+)
+def test_a_change_that_is_wrong(client: TestClient, dataset: Dataset, change: dict[str, Any], pointer: str) -> None:
+    document = problem(client.patch(f"/v1/datasets/{dataset.id}", json=change), 422, "invalid_request")
+    assert document["errors"][0]["pointer"] == pointer

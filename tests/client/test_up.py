@@ -21,6 +21,7 @@ PARTS = {
     "Redis": "valkey-server",
     "api": "-m api",
     "worker": "-m worker",
+    "data-worker": "-m worker data",
     "sweeper": "-m worker sweep",
 }
 
@@ -30,7 +31,7 @@ def parts(up: Up) -> dict[str, int]:
     found = {}
     for pid, command in children(up.process.pid).items():
         for name, sign in PARTS.items():
-            if sign in command and (name != "worker" or "sweep" not in command):
+            if command.endswith(sign) or (sign in command and name in ("PostgreSQL", "Redis", "api")):
                 found[name] = pid
     return found
 
@@ -78,7 +79,8 @@ def test_the_key_and_the_data_stay(tmp_path: Path) -> None:
         assert (up.folder / "api_key").stat().st_mode & 0o077 == 0
     with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
         assert (up.folder / "api_key").read_text() == key
-        assert client.get_dataset(dataset["id"]) == dataset
+        kept = client.get_dataset(dataset["id"])
+        assert (kept["name"], kept["sha256"]) == (dataset["name"], dataset["sha256"])
 
 
 def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from tests.compose.compose_file import COMPOSE, FILLED_IN, Missing, example, exa
 
 OF_COMPOSE = {"COMPOSE_PROFILES"}
 ONE_SHOT = {"migrate"}
+WORKERS = ("worker", "worker-gpu", "data-worker", "data-worker-gpu")
+OURS = ("migrate", "api", "sweeper", *WORKERS)
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_every_setting_that_an_operator_may_choose_is_handed_on(started: dict[st
     names = {"DATABASE_URL", "REDIS_URL"} | {f"PROXIMAL_{name.upper()}" for name in Settings.model_fields}
     names -= {"PROXIMAL_DATABASE_URL", "PROXIMAL_REDIS_URL", "PROXIMAL_DASHBOARD_DIR"}
     names -= {"PROXIMAL_CUDA_VISIBLE_DEVICES"}  # the engine sets it, to what it has given the container
-    for service in ("migrate", "api", "sweeper", "worker", "worker-gpu"):
+    for service in OURS:
         assert names <= started[service]["environment"].keys(), service
 
 
@@ -69,7 +71,7 @@ def test_the_example_shows_the_true_defaults() -> None:
 
 def test_the_database_address_is_that_of_the_postgres_service(started: dict[str, Any]) -> None:
     server = started["postgres"]["environment"]
-    for name in ("migrate", "api", "sweeper", "worker", "worker-gpu"):
+    for name in OURS:
         url = make_url(started[name]["environment"]["DATABASE_URL"])
         assert (url.host, url.username) == ("postgres", server["POSTGRES_USER"])
         assert (url.database, url.password) == (server["POSTGRES_DB"], server["POSTGRES_PASSWORD"])
@@ -83,7 +85,7 @@ def test_what_keeps_running_is_watched_and_started_again(started: dict[str, Any]
 
 
 def test_nothing_starts_before_what_it_needs(started: dict[str, Any]) -> None:
-    for name in ("api", "sweeper", "worker", "worker-gpu"):
+    for name in ("api", "sweeper", *WORKERS):
         needs = {other: how["condition"] for other, how in started[name]["depends_on"].items()}
         assert needs == {
             "migrate": "service_completed_successfully",
@@ -92,8 +94,8 @@ def test_nothing_starts_before_what_it_needs(started: dict[str, Any]) -> None:
         }
 
 
-def test_api_and_workers_share_the_blobs(started: dict[str, Any]) -> None:
-    for name in ("api", "worker", "worker-gpu"):
+def test_api_sweeper_and_workers_share_the_blobs(started: dict[str, Any]) -> None:
+    for name in ("api", "sweeper", *WORKERS):
         assert "blobs:/blobs" in started[name]["volumes"]
         assert started[name]["environment"]["PROXIMAL_BLOB_URL"] == "file:///blobs"
 
@@ -103,11 +105,12 @@ def test_a_worker_has_time_to_let_its_trainer_save(started: dict[str, Any]) -> N
     assert minutes * 60 > 2 * Settings.model_fields["stop_seconds"].default
 
 
-def test_only_the_gpu_worker_asks_for_a_gpu(started: dict[str, Any]) -> None:
+def test_only_the_gpu_workers_ask_for_a_gpu(started: dict[str, Any]) -> None:
     asking = {name for name, service in started.items() if "deploy" in service}
-    assert asking == {"worker-gpu"}
-    (device,) = started["worker-gpu"]["deploy"]["resources"]["reservations"]["devices"]
-    assert device["capabilities"] == ["gpu"]
+    assert asking == {"worker-gpu", "data-worker-gpu"}
+    for name in asking:
+        (device,) = started[name]["deploy"]["resources"]["reservations"]["devices"]
+        assert device["capabilities"] == ["gpu"]
 
 
 def test_only_the_api_is_published_and_only_to_this_machine(started: dict[str, Any]) -> None:

@@ -40,16 +40,16 @@ def test_migrate_may_run_twice(house: House) -> None:
 
 def test_the_house_comes_up_is_healthy_and_goes_down(house: House) -> None:
     assert house.run("migrate").returncode == 0
-    for name in ("api", "sweeper", "worker"):
+    for name in ("api", "sweeper", "worker", "data-worker"):
         assert not house.is_healthy(name), f"{name} is called healthy before it has started"
         house.start(name)
     eventually(lambda: is_ready(house), 30)
     with client(house) as platform:
         eventually(platform.list_workers, 30)
-    for name in ("api", "sweeper", "worker"):
+    for name in ("api", "sweeper", "worker", "data-worker"):
         eventually(lambda name=name: house.is_healthy(name), 30)  # type: ignore[misc]
     # uvicorn closes everything in order and then sends itself the signal once more.
-    assert house.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0}
+    assert house.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0, "data-worker": 0}
     assert "Application shutdown complete" in house.log("api").read_text()
     assert not house.is_healthy("worker")
 
@@ -118,3 +118,10 @@ def test_both_workers_run_the_same(name: str) -> None:
     worker = services(example() | FILLED_IN)[name]
     assert worker["command"] == ["python", "-m", "worker"]
     assert worker["healthcheck"]["test"] == ["CMD", "python", "-m", "worker", "check"]
+
+
+@pytest.mark.parametrize("name", ["data-worker", "data-worker-gpu"])
+def test_both_data_workers_run_the_same(name: str) -> None:
+    worker = services(example() | FILLED_IN)[name]
+    assert worker["command"] == ["python", "-m", "worker", "data"]
+    assert worker["healthcheck"]["test"] == ["CMD", "python", "-m", "worker", "check-data"]

@@ -7,11 +7,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core import datasets, jobs, keys
+from core import jobs, keys
 from core.blobs import blob_store
-from core.datasets.reading import Limits
-from core.datasets.store import Upload
-from core.models import ApiKey, Dataset, Job
+from core.datasets import importing, rows, search
+from core.datasets.importing import BadRows, Import, Reading, Source
+from core.datasets.limits import Limits
+from core.datasets.references import Reference
+from core.models import ApiKey, Dataset, DatasetVersion, Job
 from core.models.dataset import DatasetKind
 from core.settings import get_settings
 from trainer.events import Event, Metrics, RunStarted, StagePlan, StageStarted
@@ -29,15 +31,41 @@ def make_key(session: Session, name: str = "tester") -> ApiKey:
     return keys.create_key(session, name)[0]
 
 
-def jsonl(rows: Sequence[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+def jsonl(content: Sequence[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in content)
 
 
 def make_dataset(session: Session, owner_id: str, kind: DatasetKind = DatasetKind.PREFERENCES) -> Dataset:
+    """With one version, which is ready."""
+    return make_version(session, owner_id, kind).dataset
+
+
+def make_version(
+    session: Session,
+    owner_id: str,
+    kind: DatasetKind = DatasetKind.PREFERENCES,
+    content: bytes | None = None,
+    bad_rows: BadRows = BadRows.REFUSE,
+) -> DatasetVersion:
+    """Version 1 of a dataset of its own, made of a file of JSONL."""
     settings = get_settings()
-    upload = Upload(io.BytesIO(jsonl(ROWS[kind])), kind, kind.value)
-    limits = Limits(settings.max_line_bytes)
-    return datasets.create(session, blob_store(settings), owner_id, upload, limits, settings.data_dir)
+    file = jsonl(ROWS[kind]) if content is None else content
+    source = Source(lambda: io.BytesIO(file), f"{kind.value}.jsonl")
+    wanted = Import(source, kind.value, Reading(kind.value), bad_rows)
+    scratch = settings.data_dir / "scratch"
+    return importing.import_now(session, blob_store(settings), owner_id, wanted, Limits.of(settings), scratch)
+
+
+def make_index(session: Session, version: DatasetVersion) -> None:
+    """The search index of its rows, as the data worker makes it."""
+    found = [stored.row for stored in rows.stream(blob_store(get_settings()), version)]
+    assert version.sha256 is not None
+    assert search.add(session, version.sha256, version.dataset.kind, 1, found)
+
+
+def dataset_id_of(job: Job) -> str:
+    """Of its preferences."""
+    return Reference.of(job.spec["data"]["preferences"]).dataset_id
 
 
 def make_job(session: Session, owner_id: str | None = None, **spec: Any) -> Job:

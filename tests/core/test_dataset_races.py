@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from core import datasets, jobs
+from core import jobs
 from core.blobs import blob_store
+from core.datasets import contents, retention
+from core.datasets.contents import Draft, drafting
 from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
-from core.models import Dataset
+from core.models import Dataset, DatasetContent
 from core.settings import get_settings
 from tests.core.factories import make_dataset, make_key
 from tests.waiting import eventually
@@ -58,8 +61,7 @@ def _create(session: Session, dataset: Dataset) -> None:
 
 
 def _delete(session: Session, dataset: Dataset) -> None:
-    found = datasets.get(session, dataset.owner_id, dataset.id)
-    datasets.delete(session, blob_store(get_settings()), found)
+    retention.delete(session, blob_store(get_settings()), dataset.id)
 
 
 def test_of_two_who_delete_it_the_second_finds_nothing(
@@ -89,3 +91,40 @@ def test_a_dataset_whose_job_is_being_created_stays(session: Session, dataset: D
     session.commit()
     with pytest.raises(DatasetInUse):
         deleted.result(10)
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Iterator[Draft]:
+    with drafting(tmp_path / "scratch") as out:
+        out.add(1, {"prompt": "of two at once"})
+        yield out.finish()
+
+
+def test_of_two_who_store_the_same_rows_the_second_finds_the_first_s(
+    session: Session, draft: Draft, meanwhile: Meanwhile
+) -> None:
+    blobs = blob_store(get_settings())
+    mine = contents.commit(session, blobs, draft)
+    second = meanwhile(lambda other: contents.commit(other, blobs, draft))
+    session.commit()
+    second.result(10)
+    assert session.scalars(select(DatasetContent.sha256)).all() == [mine.sha256]
+    assert blobs.exists(mine.blob_key)
+
+
+def test_rows_that_come_back_while_they_are_removed_are_stored_again(
+    session: Session, draft: Draft, meanwhile: Meanwhile
+) -> None:
+    blobs = blob_store(get_settings())
+    contents.commit(session, blobs, draft)
+    session.commit()
+    contents.release(session, blobs, [draft.sha256])
+    again = meanwhile(lambda other: contents.commit(other, blobs, draft))
+    session.commit()
+    again.result(10)
+    # What follows the commit of a removal looks again, and finds that the rows are wanted.
+    for call in session.info.pop("after_commit"):
+        call()
+    with session_scope() as looking:
+        content = looking.get_one(DatasetContent, draft.sha256)
+    assert blobs.exists(content.blob_key)

@@ -262,7 +262,7 @@ def test_what_the_trainer_started_does_not_survive_it(queue: Queue, station: Sta
 
 def test_a_dataset_that_has_vanished_fails_the_job(queue: Queue, station: Station, presence: Presence) -> None:
     job_id = queue("begin finish")
-    for key in station.blobs.list("datasets"):
+    for key in station.blobs.list("contents"):
         station.blobs.delete(key)
     drain(station, presence)
     error = job(job_id).error

@@ -1,0 +1,96 @@
+"""Datasets from Python and from the command line, on a platform with its data worker."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from client import cli
+from client.answers import Dataset
+from client.errors import ApiError
+from client.sdk import Client
+from tests.client.conftest import Up
+from tests.waiting import eventually
+
+ROWS = [{"prompt": f"question {n}", "chosen": "good", "rejected": "bad"} for n in range(30)]
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(up.folder))
+
+    def run(*arguments: str) -> Result:
+        result = CliRunner().invoke(cli.app, ["datasets", *arguments], env={"COLUMNS": "200"}, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def dataset(client: Client, tmp_path: Path) -> Dataset:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    made = client.upload_dataset(file, "preferences", "thirty")
+    indexed = {"index": "done"}
+    eventually(lambda: indexed.items() <= {t["kind"]: t["status"] for t in client.list_dataset_tasks(made["id"])}.items(), 30)
+    return made
+
+
+def test_rows_are_paged_searched_split_and_sampled(client: Client, dataset: Dataset) -> None:
+    id_ = dataset["id"]
+    assert [row["row_number"] for row in client.list_dataset_rows(id_, after=27)] == [28, 29, 30]
+    assert [row["line"] for row in client.list_dataset_rows(id_, search='"question 7"')] == [8]
+    sides = {side: list(client.list_dataset_rows(id_, split=side)) for side in ("train", "eval")}
+    assert sum(map(len, sides.values())) == 30 and sides["eval"]
+    assert client.sample_dataset_rows(id_, 3, seed=1) == client.sample_dataset_rows(id_, 3, seed=1)
+
+
+def test_a_version_is_pinned_by_the_job_that_uses_it(client: Client, dataset: Dataset) -> None:
+    job = client.create_job({"model": "m", "data": {"preferences": dataset["id"]}, "ppo": {}})
+    (version,) = client.list_dataset_versions(dataset["id"])
+    assert version == client.get_dataset_version(dataset["id"], 1)
+    assert version["jobs"] == [job["id"]]
+    assert job["spec"]["data"]["preferences"] == f"{dataset['id']}@sha256:{version['sha256']}"
+    with pytest.raises(ApiError) as refusal:
+        client.delete_dataset(dataset["id"])
+    assert (refusal.value.code, refusal.value.problem["jobs"]) == ("dataset_in_use", [job["id"]])
+    client.cancel_job(job["id"])
+    client.delete_dataset(dataset["id"])
+
+
+def test_a_dataset_is_changed_put_aside_and_brought_back(client: Client, dataset: Dataset) -> None:
+    changed = client.change_dataset(dataset["id"], name="other", expires_at="2099-01-01T00:00:00Z")
+    assert (changed["name"], changed["expires_at"]) == ("other", "2099-01-01T00:00:00Z")
+    client.archive_dataset(dataset["id"])
+    assert dataset["id"] in {found["id"] for found in client.list_datasets(archived=True)}
+    assert dataset["id"] not in {found["id"] for found in client.list_datasets()}
+    assert client.unarchive_dataset(dataset["id"])["archived_at"] is None
+    assert dataset["id"] in {found["id"] for found in client.list_datasets(search="OTHER")}
+    client.delete_dataset(dataset["id"])
+
+
+def test_the_same_from_the_command_line(run: Run, dataset: Dataset) -> None:
+    id_ = dataset["id"]
+    assert id_ in run("list", "--search", "thirty").output
+    shown = run("get", id_).output
+    assert "ready" in shown and str(dataset["sha256"]) in shown
+    assert "ready" in run("versions", id_).output
+    found = json.loads(run("rows", id_, "--search", '"question 7"').output)
+    assert (found["line"], found["row_number"], found["row"]["a"]) == (8, 8, "good")
+    assert len(run("rows", id_, "--limit", "2").output.splitlines()) == 2
+    assert len(run("rows", id_, "--sample", "5").output.splitlines()) == 5
+    assert "archived" in run("archive", id_).output
+    assert id_ not in run("list").output
+    assert "in the list" in run("archive", id_, "--undo").output
+    assert "deleted" in run("delete", id_).output
+
+
+def test_a_task_that_is_over_stays_as_it_is(client: Client, dataset: Dataset) -> None:
+    index = next(task for task in client.list_dataset_tasks(dataset["id"]) if task["kind"] == "index")
+    assert client.cancel_dataset_task(dataset["id"], index["id"])["status"] == "done"
+    client.delete_dataset(dataset["id"])

@@ -1,0 +1,127 @@
+"""Rows in their draft, and stored once."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.blobs import LocalBlobs, blob_store
+from core.datasets import contents, u64
+from core.datasets.contents import Draft, drafting
+from core.datasets.orphans import remove_orphans
+from core.errors import DiskFull
+from core.models import DatasetContent
+from core.models.dataset import DatasetKind
+from core.settings import get_settings
+from tests.core.factories import make_key, make_version
+
+ROWS = [(1, {"prompt": "a"}), (2, {"prompt": "ä"}), (3, {"prompt": "c"})]
+
+
+@pytest.fixture
+def blobs() -> LocalBlobs:
+    store = blob_store(get_settings())
+    assert isinstance(store, LocalBlobs)
+    return store
+
+
+@contextmanager
+def drafted(folder: Path, rows: list[tuple[int, dict[str, Any]]]) -> Iterator[Draft]:
+    with drafting(folder) as out:
+        for line, row in rows:
+            out.add(line, row)
+        yield out.finish()
+
+
+def test_a_draft_is_canonical_jsonl_with_its_sum_and_where_each_row_begins(tmp_path: Path) -> None:
+    whole = '{"prompt":"a"}\n{"prompt":"ä"}\n{"prompt":"c"}\n'.encode()
+    with drafted(tmp_path, ROWS) as draft:
+        assert draft.rows_file.read_bytes() == whole
+        assert (draft.rows, draft.bytes, draft.sha256) == (3, 46, hashlib.sha256(whole).hexdigest())
+        assert u64.unpacked(draft.index_file.read_bytes()) == [0, 15, 31]
+        assert not draft.own_lines
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lines_of_the_source_are_kept(tmp_path: Path) -> None:
+    with drafted(tmp_path, [(1, {"prompt": "a"}), (4, {"prompt": "b"}), (4, {"prompt": "c"})]) as draft:
+        assert draft.own_lines
+        assert u64.unpacked(draft.lines_file.read_bytes()) == [1, 4, 4]
+
+
+def test_long_lists_of_numbers_are_written_in_pieces(tmp_path: Path) -> None:
+    with drafted(tmp_path, [(number, {"prompt": "p"}) for number in range(1, 20_001)]) as draft:
+        assert u64.unpacked(draft.index_file.read_bytes()) == list(range(0, 20_000 * 15, 15))
+
+
+def test_a_disk_that_is_full_is_told_as_one_and_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DiskFull), drafting(tmp_path) as out:
+        out._out.close()
+        out._out = Path("/dev/full").open("wb", buffering=0)
+        out.add(1, {"prompt": "p"})
+    out._out.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_drafts_of_processes_that_were_killed_go_after_a_day(tmp_path: Path) -> None:
+    old, young = tmp_path / "draft-old", tmp_path / "draft-young"
+    for folder in (old, young):
+        folder.mkdir()
+    long_ago = time.time() - 25 * 3600
+    os.utime(old, (long_ago, long_ago))
+    with drafting(tmp_path):
+        assert young.exists() and not old.exists()
+
+
+def test_equal_rows_are_stored_once(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
+    with drafted(tmp_path, ROWS) as draft:
+        first = contents.commit(session, blobs, draft)
+        assert contents.commit(session, blobs, draft) is first
+    assert first.blob_key == f"contents/{first.sha256}/rows.jsonl"
+    assert list(blobs.list("contents")) == [first.blob_key, f"contents/{first.sha256}/rows.u64"]
+
+
+def test_a_store_without_room_leaves_nothing(
+    session: Session, blobs: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = blobs.put_file
+
+    def full_after_the_rows(key: str, source: Path) -> None:
+        if key.endswith(".u64"):
+            raise DiskFull()
+        put(key, source)
+
+    monkeypatch.setattr(blobs, "put_file", full_after_the_rows)
+    with drafted(tmp_path, ROWS) as draft, pytest.raises(DiskFull):
+        contents.commit(session, blobs, draft)
+    assert list(blobs.list("contents")) == []
+    assert session.scalar(select(func.count()).select_from(DatasetContent)) == 0
+
+
+def test_uploads_of_the_same_rows_share_their_content(session: Session, blobs: LocalBlobs) -> None:
+    first = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'{"prompt": "p"}\n')
+    second = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt":  "p"}')
+    assert first.sha256 == second.sha256 and first.dataset_id != second.dataset_id
+    assert len(list(blobs.list("contents"))) == 2
+
+
+def test_blobs_that_no_row_knows_go_when_they_are_seen_twice(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
+    version = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt": "p"}')
+    session.commit()
+    kept = [f"contents/{version.sha256}/rows.jsonl", f"contents/{version.sha256}/rows.u64", f"versions/{version.id}/lines.u64"]
+    (tmp_path / "x").write_text("x")
+    orphans = [f"contents/{'0' * 64}/rows.jsonl", "versions/dv_x/lines.u64", "reports/rep_x/a.u64", "datasets/ds_x.jsonl"]
+    for key in orphans:
+        blobs.put_file(key, tmp_path / "x")
+    suspects = remove_orphans(blobs, set())
+    assert suspects == {f"contents/{'0' * 64}", "versions/dv_x", "reports/rep_x", "datasets/ds_x.jsonl"}
+    assert all(map(blobs.exists, orphans))
+    assert remove_orphans(blobs, suspects) == set()
+    assert [key for key in (*orphans, *kept) if blobs.exists(key)] == kept

@@ -1,0 +1,126 @@
+"""Which version is meant, and whether it can be used."""
+
+import pytest
+from sqlalchemy.orm import Session
+
+from core import jobs
+from core.blobs import blob_store
+from core.datasets import filling, versions
+from core.datasets.importing import BadRows
+from core.datasets.references import Reference, pin
+from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
+from core.models import Dataset, DatasetVersion
+from core.models.dataset import DatasetKind
+from core.settings import get_settings
+from tests.core.factories import jsonl, make_job, make_key, make_version
+from trainer.spec import JobSpec
+
+BAD = jsonl([{"prompt": "p", "chosen": "c", "rejected": "r"}, {"prompt": "q", "chosen": "c", "rejected": ""}])
+
+
+@pytest.fixture
+def version(session: Session) -> DatasetVersion:
+    return make_version(session, make_key(session).id)
+
+
+def owner(version: DatasetVersion) -> str:
+    return version.dataset.owner_id
+
+
+def again(session: Session, version: DatasetVersion) -> DatasetVersion:
+    """Another version of the dataset, with the same rows."""
+    return filling.same_rows(session, blob_store(get_settings()), version, {"type": "fix"})
+
+
+def importing(session: Session, version: DatasetVersion) -> DatasetVersion:
+    return versions.new_version(session, session.get_one(Dataset, version.dataset_id), {"type": "upload"}, version)
+
+
+@pytest.mark.parametrize("text", ["ds_x@", "ds_x@0", "ds_x@-1", "ds_x@1.5", "ds_x@sha256:123", "ds_x@sha256:xyz", "ds_x@1@2"])
+def test_what_is_no_reference_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="names no version"):
+        Reference.of(text)
+
+
+def test_an_id_alone_means_the_newest_and_a_number_that_one(session: Session, version: DatasetVersion) -> None:
+    second = again(session, version)
+    assert (second.number, second.parent_id, second.sha256) == (2, version.id, version.sha256)
+    assert versions.get(session, owner(version), version.dataset_id).id == second.id
+    assert versions.get(session, owner(version), f"{version.dataset_id}@1").id == version.id
+    with pytest.raises(NotFound, match="@3"):
+        versions.get(session, owner(version), f"{version.dataset_id}@3")
+
+
+def test_eight_digits_of_the_sum_mean_the_newest_version_with_these_rows(
+    session: Session, version: DatasetVersion
+) -> None:
+    second = again(session, version)
+    for digits in (8, 64):
+        reference = f"{version.dataset_id}@sha256:{str(version.sha256)[:digits]}"
+        assert versions.usable(session, owner(version), reference).id == second.id
+    with pytest.raises(NotFound):
+        versions.get(session, owner(version), f"{version.dataset_id}@sha256:00000000")
+
+
+def test_another_owner_s_dataset_is_absent(session: Session, version: DatasetVersion) -> None:
+    with pytest.raises(NotFound):
+        versions.get(session, make_key(session).id, version.dataset_id)
+
+
+def test_a_job_takes_the_newest_ready_version_and_names_its_rows(session: Session, version: DatasetVersion) -> None:
+    importing(session, version)
+    spec = JobSpec.model_validate({"model": "some/model", "data": {"preferences": version.dataset_id}, "ppo": {}})
+    job = jobs.create(session, owner(version), spec)
+    assert job.spec["data"]["preferences"] == f"{version.dataset_id}@sha256:{version.sha256}" == pin(version)
+    # A spec that somebody submits again means the same rows.
+    assert jobs.create(session, owner(version), JobSpec.model_validate(job.spec)).spec == job.spec
+
+
+def test_a_version_that_is_not_there_yet_cannot_be_used(session: Session, version: DatasetVersion) -> None:
+    with pytest.raises(DatasetNotReady, match=r"Version 2 .* still being imported") as refusal:
+        versions.usable(session, owner(version), f"{version.dataset_id}@{importing(session, version).number}")
+    assert refusal.value.headers["x-should-retry"] == "true"
+
+
+def test_a_version_that_failed_says_why(session: Session, version: DatasetVersion) -> None:
+    second = importing(session, version)
+    versions.fail(session, second, {"code": "invalid_dataset", "message": "no rows"})
+    with pytest.raises(DatasetFailed, match=r"Version 2 .*: no rows"):
+        versions.usable(session, owner(version), f"{version.dataset_id}@2")
+
+
+def test_a_version_that_is_settled_does_not_fail(session: Session, version: DatasetVersion) -> None:
+    versions.fail(session, version, {"code": "x", "message": "too late"})
+    assert (version.status, version.error) == ("ready", None)
+
+
+def test_a_blocked_version_waits_for_a_decision(session: Session) -> None:
+    blocked = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
+    assert (blocked.status, blocked.left_out, blocked.ready_at) == ("blocked", 1, None)
+    (finding,) = blocked.findings
+    assert (finding["severity"], finding["count"], finding["lines"]) == ("blocking", 1, [2])
+    with pytest.raises(DatasetBlocked, match="leave_out") as refusal:
+        versions.usable(session, owner(blocked), blocked.dataset_id)
+    assert refusal.value.extras["findings"] == [finding["code"]]
+    decided = again(session, blocked)
+    assert versions.usable(session, owner(blocked), blocked.dataset_id).id == decided.id
+    assert [(found["severity"], found["fix"]) for found in decided.findings] == [("warning", None)]
+
+
+def test_rows_left_out_from_the_start_are_in_nobody_s_way(session: Session) -> None:
+    ready = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.LEAVE_OUT)
+    assert (ready.status, ready.left_out) == ("ready", 1)
+    assert [found["severity"] for found in ready.findings] == ["warning"]
+
+
+def test_a_job_is_told_which_field_names_what_cannot_be_used(session: Session) -> None:
+    blocked = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
+    with pytest.raises(DatasetBlocked) as refusal:
+        make_job(session, owner(blocked), data={"preferences": blocked.dataset_id})
+    assert refusal.value.extras["param"] == "data.preferences"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\x00", "a\nb", "a" * 201])
+def test_a_name_that_is_none_is_refused(session: Session, name: str) -> None:
+    with pytest.raises(InvalidRequest, match="name"):
+        versions.new_dataset(session, make_key(session).id, name, "sft")

@@ -1,0 +1,109 @@
+"""Datasets from before there were versions become version 1 of themselves, and back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from alembic import command
+from alembic.config import Config
+from psycopg import sql
+from sqlalchemy import Engine, make_url, text
+from sqlalchemy.exc import IntegrityError
+
+from core.db import engine_for
+from core.migrate import alembic_config
+
+BEFORE, AFTER = "c47d0be9a815", "d1a7e5c0b301"
+ROWS = """
+    INSERT INTO api_keys (id, name, prefix, sha256) VALUES ('key_1', 'k', 'p', 's');
+    INSERT INTO datasets (id, owner_id, name, kind, rows, bytes, sha256, blob_key) VALUES
+        ('ds_one', 'key_1', 'one', 'preferences', 3, 30, 'aa', 'datasets/ds_one.jsonl'),
+        ('ds_two', 'key_1', 'two', 'sft', 4, 40, 'bb', 'datasets/ds_two.jsonl');
+    INSERT INTO jobs (id, owner_id, name, spec, priority, status, status_reason, attempt, last_seq)
+        VALUES ('job_1', 'key_1', 'j', '{"data": {"preferences": "ds_one", "sft": null}}', 0, 'queued', '', 0, 0);
+    INSERT INTO job_datasets (job_id, role, dataset_id) VALUES ('job_1', 'preferences', 'ds_one');
+"""
+SAME_ROWS = """
+    INSERT INTO datasets (id, owner_id, name, kind, rows, bytes, sha256, blob_key)
+        VALUES ('ds_again', 'key_1', 'again', 'preferences', 3, 30, 'aa', 'datasets/ds_again.jsonl');
+"""
+
+
+@pytest.fixture
+def config(postgres_url: str) -> Iterator[Config]:
+    """A database of its own, as it was before."""
+    here = make_url(postgres_url)
+    name = f"{here.database}_versions"
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        url = here.set(database=name).render_as_string(hide_password=False)
+        made = alembic_config(url)
+        command.upgrade(made, BEFORE)
+        yield made
+        engine_for(url).dispose()
+        connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def engine(config: Config) -> Engine:
+    return engine_for(config.attributes["database_url"])
+
+
+def execute(engine: Engine, statements: str) -> None:
+    with engine.begin() as connection:
+        connection.exec_driver_sql(statements)
+
+
+def rows(engine: Engine, query: str) -> list[tuple[Any, ...]]:
+    with engine.begin() as connection:
+        return [tuple(row) for row in connection.execute(text(query))]
+
+
+def test_every_dataset_is_version_1_of_itself_where_its_rows_lie(config: Config, engine: Engine) -> None:
+    execute(engine, ROWS)
+    command.upgrade(config, AFTER)
+    versions = "SELECT id, dataset_id, number, status, origin->>'filename', sha256 FROM dataset_versions ORDER BY id"
+    assert rows(engine, versions) == [
+        ("dv_one", "ds_one", 1, "ready", "one", "aa"),
+        ("dv_two", "ds_two", 1, "ready", "two", "bb"),
+    ]
+    assert rows(engine, "SELECT sha256, rows, bytes, blob_key FROM dataset_contents ORDER BY sha256") == [
+        ("aa", 3, 30, "datasets/ds_one.jsonl"),
+        ("bb", 4, 40, "datasets/ds_two.jsonl"),
+    ]
+    assert rows(engine, "SELECT version_id FROM job_datasets") == [("dv_one",)]
+    tasks = "SELECT kind, status, args->>'dataset', args->>'sha256' FROM data_tasks ORDER BY id"
+    assert rows(engine, tasks) == [("index", "queued", "ds_one", "aa"), ("index", "queued", "ds_two", "bb")]
+
+
+def test_datasets_with_the_same_rows_share_them(config: Config, engine: Engine) -> None:
+    execute(engine, ROWS + SAME_ROWS)
+    command.upgrade(config, AFTER)
+    assert rows(engine, "SELECT count(*) FROM dataset_contents WHERE sha256 = 'aa'") == [(1,)]
+    assert rows(engine, "SELECT count(*) FROM dataset_versions WHERE sha256 = 'aa'") == [(2,)]
+    with pytest.raises(IntegrityError, match="blob_key"):
+        command.downgrade(config, BEFORE)
+
+
+def test_back_again_the_newest_ready_version_is_the_dataset(config: Config, engine: Engine) -> None:
+    execute(engine, ROWS)
+    command.upgrade(config, AFTER)
+    execute(
+        engine,
+        """
+        INSERT INTO dataset_contents (sha256, rows, bytes, blob_key) VALUES ('cc', 2, 20, 'contents/cc/rows.jsonl');
+        INSERT INTO dataset_versions (id, dataset_id, number, status, origin, sha256, findings, ready_at)
+            VALUES ('dv_new', 'ds_one', 2, 'ready', '{}', 'cc', '[]', now());
+        INSERT INTO dataset_versions (id, dataset_id, number, status, origin, findings)
+            VALUES ('dv_half', 'ds_one', 3, 'importing', '{}', '[]');
+        UPDATE jobs SET spec = jsonb_set(spec, '{data,preferences}', '"ds_one@sha256:aa"');
+        """,
+    )
+    command.downgrade(config, BEFORE)
+    assert rows(engine, "SELECT id, rows, bytes, sha256, blob_key FROM datasets ORDER BY id") == [
+        ("ds_one", 2, 20, "cc", "contents/cc/rows.jsonl"),
+        ("ds_two", 4, 40, "bb", "datasets/ds_two.jsonl"),
+    ]
+    assert rows(engine, "SELECT dataset_id FROM job_datasets") == [("ds_one",)]
+    assert rows(engine, "SELECT spec->'data' FROM jobs") == [({"preferences": "ds_one", "sft": None},)]
