@@ -25,17 +25,18 @@ const resolve = { alias: { "@": `${root}/src` } };
 await build({ configFile: false, root, resolve, logLevel: "error", build: { lib, outDir, minify: false } });
 """
 _START = """
-async ([size, byte, stopAfter]) => {
+async ([size, byte, stopAtOnce]) => {
   const content = new Uint8Array(size).fill(byte);
   const file = new File([content], "large.bin", { lastModified: 1 });
-  const stop = new AbortController();
+  window.stop = new AbortController();
   window.told = [];
-  const onProgress = ({ sent, total }) => {
-    window.told.push(sent / total);
-    if (stopAfter !== null && sent > stopAfter) stop.abort();
+  const onProgress = ({ sent, total }) => window.told.push(sent / total);
+  const onOpen = ({ id }) => {
+    window.id = id;
+    if (stopAtOnce) window.stop.abort();
   };
   try {
-    const upload = await uploads.startUpload(file, { onProgress, signal: stop.signal, onOpen: ({ id }) => (window.id = id) });
+    const upload = await uploads.startUpload(file, { onProgress, onOpen, signal: window.stop.signal });
     return { ...upload, error: null };
   } catch (error) {
     return { id: window.id, error: error.name };
@@ -66,9 +67,9 @@ def _load(page: Page, script: str) -> None:
     page.evaluate(f"{script}; window.uploads = uploads")
 
 
-def start(page: Page, byte: int = 7, stop_after: int | None = None) -> dict[str, Any]:
-    """Send a file of so many equal bytes, or its beginning; what became of it."""
-    made: dict[str, Any] = page.evaluate(_START, [SIZE, byte, stop_after])
+def start(page: Page, byte: int = 7, stop_at_once: bool = False) -> dict[str, Any]:
+    """Send a file of so many equal bytes, or only open an upload for it; what became of it."""
+    made: dict[str, Any] = page.evaluate(_START, [SIZE, byte, stop_at_once])
     return made
 
 
@@ -98,22 +99,27 @@ def test_a_file_goes_in_parts_and_its_progress_is_told(page: Page, client: Clien
 
 
 def test_a_stopped_upload_goes_on_after_a_reload(page: Page, script: str, client: Client) -> None:
-    stopped = start(page, stop_after=0)
-    assert stopped["error"] == "AbortError"
-    content = bytes([7]) * 16 * MIB
-    client.put_upload_part(stopped["id"], 1, content)
-    client.put_upload_part(stopped["id"], 2, content)
+    held: list[Route] = []
+    page.route("**/parts/2", held.append)
+    page.evaluate(f"(wanted) => {{ window.result = ({_START})(wanted) }}", [SIZE, 7, False])
+    page.wait_for_function("window.id")
+    upload_id = page.evaluate("window.id")
+    eventually(lambda: client.get_upload(upload_id)["received"] == [1, 3] or page.wait_for_timeout(20))
+    page.evaluate("window.stop.abort()")
+    assert page.evaluate("window.result") == {"id": upload_id, "error": "AbortError"}
+    page.unroute("**/parts/2")
+
     _load(page, script)
     sent = parts_sent(page)
     upload = start(page)
-    assert (upload["id"], upload["sha256"], sent) == (stopped["id"], sum_of(7), ["3"])
-    assert page.evaluate("window.told[0]") == pytest.approx(32 / 40)
+    assert (upload["id"], upload["sha256"], sent) == (upload_id, sum_of(7), ["2"])
+    assert page.evaluate("window.told[0]") == pytest.approx(24 / 40)
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('upload:'))") == []
-    client.delete_upload(upload["id"])
+    client.delete_upload(upload_id)
 
 
 def test_another_file_that_looks_the_same_is_begun_anew(page: Page, client: Client) -> None:
-    stopped = start(page, byte=1, stop_after=0)
+    stopped = start(page, byte=1, stop_at_once=True)
     client.put_upload_part(stopped["id"], 2, bytes([1]) * 16 * MIB)
     upload = start(page, byte=2)
     assert upload["id"] != stopped["id"] and upload["sha256"] == sum_of(2)
@@ -140,9 +146,8 @@ def test_trouble_that_passes_is_outlived(page: Page, client: Client) -> None:
 
 
 def test_an_upload_that_was_removed_meanwhile_is_begun_anew(page: Page, client: Client) -> None:
-    stopped = start(page, stop_after=0)
+    stopped = start(page, stop_at_once=True)
     client.delete_upload(stopped["id"])
     upload = start(page)
     assert upload["id"] != stopped["id"] and upload["status"] == "complete"
-    eventually(lambda: not [one for one in client.list_uploads("open") if one["filename"] == "large.bin"])
     client.delete_upload(upload["id"])
