@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core import child, jobs, keys
 from core.blobs import blob_store
-from core.models import Job
+from core.models import DatasetVersion, Job
 from core.settings import Settings
-from tests.core.factories import running, step
+from tests.core.factories import make_index, running, step
 from tests.waiting import eventually
 from trainer.events import CheckpointSaved
 
@@ -84,6 +85,8 @@ def test_the_tour_can_be_followed(reader: Reader, settings: Settings, session: S
     for block in BLOCK.finditer(page):
         if block["language"] != "bash":
             continue
+        if "DATASET=ds_…" in block["text"]:
+            index(session, reader.last("ds_"))
         if "JOB=job_…" in block["text"]:
             work_on(session, settings, reader.last("job_"))
         said = reader.type(block["text"])
@@ -92,6 +95,12 @@ def test_the_tour_can_be_followed(reader: Reader, settings: Settings, session: S
     refused = [status for status in reader.statuses if status >= 400]
     assert refused == [422], "the example of an error, and nothing else"
     assert len(reader.statuses) == len(re.findall("^curl ", page, re.MULTILINE))
+
+
+def index(session: Session, dataset_id: str) -> None:
+    """What a data worker would do."""
+    make_index(session, session.scalars(select(DatasetVersion).filter_by(dataset_id=dataset_id)).one())
+    session.commit()
 
 
 def work_on(session: Session, settings: Settings, job_id: str) -> None:
