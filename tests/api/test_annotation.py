@@ -1,0 +1,227 @@
+"""A round over REST, from a dataset's unlabelled pairs to the rows of a new one; and every misuse."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from core.models import ApiKey
+from core.models.dataset import DatasetKind
+from tests.api.problem_checks import problem
+from tests.core.annotation.tools import make_round, work
+from tests.core.factories import jsonl, make_key, make_version
+
+ROUNDS = "/v1/annotation/rounds"
+UNLABELLED = [{"prompt": f"p{n}", "a": f"x{n}", "b": f"y{n}", "label": None} for n in range(3)]
+LABELLED = [{"prompt": f"q{n}", "a": "good", "b": "bad", "label": "a"} for n in range(2)]
+
+
+@pytest.fixture
+def pairs(session: Session, owner: tuple[ApiKey, str]) -> str:
+    """A dataset with unlabelled pairs, and two labelled ones."""
+    made = make_version(session, owner[0].id, content=jsonl(UNLABELLED + LABELLED)).dataset_id
+    session.commit()
+    return made
+
+
+def create(client: TestClient, dataset: str, **more: Any) -> dict[str, Any]:
+    source = {"type": "dataset", "dataset": dataset}
+    answer = client.post(ROUNDS, json={"source": source, **more})
+    assert answer.status_code == 202, answer.text
+    work()
+    found: dict[str, Any] = client.get(f"{ROUNDS}/{answer.json()['id']}").json()
+    return found
+
+
+def answer_all(client: TestClient, round_id: str, annotator: str, choice: str) -> list[dict[str, Any]]:
+    """Everything that there is for somebody, with the same choice; the items as they were seen."""
+    seen: list[dict[str, Any]] = []
+    while True:
+        queue = client.post(f"{ROUNDS}/{round_id}/next", json={"annotator": annotator}).json()
+        if not queue["items"]:
+            return seen
+        (item,) = queue["items"]
+        seen.append(item)
+        body = {"annotator": annotator, "choice": choice, "seconds": 3}
+        said = client.put(f"{ROUNDS}/{round_id}/items/{item['id']}/answer", json=body)
+        assert said.status_code == 200 and said.json()["done"] == len(seen)
+
+
+def test_from_unlabelled_pairs_to_the_rows_of_a_dataset(client: TestClient, pairs: str) -> None:
+    made = create(client, pairs, name="Pilot", overlap=2, instructions="Which is kinder?")
+    assert (made["status"], made["items"], made["answers_wanted"], made["source"]["dataset"]) == ("open", 3, 6, f"{pairs}@1")
+    kim, lee = (answer_all(client, made["id"], name, "1") for name in ("kim", "lee"))
+    assert sorted(item["prompt"] for item in kim) == ["p0", "p1", "p2"]
+    assert [sorted(item["completions"]) for item in kim] == [sorted(item["completions"]) for item in lee]
+    progress = client.get(f"{ROUNDS}/{made['id']}/progress").json()
+    assert (progress["items_done"], progress["answers"], progress["first_chosen"]) == (3, 6, 6)
+    assert [one["annotator"] for one in progress["annotators"]] == ["kim", "lee"]
+    assert progress["annotators"][0]["median_seconds"] == 3 and progress["reward_model"] is None
+    closing = client.post(f"{ROUNDS}/{made['id']}/close", json={"name": "Kindness"})
+    assert (closing.status_code, closing.json()["status"]) == (202, "closing")
+    work()
+    closed = client.get(f"{ROUNDS}/{made['id']}").json()
+    assert (closed["status"], closed["version"]) == ("closed", 1)
+    rows = client.get(f"/v1/datasets/{closed['dataset']}/rows").json()["data"]
+    assert len(rows) == 6
+    shown = {(item["prompt"], "kim"): item["completions"][0] for item in kim}
+    shown |= {(item["prompt"], "lee"): item["completions"][0] for item in lee}
+    for row in (one["row"] for one in rows):
+        assert row[row["label"]] == shown[row["prompt"], row["annotator"]], "what was chosen is what was seen"
+
+
+def test_the_labelled_rows_are_the_gold_questions_of_the_unlabelled(client: TestClient, pairs: str) -> None:
+    made = create(client, pairs, gold_share=0.4)
+    assert (made["items"], made["gold_items"], made["gold"]) == (3, 2, f"{pairs}@1")
+    seen = answer_all(client, made["id"], "kim", "tie")
+    assert all(item.keys() == seen[0].keys() and "gold" not in item for item in seen)
+    progress = client.get(f"{ROUNDS}/{made['id']}/progress").json()
+    assert (progress["gold_right"], progress["ties"]) == (0, 3) and progress["gold_of"] >= 1
+
+
+def test_undo_over_rest_shows_what_was_said(client: TestClient, pairs: str) -> None:
+    round_id = create(client, pairs)["id"]
+    first, *_ = answer_all(client, round_id, "kim", "2")[::-1]
+    undone = client.post(f"{ROUNDS}/{round_id}/undo", json={"annotator": "kim"}).json()
+    assert undone["item"]["id"] == first["id"] and undone["item"]["completions"] == first["completions"]
+    assert undone["item"]["previous"] == {"choice": "2", "ranks": None}
+    assert (undone["done"], undone["total"]) == (2, 3)
+    named = {"annotator": "kim", "item": first["id"]}
+    assert client.post(f"{ROUNDS}/{round_id}/undo", json=named).json()["item"] is None
+
+
+def test_results_tell_everything_and_can_be_those_that_differ(client: TestClient, pairs: str) -> None:
+    round_id = create(client, pairs, overlap=2)["id"]
+    answer_all(client, round_id, "kim", "1")
+    assert client.get(f"{ROUNDS}/{round_id}/items?only=disagreed").json()["data"] == []
+    answer_all(client, round_id, "lee", "tie")
+    page = client.get(f"{ROUNDS}/{round_id}/items?limit=2").json()
+    assert (page["has_more"], page["last_id"]) == (True, "2")
+    (last,) = client.get(f"{ROUNDS}/{round_id}/items?after=2&only=disagreed").json()["data"]
+    assert [given["annotator"] for given in last["answers"]] == ["kim", "lee"]
+    assert last["answers"][1]["choice"] == "tie" and last["completions"][0].startswith("x")
+
+
+def test_a_round_is_paused_opened_listed_and_deleted(client: TestClient, pairs: str) -> None:
+    made = create(client, pairs, name="One")
+    paused = client.patch(f"{ROUNDS}/{made['id']}", json={"status": "paused", "name": "Two"}).json()
+    assert (paused["status"], paused["name"]) == ("paused", "Two")
+    assert client.post(f"{ROUNDS}/{made['id']}/next", json={"annotator": "kim"}).json()["status"] == "paused"
+    listed = client.get(f"{ROUNDS}?status=paused").json()["data"]
+    assert listed == [client.get(f"{ROUNDS}/{made['id']}").json()]
+    assert client.get(f"{ROUNDS}?status=open").json()["data"] == []
+    assert client.delete(f"{ROUNDS}/{made['id']}").status_code == 204
+    problem(client.get(f"{ROUNDS}/{made['id']}"), 404, "not_found")
+
+
+def test_a_round_that_nothing_can_be_made_from_says_why(client: TestClient, session: Session, owner: Any) -> None:
+    labelled = make_version(session, owner[0].id, content=jsonl(LABELLED)).dataset_id
+    session.commit()
+    made = create(client, labelled)
+    assert made["status"] == "failed"
+    assert made["error"]["message"] == f'{labelled}@1 holds no unlabelled pair. Set `source.rows` to "all" to ask about labelled ones anew.'
+    answer = client.put(f"{ROUNDS}/{made['id']}/items/item_x/answer", json={"annotator": "kim", "choice": "1"})
+    assert "holds no unlabelled pair" in problem(answer, 409, "round_not_ready")["detail"]
+    assert create(client, labelled, kind="ranking")["error"]["message"].startswith(f"{labelled}@1 holds no unlabelled ranking")
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "says"),
+    [
+        ({"source": None}, "#/source", "must be an object"),
+        ({"source": {"type": "datset"}}, "#/source/type", "did you mean 'dataset'?"),
+        ({"source": {"dataset": "DS"}}, "#/source", "needs a `type`"),
+        ({"overlp": 2}, "#/overlp", "did you mean 'overlap'?"),
+        ({"overlap": 0}, "#/overlap", "greater than or equal to 1"),
+        ({"kind": "stars"}, "#/kind", "'pairs' or 'ranking'"),
+        ({"gold": "ds_x"}, "#", "`gold` has no effect without `gold_share`"),
+        ({"gold_share": 0.6}, "#/gold_share", "less than or equal to 0.5"),
+        ({"gold_share": 0.1, "source": {"type": "dataset", "dataset": "DS", "rows": "all"}}, "#", "`gold_share` needs `gold`"),
+        ({"source": {"type": "checkpoints", "checkpoints": ["a", "b", "c"], "prompts": "DS"}}, "#", "a pair has two completions, and 3 × 1"),
+        ({"kind": "ranking", "source": {"type": "checkpoints", "checkpoints": ["a"] * 5, "prompts": "DS", "completions": 2}}, "#", "5 × 2"),
+        ({"source": {"type": "checkpoints", "checkpoints": [], "prompts": "DS"}}, "#/source/checkpoints", "must not be empty"),
+        ({"name": "a\u0000b"}, "#/name", "NUL"),
+    ],
+)  # fmt: skip
+def test_a_round_that_is_described_wrongly(
+    client: TestClient, pairs: str, changes: dict[str, Any], pointer: str, says: str
+) -> None:
+    body = {"source": {"type": "dataset", "dataset": "DS"}} | changes
+    if isinstance(body["source"], dict):
+        body["source"] = {name: pairs if value == "DS" else value for name, value in body["source"].items()}
+    document = problem(client.post(ROUNDS, json=body), 422, "invalid_request")
+    assert (document["errors"][0]["pointer"], says in document["errors"][0]["detail"]) == (pointer, True), document
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "code", "param"),
+    [
+        ({"type": "dataset", "dataset": "ds_nope"}, 404, "not_found", "source.dataset"),
+        ({"type": "dataset", "dataset": "PROMPTS"}, 422, "wrong_dataset_kind", "source.dataset"),
+        ({"type": "dataset", "dataset": "OTHERS"}, 404, "not_found", "source.dataset"),
+        ({"type": "checkpoints", "checkpoints": ["ckpt_x", "ckpt_y"], "prompts": "PROMPTS"}, 404, "not_found", "source.checkpoints.0"),
+        ({"type": "checkpoints", "checkpoints": ["a/b", "a/b"], "prompts": "ds_nope"}, 404, "not_found", "source.prompts"),
+    ],
+)  # fmt: skip
+def test_a_round_that_names_what_is_not_there(
+    client: TestClient, session: Session, owner: Any, source: dict[str, Any], status: int, code: str, param: str
+) -> None:
+    prompts = make_version(session, owner[0].id, DatasetKind.PROMPTS).dataset_id
+    others = make_version(session, make_key(session).id).dataset_id
+    session.commit()
+    names = {"PROMPTS": prompts, "OTHERS": others}
+    told = {name: names.get(value, value) if isinstance(value, str) else value for name, value in source.items()}
+    assert problem(client.post(ROUNDS, json={"source": told}), status, code)["param"] == param
+
+
+def test_answers_that_are_none(client: TestClient, pairs: str) -> None:
+    round_id = create(client, pairs)["id"]
+    (item,) = client.post(f"{ROUNDS}/{round_id}/next", json={"annotator": "kim"}).json()["items"]
+    path = f"{ROUNDS}/{round_id}/items/{item['id']}/answer"
+    for body, pointer in (
+        ({"annotator": "kim"}, "#/choice"),
+        ({"annotator": "kim", "choice": "3"}, "#/choice"),
+        ({"annotator": "kim", "ranks": [1, 2]}, "#/choice"),
+        ({"annotator": "kim", "choice": "1", "seconds": -1}, "#/seconds"),
+        ({"annotator": "kim", "choise": "1"}, "#/choise"),
+        ({"annotator": " ", "choice": "1"}, "#/annotator"),
+        ({"choice": "1"}, "#/annotator"),
+    ):
+        assert problem(client.put(path, json=body), 422, "invalid_request")["errors"][0]["pointer"] == pointer
+    problem(client.put(path, json={"annotator": "lee", "choice": "1"}), 404, "not_found")
+    problem(client.post(f"{ROUNDS}/{round_id}/next", json={"annotator": "kim", "limit": 11}), 422, "invalid_request")
+
+
+def test_what_comes_too_early_or_too_late(client: TestClient, pairs: str, session: Session) -> None:
+    round_id = create(client, pairs)["id"]
+    problem(client.post(f"{ROUNDS}/{round_id}/close", json={}), 409, "nothing_to_close")
+    problem(client.post(f"{ROUNDS}/{round_id}/continue", json={"job": "job_x"}), 409, "round_open")
+    problem(client.get(f"{ROUNDS}/{round_id}/continuation?job=job_x"), 409, "round_open")
+    problem(client.post(f"{ROUNDS}/{round_id}/reward_model", json={"checkpoint": "ckpt_x"}), 404, "not_found")
+    problem(client.post(f"{ROUNDS}/{round_id}/reward_model", json={"checkpoint": "x"}), 422, "invalid_request")
+    (item, *_) = answer_all(client, round_id, "kim", "1")
+    client.post(f"{ROUNDS}/{round_id}/close", json={})
+    body = {"annotator": "kim", "choice": "2"}
+    closed = client.put(f"{ROUNDS}/{round_id}/items/{item['id']}/answer", json=body)
+    problem(closed, 409, "round_closed")
+    assert closed.headers["x-should-retry"] == "false"
+    problem(client.post(f"{ROUNDS}/{round_id}/undo", json={"annotator": "kim"}), 409, "round_closed")
+    problem(client.patch(f"{ROUNDS}/{round_id}", json={"status": "open"}), 409, "round_closed")
+    problem(client.post(f"{ROUNDS}/{round_id}/close", json={}), 409, "round_closed")
+    problem(client.delete(f"{ROUNDS}/{round_id}"), 409, "round_closed")
+    work()
+    problem(client.post(f"{ROUNDS}/{round_id}/continue", json={"job": "job_x"}), 404, "not_found")
+
+
+def test_another_key_s_round_is_as_absent_as_none(client: TestClient, session: Session) -> None:
+    others = make_round(session)
+    for method, path in (
+        ("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/next"), ("POST", "/undo"), ("GET", "/progress"),
+        ("GET", "/items"), ("POST", "/close"), ("POST", "/continue"), ("PUT", "/items/item_x/answer"),
+    ):  # fmt: skip
+        body = {"annotator": "kim", "choice": "1"} if path.endswith("answer") else {"annotator": "kim"}
+        body = {"": {}, "/close": {}, "/continue": {"job": "job_x"}}.get(path, body)
+        sent = {} if method in ("GET", "DELETE") else {"json": body}
+        problem(client.request(method, f"{ROUNDS}/{others.id}{path}", **sent), 404, "not_found")
+    assert client.get(ROUNDS).json()["data"] == []

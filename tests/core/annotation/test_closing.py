@@ -1,0 +1,147 @@
+"""What becomes of the answers: rows of a dataset version, written by a data task."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from core.annotation import answers, closing, queue, rounds
+from core.annotation.answers import Given
+from core.blobs import blob_store
+from core.datasets import rows, tasks, versions
+from core.errors import InvalidRequest, NothingToClose, NotFound, RoundClosed, WrongDatasetKind
+from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion, DataTask
+from core.models.dataset import DatasetKind
+from core.settings import get_settings
+from tests.core.annotation.tools import make_round, next_ids, prefer, say, work
+from tests.core.factories import make_key, make_version
+
+
+def closed_rows(session: Session, round_: AnnotationRound) -> list[dict[str, Any]]:
+    """Close it, let the data worker do its part, and read what it wrote."""
+    work()
+    session.expire_all()
+    found = rounds.get(session, round_.owner_id, round_.id)
+    assert found.status == "closed", found.error
+    version = versions.usable(session, found.owner_id, f"{found.dataset_id}@{found.version}")
+    return [stored.row for stored in rows.stream(blob_store(get_settings()), version)]
+
+
+def test_each_answer_is_a_row_ties_too_but_no_skip_and_no_gold(session: Session) -> None:
+    round_ = make_round(session, count=3, gold=4, gold_share=0.5, overlap=2)
+    for annotator, labels in (("kim", ["a", "tie", "skip"]), ("lee", ["b", "a"])):
+        for label in labels:
+            while True:
+                ((annotation, item),) = queue.hand_out(session, round_, annotator).items
+                place = str(annotation.shown.index("ab".index(label)) + 1) if label in ("a", "b") else label
+                say(session, round_, annotator, item.id, "tie" if item.gold else place)
+                if not item.gold:
+                    break
+    closing.close(session, round_, None, "Answers")
+    session.commit()
+    found = closed_rows(session, round_)
+    assert [(row["prompt"], row["a"], row["b"], row["label"], row["annotator"]) for row in found] == [
+        ("p1", "answer 0 of 1", "answer 1 of 1", "a", "kim"),
+        ("p1", "answer 0 of 1", "answer 1 of 1", "b", "lee"),
+        ("p2", "answer 0 of 2", "answer 1 of 2", "tie", "kim"),
+        ("p2", "answer 0 of 2", "answer 1 of 2", "a", "lee"),
+    ]
+    assert {row["source"] for row in found} == {f"annotation/{round_.id}"}
+    assert all(datetime.fromisoformat(row["time"]).tzinfo is not None for row in found)
+
+
+def test_a_row_in_its_canonical_form() -> None:
+    item = AnnotationItem(round_id="ann_x", prompt="p", completions=["x", "y", "z"], source="pilot")
+    when = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+    said = Annotation(annotator="kim", choice=None, ranks=[2, 1, 2], answered_at=when)
+    whole = {"prompt": "p", "completions": ["x", "y", "z"], "ranks": [2, 1, 2]}
+    notes = {"annotator": "kim", "source": "pilot", "time": "2026-01-02T03:04:05Z"}
+    assert closing.row_of(item, said) == whole | notes
+
+
+def test_the_answers_come_behind_the_rows_of_the_dataset_that_they_are_added_to(session: Session) -> None:
+    owner = make_key(session).id
+    first = make_version(session, owner)
+    round_ = make_round(session, owner, count=1)
+    prefer(session, round_, "kim", "b")
+    closing.close(session, round_, first.dataset_id, None)
+    session.commit()
+    found = closed_rows(session, round_)
+    assert [row["prompt"] for row in found] == ["p0", "p1", "p2", "p1"]
+    made = session.scalars(select(DatasetVersion).filter_by(dataset_id=first.dataset_id, number=2)).one()
+    assert (made.parent_id, made.origin) == (first.id, {"type": "annotation", "round": round_.id})
+    assert [stored.row for stored in rows.stream(blob_store(get_settings()), first)] == found[:3]
+
+
+def test_where_answers_cannot_go(session: Session) -> None:
+    owner, other = make_key(session).id, make_key(session).id
+    round_ = make_round(session, owner, count=1)
+    with pytest.raises(NothingToClose):
+        closing.close(session, round_, None, None)
+    prefer(session, round_, "kim", "a")
+    prompts = make_version(session, owner, DatasetKind.PROMPTS).dataset_id
+    for dataset, name, kind in (
+        (prompts, None, WrongDatasetKind),
+        ("ds_nope", None, NotFound),
+        (make_version(session, other).dataset_id, None, NotFound),
+        (make_version(session, owner).dataset_id, "both", InvalidRequest),
+        (None, "a\nname", InvalidRequest),
+    ):
+        with pytest.raises(kind) as refusal:
+            closing.close(session, round_, dataset, name)
+        assert refusal.value.extras["param"] in ("dataset", "name")
+
+
+def test_only_skips_and_gold_questions_are_nothing_to_close(session: Session) -> None:
+    round_ = make_round(session, count=2)
+    (item,) = next_ids(session, round_, "kim")
+    say(session, round_, "kim", item, "skip")
+    with pytest.raises(NothingToClose):
+        closing.close(session, round_, None, None)
+
+
+def test_a_round_whose_answers_could_not_be_written_can_be_closed_again(session: Session) -> None:
+    round_ = make_round(session, count=1)
+    prefer(session, round_, "kim", "a")
+    closing.close(session, round_, None, None)
+    task = session.scalars(select(DataTask).filter_by(kind=closing.CLOSE_TASK)).one()
+    tasks.cancel(session, task)
+    session.commit()
+    again = rounds.get(session, round_.owner_id, round_.id)
+    assert (again.status, again.error) == ("paused", {"code": "cancelled", "message": "What the round waited for was cancelled."})
+    dataset = again.dataset_id
+    closing.close(session, again, None, None)
+    session.commit()
+    assert len(closed_rows(session, round_)) == 1
+    assert (round_.dataset_id, round_.version) == (dataset, 2)
+
+
+def test_the_dataset_that_they_were_to_be_added_to_is_deleted_meanwhile(session: Session) -> None:
+    owner = make_key(session).id
+    dataset = make_version(session, owner).dataset_id
+    round_ = make_round(session, owner, count=1)
+    prefer(session, round_, "kim", "a")
+    closing.close(session, round_, dataset, None)
+    session.execute(delete(Dataset).filter_by(id=dataset))
+    session.commit()
+    work()
+    session.expire_all()
+    found = rounds.get(session, owner, round_.id)
+    assert found.status == "paused" and found.error is not None and "no longer there" in found.error["message"]
+
+
+def test_a_closed_round_is_closed_for_good(session: Session) -> None:
+    round_ = make_round(session, count=1)
+    item = prefer(session, round_, "kim", "a")
+    closing.close(session, round_, None, None)
+    session.commit()
+    closed_rows(session, round_)
+    with pytest.raises(RoundClosed):
+        closing.close(session, round_, None, None)
+    with pytest.raises(RoundClosed):
+        answers.answer(session, round_, item or "", "kim", Given("tie"))
+    rounds.remove(session, round_)
+    assert session.scalars(select(AnnotationItem)).all() == []
+    assert session.scalars(select(Dataset)).one() is not None

@@ -1,0 +1,177 @@
+"""The next job's spec, and which jobs there is nothing to go on from."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from core import jobs
+from core.annotation import continuing
+from core.annotation.continuing import Basis, continued
+from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
+from core.models import AnnotationRound, Checkpoint, Job
+from core.settings import Settings
+from tests.core.annotation.tools import make_round
+from tests.core.factories import make_job, make_version, running
+from trainer.events import CheckpointSaved
+from trainer.spec import JobSpec, StageName
+
+CONFIG = {"config": {"model_type": "llama"}, "tokenizer": {"vocab_size": 300}}
+
+
+def spec(**changes: Any) -> JobSpec:
+    whole = {"name": "First", "model": CONFIG, "data": {"preferences": "ds_old", "sft": "ds_sft"}, "seed": 7, "seeds": 3}
+    return JobSpec.model_validate(whole | {"ppo": {"steps": 30, "kl": {"coef": 0.1}}} | changes)
+
+
+def after(base: JobSpec, anchor: str | None = "ckpt_sft", **told: Any) -> JobSpec:
+    """What comes after it."""
+    basis = Basis(base, "ckpt_ppo", told.pop("reward_model", "ckpt_rm"), anchor)
+    return JobSpec.model_validate(continued(basis, "ds_new@2", "Second", **told))
+
+
+def test_the_next_job_refits_the_reward_model_and_goes_on_from_the_policy() -> None:
+    found = after(spec(), steps=5)
+    changed = spec(
+        name="Second",
+        model="ckpt_ppo",
+        data={"preferences": "ds_new@2", "sft": "ds_sft"},
+        stages=["reward_model", "ppo", "evaluation"],
+        reward_model={"path": "ckpt_rm"},
+        ppo={"steps": 5, "kl": {"coef": 0.1}, "reference": {"path": "ckpt_sft"}},
+        seed=8,
+        seeds=1,
+    )
+    assert found == changed
+
+
+def test_steps_and_evaluation_are_as_they_were() -> None:
+    without = spec(stages=["sft", "reward_model", "ppo"])
+    assert after(without).stages == ("reward_model", "ppo")
+    assert after(without).ppo.steps == 30
+    assert after(spec(seed=2**32 - 1)).seed == 0
+
+
+def test_the_kl_stays_anchored_where_it_was() -> None:
+    assert after(spec(), anchor=None).ppo.reference.path is None
+    assert after(spec(), anchor="ckpt_ppo").ppo.reference.path is None, "the policy itself is where it starts anyway"
+    moving = {"steps": 30, "reference": {"update": "ema"}}
+    assert after(spec(ppo=moving)).ppo.reference.path is None
+
+
+def test_a_reward_model_from_elsewhere_becomes_the_job_s_own() -> None:
+    rewards = [{"type": "model", "path": "owner/rm", "weight": 2.0}, {"type": "length", "target": 10}]
+    base = spec(stages=["sft", "ppo"], rewards=rewards[:1])
+    found = after(base, reward_model="owner/rm")
+    assert (found.reward_model.path, found.rewards[0].weight) == ("owner/rm", 2.0)
+    assert found.own_reward_model and found.stages == ("reward_model", "ppo")
+
+
+def saved(session: Session, job: Job, stage: StageName, step: int = 10, final: bool = True, **more: Any) -> Checkpoint:
+    path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")
+    event = CheckpointSaved.model_validate({"stage": stage, "step": step, "path": path, "final": final} | more)
+    return jobs.record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
+
+
+@pytest.fixture
+def job(session: Session) -> Job:
+    """That is at work."""
+    found = make_job(session)
+    running(session, found)
+    return found
+
+
+@pytest.fixture
+def closed(session: Session, job: Job) -> AnnotationRound:
+    """A round of the same owner, closed into a dataset."""
+    version = make_version(session, job.owner_id)
+    found = make_round(session, job.owner_id)
+    values = {"status": "closed", "closed_at": version.ready_at, "dataset_id": version.dataset_id, "version": 1}
+    session.execute(update(AnnotationRound).filter_by(id=found.id).values(**values))
+    session.commit()
+    session.refresh(found)
+    return found
+
+
+def test_the_policy_is_the_last_result_else_the_best_else_the_newest(session: Session, job: Job) -> None:
+    def policy() -> str:
+        return continuing.basis_of(session, job.owner_id, job.id).policy
+
+    saved(session, job, "reward_model")
+    sft = saved(session, job, "sft")
+    assert policy() == sft.id
+    newest = [saved(session, job, "ppo", step, final=False) for step in (1, 2)][-1]
+    assert policy() == newest.id
+    best = saved(session, job, "ppo", 1, final=False, path="checkpoints/ppo-best", best=True)
+    assert policy() == best.id
+    final = saved(session, job, "ppo", 6)
+    assert policy() == final.id
+    assert continuing.basis_of(session, job.owner_id, job.id).anchor == sft.id
+
+
+def test_of_several_seeds_the_first_with_its_own_reward_model(session: Session, job: Job) -> None:
+    found = {}
+    for seed in (8, 7):
+        for stage in ("sft", "reward_model", "ppo"):
+            path = f"seeds/{seed}/checkpoints/{stage}"
+            found[seed, stage] = saved(session, job, stage, path=path, seed=seed).id  # type: ignore[arg-type]
+    basis = continuing.basis_of(session, job.owner_id, job.id)
+    assert (basis.policy, basis.reward_model, basis.anchor) == tuple(found[7, s] for s in ("ppo", "reward_model", "sft"))
+
+
+def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job) -> None:
+    with pytest.raises(NotFound, match="There is no job 'job_nope'"):
+        continuing.basis_of(session, job.owner_id, "job_nope")
+    with pytest.raises(NotFound):
+        continuing.basis_of(session, "key_other", job.id)
+    with pytest.raises(CannotContinue, match="no checkpoint of a policy"):
+        continuing.basis_of(session, job.owner_id, job.id)
+    saved(session, job, "sft")
+    with pytest.raises(CannotContinue, match="reward model of job_.* is not trained yet"):
+        continuing.basis_of(session, job.owner_id, job.id)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "says"),
+    [
+        ([{"type": "regex", "pattern": "x"}], "its rewards are rules"),
+        ([{"type": "model", "path": "a/b"}, {"type": "model", "path": "c/d"}], "2 reward models from elsewhere"),
+    ],
+)
+def test_rewards_that_cannot_learn_from_answers(session: Session, rewards: list[Any], says: str) -> None:
+    job = make_job(session, stages=["ppo"], rewards=rewards)
+    running(session, job)
+    saved(session, job, "ppo")
+    with pytest.raises(CannotContinue, match=says):
+        continuing.basis_of(session, job.owner_id, job.id)
+
+
+def test_going_on_queues_a_job_and_notes_it_with_the_round(
+    session: Session, job: Job, closed: AnnotationRound, settings: Settings
+) -> None:
+    ids = {stage: saved(session, job, stage).id for stage in ("sft", "reward_model", "ppo")}  # type: ignore[arg-type]
+    made = continuing.go_on(session, closed, job.id, settings, steps=4)
+    assert (made.status, made.spec["model"]["path"], made.spec["ppo"]["steps"]) == ("queued", ids["ppo"], 4)
+    assert made.spec["data"]["preferences"].startswith(f"{closed.dataset_id}@sha256:")
+    session.refresh(closed)
+    assert closed.jobs == [made.id]
+    said = continuing.plan(session, closed, job.id).sentences
+    assert said[0].startswith(f"The reward model {ids['reward_model']} goes on learning, for 1 epoch, from the 3 rows of")
+    assert said[1] == f"PPO goes on from the policy {ids['ppo']} for 100 steps."
+
+
+def test_what_a_posted_job_would_be_refused_for_is_refused_here(
+    session: Session, closed: AnnotationRound, settings: Settings
+) -> None:
+    job = make_job(session, closed.owner_id, ppo={"steps": 50, "critic": {"warmup_steps": 10}})
+    running(session, job)
+    for stage in ("sft", "reward_model", "ppo"):
+        saved(session, job, stage)  # type: ignore[arg-type]
+    with pytest.raises(InvalidSpec, match="warmup_steps"):
+        continuing.go_on(session, closed, job.id, settings, steps=10)
+
+
+def test_a_round_that_is_not_closed_is_nothing_to_go_on_with(session: Session, job: Job, settings: Settings) -> None:
+    with pytest.raises(RoundOpen, match="is open; close it first"):
+        continuing.go_on(session, make_round(session, job.owner_id), job.id, settings)

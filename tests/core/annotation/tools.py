@@ -1,0 +1,82 @@
+"""Rounds that tests begin with, and people who answer them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.annotation import answers, items, queue
+from core.annotation.answers import Given
+from core.annotation.items import Draft
+from core.blobs import blob_store
+from core.datasets import tasks
+from core.db import session_scope
+from core.ids import new_id
+from core.models import Annotation, AnnotationItem, AnnotationRound, DataTask
+from core.models.data_task import TaskStatus
+from core.settings import get_settings
+from tests.core.factories import make_key
+from worker.data.lane import drain
+from worker.stopping import StopRequest
+
+SOURCE = {"type": "dataset", "dataset": "ds_x@1", "rows": "unlabelled", "limit": 1000, "seed": 0}
+
+
+def make_round(
+    session: Session, owner_id: str | None = None, count: int = 3, gold: int = 0, k: int = 2, **columns: Any
+) -> AnnotationRound:
+    """An open round of `count` items and `gold` questions (where the first completion is the better one). Committed."""
+    plain = {"name": "A round", "kind": "pairs" if k == 2 else "ranking", "status": "preparing", "instructions": ""}
+    numbers = {"gold_share": 0.0, "overlap": 1, "reservation_minutes": 10.0, "left_out": 0}
+    whole = plain | numbers | {"source": SOURCE, "jobs": []} | columns
+    round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id or make_key(session).id, **whole)
+    session.add(round_)
+    session.flush()
+    known = {"choice": "a"} if k == 2 else {"ranks": list(range(1, k + 1))}
+    drafts = [Draft(n, f"p{n}", [f"answer {m} of {n}" for m in range(k)], row=n) for n in range(1, count + gold + 1)]
+    told = [draft if draft.number <= count else Draft(**{**vars(draft), "gold": known}) for draft in drafts]
+    items.store(session, round_.id, told, left_out=0)
+    session.commit()
+    return round_
+
+
+def next_ids(session: Session, round_: AnnotationRound, annotator: str, limit: int = 1) -> list[str]:
+    """Ids of what they are handed."""
+    found = [item.id for _, item in queue.hand_out(session, round_, annotator, limit).items]
+    session.commit()
+    return found
+
+
+def say(session: Session, round_: AnnotationRound, annotator: str, item_id: str, said: str | Sequence[int]) -> Annotation:
+    """Answer as it is shown: a choice, or ranks."""
+    given = Given(said, None, 2.0) if isinstance(said, str) else Given(None, said, 2.0)
+    found = answers.answer(session, round_, item_id, annotator, given)
+    session.commit()
+    return found
+
+
+def prefer(session: Session, round_: AnnotationRound, annotator: str, label: str) -> str | None:
+    """Answer the next item with a, b or tie in true positions; its id, or None where nothing is left."""
+    found = queue.hand_out(session, round_, annotator).items
+    if not found:
+        return None
+    (annotation, item), *_ = found
+    choice = label if label == "tie" else str(annotation.shown.index("ab".index(label)) + 1)
+    say(session, round_, annotator, item.id, choice)
+    return item.id
+
+
+def numbers(session: Session, ids: Sequence[str]) -> list[int]:
+    """The places of items in their round."""
+    found = {item.id: item.number for item in session.scalars(select(AnnotationItem).where(AnnotationItem.id.in_(ids)))}
+    return [found[item_id] for item_id in ids]
+
+
+def work() -> None:
+    """Do the queued data tasks of annotation, as the data worker would. Search indexes and reports nobody waits for here."""
+    with session_scope() as session:
+        queued = select(DataTask).where(DataTask.status == TaskStatus.QUEUED)
+        for task in session.scalars(queued.where(DataTask.kind.not_like("annotation%"))):
+            tasks.cancel(session, task)
+    drain(get_settings(), blob_store(get_settings()), "dwk_test", StopRequest())
