@@ -83,8 +83,8 @@ def test_biases_need_enough_pairs_to_be_one(tmp_path: Path) -> None:
     assert "position_bias" in made.codes
     few = report(tmp_path, leaning[:11])
     assert few.result["position"]["a_of_decided"] == pytest.approx(9 / 11)
-    assert "position_bias" in few.codes and "length_bias" not in few.codes
-    assert "position_bias" not in report(tmp_path, leaning[9:13]).codes
+    assert "position_bias" in few.codes
+    assert not {"position_bias", "length_bias"} & report(tmp_path, leaning[9:13]).codes  # three of four are no proof
 
 
 def test_the_longer_one_wins_nearly_always(tmp_path: Path) -> None:
