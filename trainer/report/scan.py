@@ -6,6 +6,7 @@ Runs in several processes, each with a Scanner of its own.
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from trainer.report.similar import Sets, sets_of, similar, similar_texts
 from trainer.report.special_tokens import pattern
 from trainer.report.words import shingles
 
+if TYPE_CHECKING:  # it imports torch, which only a report with a model needs
+    from trainer.text import Codec
+
 _KEPT = 4096
 """Rows whose shingles are remembered while candidates are compared."""
 
@@ -34,7 +38,8 @@ class Scanner:
         self._parse = parser(settings.kind)
         self._kind = settings.kind
         self._identify = languages.identifier()
-        self._codec, self._facts = None, None
+        self._codec: "Codec | None" = None
+        self._facts: CodecFacts | None = None
         if settings.model is not None:
             from trainer.report.codec import codec_of, facts_of
 
