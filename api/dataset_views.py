@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from api.schemas.dataset import Dataset, DatasetVersion, DataProgress, FindingCounts
@@ -61,7 +62,7 @@ def _finding_counts(session: Session, rows: Sequence[models.DatasetVersion]) -> 
     report = models.DatasetReport
     severities = func.jsonb_path_query_array(report.result, "$.findings[*].severity")
     query = select(report.version_id, severities).where(report.version_id.in_(counts), report.result.is_not(None))
-    query = query.distinct(report.version_id).order_by(report.version_id, report.created_at.desc())
+    query = query.ext(distinct_on(report.version_id)).order_by(report.version_id, report.created_at.desc())
     for version_id, found in session.execute(query):
         counts[version_id].update(found)
     return counts

@@ -1,10 +1,12 @@
-"""Writes what these pages take from the code: `docs/spec.md`, `docs/metrics.md`, and the settings in `docs/deployment.md`.
+"""Writes what these pages take from the code: `docs/spec.md`, `docs/metrics.md`, the settings in `docs/deployment.md`, and
+the formats in `docs/formats.md`.
 
     python docs/generate.py            (or `make docs`)
 
 tests/test_docs.py fails when the pages and the code have drifted apart.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -17,13 +19,17 @@ sys.path.insert(0, str(ROOT))
 from pydantic import AliasChoices  # noqa: E402
 from pydantic_core import PydanticUndefined  # noqa: E402
 
+from core.datasets.findings import CODES  # noqa: E402
+from core.datasets.formats import FORMATS  # noqa: E402
+from core.datasets.formats.base import Format  # noqa: E402
+from core.datasets.formats.shown import examples, mapping  # noqa: E402
 from core.settings import Settings  # noqa: E402
 from trainer.metrics import METRICS, Metric  # noqa: E402
 from trainer.spec import STAGES, JobSpec  # noqa: E402
 
 Schema = dict[str, Any]
 SPEC, METRICS_PAGE, DEPLOYMENT = (ROOT / "docs" / f"{name}.md" for name in ("spec", "metrics", "deployment"))
-BEGIN, END = "<!-- settings: written by docs/generate.py -->", "<!-- end of settings -->"
+FORMATS_PAGE = ROOT / "docs" / "formats.md"
 INTRODUCTION = """\
 # The job spec
 
@@ -91,7 +97,29 @@ def spec_page() -> str:
 
 def deployment_page(text: str) -> str:
     """The page with a fresh table between its marks."""
-    return re.sub(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", settings_table(), text, flags=re.DOTALL)
+    return _between("settings", settings_table(), text)
+
+
+def formats_page(text: str) -> str:
+    """The page with every format and every finding of imports."""
+    text = _between("formats", "\n".join(_format(one) for one in FORMATS.values()), text)
+    rows = [f"| `{code}` | {severity} | {title} |" for code, (severity, title) in CODES.items()]
+    return _between("findings", "\n".join(["| code | severity | what it is |", "|---|---|---|", *rows]) + "\n", text)
+
+
+def _between(name: str, content: str, text: str) -> str:
+    begin, end = f"<!-- {name}: written by docs/generate.py -->\n", f"<!-- end of {name} -->"
+    pattern = f"(?<={re.escape(begin)}).*?(?={re.escape(end)})"
+    return re.sub(pattern, lambda _: content, text, flags=re.DOTALL)
+
+
+def _format(one: Format) -> str:
+    link = f" [Source]({one.source})." if one.source else ""
+    kinds = ", ".join(f"`{kind}`" for kind in one.kinds)
+    blocks = [list(one.example), examples()[one.id]] + ([[mapping(one.id)]] if mapping(one.id) else [])
+    shown = ["\n".join(json.dumps(row, ensure_ascii=False) for row in block) for block in blocks]
+    becomes = f"becomes\n\n```json\n{shown[1]}\n```\n" + (f"\nwith the mapping\n\n```json\n{shown[2]}\n```\n" if shown[2:] else "")
+    return f"### `{one.id}`\n\n**{one.title}** ({kinds}). {one.about}{link}\n\n```json\n{shown[0]}\n```\n\n{becomes}"
 
 
 def settings_table() -> str:
@@ -239,3 +267,4 @@ if __name__ == "__main__":
     SPEC.write_text(spec_page(), encoding="utf-8")
     METRICS_PAGE.write_text(metrics_page(), encoding="utf-8")
     DEPLOYMENT.write_text(deployment_page(DEPLOYMENT.read_text(encoding="utf-8")), encoding="utf-8")
+    FORMATS_PAGE.write_text(formats_page(FORMATS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -67,7 +67,7 @@ def convert(
         notes = found.notes
     _require(learnt, findings, plan)
     for note in notes:
-        findings.tell("read_as", 1, note.rstrip("."))
+        findings.note("read_as", 1, note.rstrip("."))
     counted.tell_unused(findings)
     left_out = findings.error_count
     return Converted(findings.as_json(counted.count), left_out, counted.count, findings.errors, findings.error_count)
@@ -103,7 +103,7 @@ class _Counted:
             names = sorted(self._unused)
             more = f" and {len(names) - _TOLD_COLUMNS} more" if len(names) > _TOLD_COLUMNS else ""
             detail = f"Not used: {', '.join(name[:60] for name in names[:_TOLD_COLUMNS])}{more}"
-            findings.tell("columns_ignored", min(self._unused.values()), detail)
+            findings.note("columns_ignored", min(self._unused.values()), detail)
 
 
 class _Learnt:

@@ -1,6 +1,6 @@
 """What a file is and what its records mean, by its first records; and what they would become."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -176,30 +176,20 @@ def _candidates(records: list[dict[str, Any]]) -> list[Candidate]:
     return sorted(found, key=lambda one: (-one.score, -one.specific))
 
 
-def _rated(known: Format, records: list[dict[str, Any]]) -> list[Candidate]:
+def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
     """A candidate for each kind that the format can give, the usual one first."""
-    fits = [known.fits(record) for record in records]
-    score = sum(fits) / len(fits) if fits else 0.0
-    if not score:
-        return []
-    count = sum(1 for fit in fits if fit)
-    why = f"{count} of the {len(fits)} records that were looked at {'have' if count != 1 else 'has'} its fields."
-    return [
-        Candidate(
-            known.id,
-            known.title,
-            kind.value,
-            round(float(score), 4),
-            why,
-            known.specific - (0 if known.one_of_many else index),
-        )
-        for index, kind in enumerate(_kinds(known))
-    ]
-
-
-def _kinds(known: Format) -> tuple[Any, ...]:
-    """Rows of ours of the other kinds have formats of their own that say the same."""
-    return known.kinds[:1] if known.id == "rows" else known.kinds
+    tests = known.fits_as or dict.fromkeys(known.kinds, known.fits)
+    for index, (kind, test) in enumerate(tests.items()):
+        fits = [float(test(record)) for record in records]
+        score = sum(fits) / len(fits) if fits else 0.0
+        if not score:
+            continue
+        count = sum(1 for fit in fits if fit)
+        verb = "has" if count == 1 else "have"
+        why = f"{count} of the {len(fits)} records that were looked at {verb} its fields."
+        less = 0 if known.one_of_many else 10 if known.fits_as else 1
+        specific = known.specific - less * index
+        yield Candidate(known.id, known.title, kind.value, round(score, 4), why, specific)
 
 
 def _columns(records: list[dict[str, Any]], names: list[str] | None) -> list[Column]:

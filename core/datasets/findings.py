@@ -16,43 +16,43 @@ _WORDINGS = 5
 LEAVE_OUT = {"id": "leave_out", "label": "Leave these rows out"}
 
 BLOCKING, WARNING, INFO = "blocking", "warning", "info"
-TITLES = {
-    "not_json": "Lines that are not JSON",
-    "not_utf8": "Lines that are not UTF-8",
-    "not_an_object": "Records that are not objects",
-    "duplicate_key": "A key twice in one object",
-    "bad_number": "Numbers that JSON does not know",
-    "bad_characters": "NUL characters or halves of surrogate pairs",
-    "line_too_long": "Records that are too long",
-    "too_deep": "Records that are nested too deeply",
-    "too_many_fields": "Records with too many fields",
-    "wrong_field_count": "Records with more or fewer fields than the header",
-    "bad_quotes": "Quotes that do not fit together",
-    "missing_field": "A field is missing",
-    "unknown_field": "A field's name looks misspelt",
-    "wrong_type": "A field is not what it should be",
-    "empty_text": "Empty prompts or answers",
-    "identical_answers": "Both answers are the same",
-    "repeated_answer": "An answer twice in one ranking",
-    "prompt_differs": "The two sides do not share a prompt",
-    "bad_conversation": "Conversations that do not fit together",
-    "several_turns": "Answers that are not exactly one turn",
-    "not_text": "Images or other content that is not text",
-    "tools": "Tool calls, which are not trained here",
-    "bad_label": "Labels that say nothing",
-    "one_side_only": "Prompts whose answers are all good, or all bad",
-    "single_answer": "Prompts with one answer only",
-    "contradictory_ratings": "One answer with different ratings",
-    "not_usable": "Records that cannot be used",
-    "scores_disagree": "The chosen answer has the lower score",
-    "tools_dropped": "Definitions of tools were left out",
-    "prompt_repeated": "Both answers repeat the prompt",
-    "columns_ignored": "Columns that were not used",
-    "numbers_as_text": "Numbers that were written as text",
-    "unlabelled": "Pairs that nobody has compared yet",
-    "read_as": "How the file was read",
+CODES = {
+    "not_json": (BLOCKING, "Lines that are not JSON"),
+    "not_utf8": (BLOCKING, "Lines that are not UTF-8"),
+    "not_an_object": (BLOCKING, "Records that are not objects"),
+    "duplicate_key": (BLOCKING, "A key twice in one object"),
+    "bad_number": (BLOCKING, "Numbers that JSON does not know"),
+    "bad_characters": (BLOCKING, "NUL characters or halves of surrogate pairs"),
+    "line_too_long": (BLOCKING, "Records that are too long"),
+    "too_deep": (BLOCKING, "Records that are nested too deeply"),
+    "too_many_fields": (BLOCKING, "Records with too many fields"),
+    "wrong_field_count": (BLOCKING, "Records with more or fewer fields than the header"),
+    "bad_quotes": (BLOCKING, "Quotes that do not fit together"),
+    "missing_field": (BLOCKING, "A field is missing"),
+    "unknown_field": (BLOCKING, "A field's name looks misspelt"),
+    "wrong_type": (BLOCKING, "A field is not what it should be"),
+    "empty_text": (BLOCKING, "Empty prompts or answers"),
+    "identical_answers": (BLOCKING, "Both answers are the same"),
+    "repeated_answer": (BLOCKING, "An answer twice in one ranking"),
+    "prompt_differs": (BLOCKING, "The two sides do not share a prompt"),
+    "bad_conversation": (BLOCKING, "Conversations that do not fit together"),
+    "several_turns": (BLOCKING, "Answers that are not exactly one turn"),
+    "not_text": (BLOCKING, "Images or other content that is not text"),
+    "tools": (BLOCKING, "Tool calls, which are not trained here"),
+    "bad_label": (BLOCKING, "Labels that say nothing"),
+    "one_side_only": (BLOCKING, "Prompts whose answers are all good, or all bad"),
+    "single_answer": (BLOCKING, "Prompts with one answer only"),
+    "contradictory_ratings": (BLOCKING, "One answer with different ratings"),
+    "not_usable": (BLOCKING, "Records that cannot be used"),
+    "scores_disagree": (WARNING, "The chosen answer has the lower score"),
+    "tools_dropped": (WARNING, "Definitions of tools were left out"),
+    "prompt_repeated": (WARNING, "Both answers repeat the prompt"),
+    "columns_ignored": (INFO, "Columns that were not used"),
+    "numbers_as_text": (INFO, "Numbers that were written as text"),
+    "unlabelled": (INFO, "Pairs that nobody has compared yet"),
+    "read_as": (INFO, "How the file was read"),
 }
-"""By code: what a list of findings says."""
+"""What an import finds: how bad it is, and its title."""
 
 
 @dataclass
@@ -77,8 +77,7 @@ class Finding:
 class _Seen:
     """What is known of one code so far; bounded, however many lines have it."""
 
-    def __init__(self, severity: str) -> None:
-        self.severity = severity
+    def __init__(self) -> None:
         self.count = 0
         self.lines: list[int] = []
         self.samples: list[dict[str, Any]] = []
@@ -116,35 +115,27 @@ class Findings:
         if len(self.errors) < LISTED:
             error = {"line": line, "detail": bad.detail, "column": bad.column, "pointer": bad.pointer}
             self.errors.append({name: value for name, value in error.items() if value is not None})
-        self._add(bad.code, BLOCKING, line, told(bad), text)
+        self.note(bad.code, line, told(bad), text)
 
-    def warn(self, code: str, line: int, detail: str, text: str = "") -> None:
-        """A record that was used, and is dubious."""
-        self._add(code, WARNING, line, detail, text)
-
-    def tell(self, code: str, line: int, detail: str) -> None:
-        """Something to know."""
-        self._add(code, INFO, line, detail, "")
-
-    def _add(self, code: str, severity: str, line: int, detail: str, text: str) -> None:
+    def note(self, code: str, line: int, detail: str, text: str = "") -> None:
+        """A record that was used, and is dubious, or something to know: what the code says it is."""
         if code not in self._seen:
-            self._seen[code] = _Seen(severity)
+            self._seen[code] = _Seen()
         self._seen[code].add(line, detail, text)
 
     def as_json(self, records: int) -> list[dict[str, Any]]:
         """All of them, the worst and most frequent first. `records`: of which `share` is the share."""
-        order = {BLOCKING: 0, WARNING: 1, INFO: 2}
-        found = sorted(self._seen.items(), key=lambda item: (order[item[1].severity], -item[1].count))
-        return [self._finding(code, seen, records).as_json() for code, seen in found]
+        order = (BLOCKING, WARNING, INFO)
+        found = sorted(self._seen.items(), key=lambda item: (order.index(CODES[item[0]][0]), -item[1].count))
+        return [_finding(code, seen, records).as_json() for code, seen in found]
 
-    @staticmethod
-    def _finding(code: str, seen: _Seen, records: int) -> Finding:
-        share = min(1.0, seen.count / records) if records else 0.0
-        samples = [sample for sample in seen.samples if sample["text"]]
-        fix = LEAVE_OUT if seen.severity == BLOCKING else None
-        finding = Finding(code, seen.severity, TITLES[code], seen.detail(), seen.count, round(share, 6))
-        finding.lines, finding.samples, finding.fix = seen.lines, samples, fix
-        return finding
+
+def _finding(code: str, seen: _Seen, records: int) -> Finding:
+    severity, title = CODES[code]
+    share = round(min(1.0, seen.count / records), 6) if records else 0.0
+    samples = [sample for sample in seen.samples if sample["text"]]
+    fix = LEAVE_OUT if severity == BLOCKING else None
+    return Finding(code, severity, title, seen.detail(), seen.count, share, seen.lines, samples, fix)
 
 
 _VERBS = frozenset({"is", "must", "has", "holds", "ends", "names", "begins"})

@@ -18,6 +18,7 @@ from core.settings import get_settings
 from core.storable import message, storable
 
 AT_WORK = (TaskStatus.QUEUED, TaskStatus.RUNNING)
+_LISTED = 100
 
 
 def enqueue(session: Session, owner_id: str, kind: str, args: dict[str, Any]) -> DataTask:
@@ -45,9 +46,9 @@ def get(session: Session, owner_id: str, task_id: str) -> DataTask:
 
 
 def of_dataset(session: Session, owner_id: str, dataset_id: str) -> Sequence[DataTask]:
-    """What is and was being done to a dataset, newest first."""
+    """What is and was being done to a dataset, newest first; the last hundred."""
     query = select(DataTask).where(DataTask.owner_id == owner_id, argument("dataset") == dataset_id)
-    return session.scalars(query.order_by(DataTask.created_at.desc(), DataTask.id)).all()
+    return session.scalars(query.order_by(DataTask.created_at.desc(), DataTask.id).limit(_LISTED)).all()
 
 
 def of_versions(session: Session, version_ids: Sequence[str]) -> dict[str, DataTask]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from core.datasets.references import Reference
@@ -91,7 +92,8 @@ def dataset_of(session: Session, owner_id: str, dataset_id: str, *, keep: bool =
 def newest(session: Session, dataset_ids: Sequence[str]) -> dict[str, DatasetVersion]:
     """The newest version of each, whatever its status."""
     query = select(DatasetVersion).where(DatasetVersion.dataset_id.in_(dataset_ids))
-    query = query.distinct(DatasetVersion.dataset_id).order_by(DatasetVersion.dataset_id, DatasetVersion.number.desc())
+    query = query.ext(distinct_on(DatasetVersion.dataset_id))
+    query = query.order_by(DatasetVersion.dataset_id, DatasetVersion.number.desc())
     return {version.dataset_id: version for version in session.scalars(query)}
 
 

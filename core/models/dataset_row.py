@@ -11,7 +11,10 @@ class DatasetRow(Base):
     """What rows are found by. The row itself lies in the content's blob."""
 
     __tablename__ = "dataset_rows"
-    __table_args__ = (Index("ix_dataset_rows_search", "search", postgresql_using="gin"),)
+    __table_args__ = (
+        Index("ix_dataset_rows_search", "search", postgresql_using="gin"),
+        Index(None, "sha256", "prompt_hash"),
+    )
 
     sha256: Mapped[str] = mapped_column(ForeignKey("dataset_contents.sha256", ondelete="CASCADE"), primary_key=True)
     row: Mapped[int] = mapped_column(primary_key=True)

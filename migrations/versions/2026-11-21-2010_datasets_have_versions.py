@@ -73,6 +73,7 @@ def _create_contents() -> None:
         sa.PrimaryKeyConstraint("sha256", "row", name=op.f("pk_dataset_rows")),
     )
     op.create_index("ix_dataset_rows_search", "dataset_rows", ["search"], postgresql_using="gin")
+    op.create_index(op.f("ix_dataset_rows_sha256_prompt_hash"), "dataset_rows", ["sha256", "prompt_hash"])
 
 
 def _create_versions() -> None:

@@ -5,12 +5,17 @@ from core.datasets.detect import Plan
 from core.datasets.importing import BadRows, Source, imported
 from core.datasets.limits import Limits
 from core.db import session_scope
+from core.models import DatasetVersion
+from core.models.dataset_version import VersionStatus
 from worker.data.task_run import TaskRun
 
 
 def run(task: TaskRun) -> None:
     """Raises what keeps the file from being read; the version fails with it."""
     with session_scope() as session:
+        version = session.get(DatasetVersion, task.args["version"])
+        if version is None or version.status != VersionStatus.IMPORTING:
+            return  # deleted, or done by a try that was lost at its very end
         upload = uploads.get(session, task.owner_id, task.args["upload"])
         source = Source(uploads.opener(task.blobs, upload), upload.filename, upload.id, upload.url)
     size = max(upload.bytes or 0, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source
-from core.datasets.formats.values import notes, text
+from core.datasets.formats.values import field, notes, text
 from core.datasets.line_json import BadLine
 
 _ANSWER = re.compile(r"(response|completion|generation|answer|output)[-_ ]?\d+")
@@ -16,8 +16,9 @@ _USED = frozenset({"submitted"})
 
 def _rows(record: Source, reading: Reading) -> Rows:
     names = [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
-    prompt: Any = record[_prompt(record)]
-    prompt = prompt if isinstance(prompt, str) else chat.messages(prompt, f"/{_prompt(record)}")
+    asked = next((name for name in _PROMPTS if record.get(name) is not None), _PROMPTS[0])
+    value = field(record, asked)
+    prompt: Any = value if isinstance(value, str) else chat.messages(value, f"/{asked}")
     said = list(_voices(record))
     for user, value in said or [(None, None)]:
         row = {"prompt": prompt} | _compared(record, names, value)
@@ -93,10 +94,6 @@ def _is_question(value: Any) -> bool:
         and bool(value)
         and all(isinstance(voice, dict) and "user_id" in voice and "value" in voice for voice in value)
     )
-
-
-def _prompt(record: Source) -> str:
-    return next(name for name in _PROMPTS if record.get(name) is not None)
 
 
 def _fits(record: Source) -> bool:

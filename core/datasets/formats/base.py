@@ -42,11 +42,9 @@ class Reading:
     line: int = 0
     """The record's."""
 
-    def warn(self, code: str, detail: str) -> None:
-        self.findings.warn(code, self.line, detail)
-
-    def tell(self, code: str, detail: str) -> None:
-        self.findings.tell(code, self.line, detail)
+    def note(self, code: str, detail: str) -> None:
+        """Something about the record that does not keep it from being used: a code of findings.CODES."""
+        self.findings.note(code, self.line, detail)
 
 
 Rows = Iterable[Row | Rated]
@@ -82,6 +80,8 @@ class Format:
     """Of two formats that fit, the one that says more about the record counts."""
     one_of_many: bool = False
     """Whether a person has to choose among its kinds."""
+    fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
+    """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
 
 
 _LONG = 60

@@ -21,7 +21,7 @@ def _sharegpt(record: Source, reading: Reading) -> Rows:
     if isinstance(record.get("system"), str) and record["system"].strip():
         prompt = [{"role": "system", "content": record["system"]}, *prompt]
     if record.get("tools"):
-        reading.warn("tools_dropped", "`tools` defines tools that neither side calls; the definitions were left out")
+        reading.note("tools_dropped", "`tools` defines tools that neither side calls; the definitions were left out")
     sides = [chat.answer(field(record, side), f"/{side}") for side in ("chosen", "rejected")]
     yield {"prompt": prompt, "chosen": sides[0], "rejected": sides[1]} | notes(record)
 

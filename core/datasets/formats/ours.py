@@ -21,26 +21,28 @@ _OPTIONAL: dict[DatasetKind, tuple[str, ...]] = {
     PROMPTS: ("answer", "source"),
     PRETRAINING: ("source",),
 }
+_VERDICTS = ("label", "ranks")
 _COLUMNS = frozenset(name for forms in _FORMS.values() for form in forms for name in form) | {"answer", *NOTES}
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
     """The form is the first of which any field but the prompt is there. What belongs to another form is refused: it is not
-    clear what was meant."""
+    clear what was meant. Null is as good as absent, but that a null label says outright that there is none."""
     forms, optional = _FORMS[reading.kind], _OPTIONAL[reading.kind]
-    form = next((form for form in forms if any(name in record for name in form if name != "prompt")), forms[-1])
-    if missing := [name for name in form if name not in record]:
-        found = f"; found {', '.join(map(repr, list(record)[:12]))}"
+    said = {name: value for name, value in record.items() if value is not None}
+    form = next((form for form in forms if any(name in said for name in form if name != "prompt")), forms[-1])
+    if missing := [name for name in form if name not in said and not (name in _VERDICTS and name in record)]:
+        found = f"; found {', '.join(map(repr, list(said)[:12]))}"
         detail = f"the field {missing[0]!r} is missing (needed: {', '.join(form)}){found}"
         raise BadLine(detail, pointer=f"/{missing[0]}", code="missing_field")
-    refuse_misspelt(record, frozenset((*form, *optional)))
+    refuse_misspelt(said, frozenset((*form, *optional)))
     others = {name for other in forms for name in other}.difference(form)
     if "completions" in form:
         others.add("margin")  # which belongs to a pair
-    if strange := next((name for name in record if name in others and record[name] is not None), None):
+    if strange := next((name for name in said if name in others), None):
         detail = f"the field {strange!r} does not go with {', '.join(form)}"
         raise BadLine(detail, pointer=f"/{strange}", code="unknown_field")
-    row = {name: record[name] for name in form} | {n: v for n, v in given(record, reading, *optional).items()}
+    row = {name: record[name] for name in form} | given(record, reading, *optional)
     yield _from_text(row, reading)
 
 
@@ -56,16 +58,20 @@ def _from_text(row: Row, reading: Reading) -> Row:
 
 
 def _fits(kind: DatasetKind) -> Callable[[Source], float]:
-    return lambda record: any(has(record, *form) for form in _FORMS[kind])
+    return lambda record: any(_is(record, form) for form in _FORMS[kind])
+
+
+def _is(record: Source, form: tuple[str, ...]) -> bool:
+    return all(record.get(name) is not None or (name in _VERDICTS and name in record) for name in form)
 
 
 def _waiting(record: Source, reading: Reading) -> Rows:
-    reading.tell("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+    reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
     notes = given(record, reading, "source")
     if "completions" in record:
         yield {"prompt": field(record, "prompt"), "completions": listed(record, "completions"), "ranks": None} | notes
         return
-    a, b = next(pair for pair in _PAIRS if has(record, *pair))
+    a, b = next((pair for pair in _PAIRS if has(record, *pair)), _PAIRS[0])
     yield {"prompt": field(record, "prompt"), "a": field(record, a), "b": field(record, b), "label": None} | notes
 
 
@@ -94,6 +100,7 @@ ROWS = Format(
     ),
     fields=_COLUMNS,
     fits=_fits(PREFERENCES),
+    fits_as={PREFERENCES: _fits(PREFERENCES), SFT: _fits(SFT)},
     rows=_rows,
     specific=45,
 )

@@ -39,7 +39,7 @@ def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
         return {}
     better, worse = number(record[chosen], chosen, reading), number(record[rejected], rejected, reading)
     if better < worse:
-        reading.warn("scores_disagree", f"`{chosen}` is less than `{rejected}`")
+        reading.note("scores_disagree", f"`{chosen}` is less than `{rejected}`")
         return {}
     return {"margin": round(better - worse, 12)}
 
@@ -65,7 +65,7 @@ def repeats(prompt: Any, a: Any, b: Any, reading: Reading) -> None:
     """Warn where both answers begin with the whole prompt: it would be learnt as part of the answer."""
     texts = isinstance(prompt, str) and isinstance(a, str) and isinstance(b, str)
     if texts and len(prompt) > 20 and a.startswith(prompt) and b.startswith(prompt):
-        reading.warn("prompt_repeated", "both answers begin with the whole prompt")
+        reading.note("prompt_repeated", "both answers begin with the whole prompt")
 
 
 _TURNS = (

@@ -13,7 +13,7 @@ _NAMES = ("prompt", "question", "instruction", "query")
 
 
 def _plain(record: Source, reading: Reading) -> Rows:
-    name = next(name for name in _NAMES if name in record)
+    name = next((name for name in _NAMES if name in record), _NAMES[0])
     refuse_misspelt(record, frozenset({name, "answer", "source"}))
     value = field(record, name)
     prompt: Any = value if isinstance(value, str) else chat.messages(value, f"/{name}")

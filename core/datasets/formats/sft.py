@@ -18,12 +18,12 @@ def source(record: Source) -> Row:
 
 
 def _talk(record: Source, reading: Reading) -> Rows:
-    name = next(name for name in _TALKS if name in record)
+    name = next((name for name in _TALKS if name in record), _TALKS[0])
     messages = chat.messages(field(record, name), f"/{name}")
     if isinstance(record.get("system"), str) and record["system"].strip() and messages[:1] and messages[0]["role"] != "system":
         messages = [{"role": "system", "content": record["system"]}, *messages]
     if record.get("tools"):
-        reading.warn("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
+        reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
     if reading.kind is SFT:
         yield {"messages": messages} | source(record)
     else:
@@ -41,7 +41,7 @@ def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[cha
 def _answered(record: Source, reading: Reading) -> Rows:
     value = field(record, "prompt")
     prompt: Any = value if isinstance(value, str) else chat.messages(value, "/prompt")
-    name = next(name for name in _ANSWERS if name in record)
+    name = next((name for name in _ANSWERS if name in record), _ANSWERS[0])
     yield {"prompt": prompt, "completion": chat.answer(field(record, name), f"/{name}")} | source(record)
 
 
@@ -70,7 +70,7 @@ COMPLETION = Format(
     kinds=(SFT,),
     example=({"prompt": "The sky is", "completion": " blue."},),
     fields=frozenset({"prompt", *_ANSWERS, "source"}),
-    fits=lambda record: "prompt" in record and any(name in record for name in _ANSWERS),
+    fits=lambda record: record.get("prompt") is not None and any(record.get(name) is not None for name in _ANSWERS),
     rows=_answered,
     specific=40,
 )

@@ -37,8 +37,8 @@ def _factory(record: Source, reading: Reading) -> Rows:
 
 
 def _scored(record: Source, reading: Reading) -> Rows:
-    answer = next(name for name in _ANSWERS if name in record)
-    score = next(name for name in _SCORES if name in record)
+    answer = next((name for name in _ANSWERS if name in record), "response")
+    score = next((name for name in _SCORES if name in record), "score")
     value = number(field(record, score), score, reading)
     yield Rated(_prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
 

@@ -1,6 +1,5 @@
 """Fields of records, with the complaint where one is missing or something else."""
 
-import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +7,7 @@ import orjson
 
 from core.datasets.formats.base import Reading, Row, Source
 from core.datasets.line_json import BadLine
+from core.datasets.row_shapes import LARGEST
 
 
 def field(record: Source, name: str) -> Any:
@@ -36,9 +36,11 @@ def number(value: Any, name: str, reading: Reading | None = None) -> float | int
     if isinstance(value, str):
         value = _read_number(value, name)
         if reading is not None:
-            reading.tell("numbers_as_text", f"`{name}` is text; it was read as a number")
-    if not isinstance(value, int | float) or not math.isfinite(value):
+            reading.note("numbers_as_text", f"`{name}` is text; it was read as a number")
+    if not isinstance(value, int | float) or value != value:
         raise BadLine("must be a number", pointer=f"/{name}", code="wrong_type")
+    if abs(value) > LARGEST:
+        raise BadLine("is too large a number", pointer=f"/{name}", code="bad_number")
     return value
 
 
