@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.annotation import rounds
 from core.datasets import tasks, versions
 from core.datasets.row_shapes import SHAPES
-from core.errors import DatasetNotReady, InvalidRequest, NothingToClose, PlatformError, WrongDatasetKind
+from core.errors import DatasetNotReady, InvalidRequest, NothingToClose, NotFound, PlatformError, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion
 from core.models.annotation import AnnotationStatus
 from core.models.annotation_round import RoundStatus
@@ -89,7 +89,9 @@ def _appended_to(
         return None, None
     try:
         found = versions.dataset_of(session, round_.owner_id, dataset_id)
-        session.refresh(found, with_for_update={"key_share": True})
+        held = select(Dataset.id).filter_by(id=dataset_id).with_for_update(key_share=True)
+        if session.scalars(held).one_or_none() is None:
+            raise NotFound(f"There is no dataset {dataset_id!r}.")
         newest = versions.newest(session, [found.id]).get(found.id)
         if newest is not None and newest.status == VersionStatus.IMPORTING:
             raise DatasetNotReady(f"Version {newest.number} of {found.id} is still being made; try again after that.")

@@ -83,8 +83,8 @@ def go_on(
     name: str | None = None,
 ) -> Job:
     """Queue the next job, and note it with the round. Raises what `plan` and `core.jobs.create` raise."""
-    round_ = rounds.locked(session, round_.id)
     job = jobs.create(session, round_.owner_id, plan(session, round_, job_id, steps, name).spec, settings)
+    round_ = rounds.locked(session, round_.id)  # after the dataset, as wherever both are
     round_.jobs = [*round_.jobs, job.id]
     session.flush()
     return job

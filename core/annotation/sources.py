@@ -37,7 +37,7 @@ def resolve(session: Session, owner_id: str, spec: NewRound, settings: Settings)
     source = spec.source
     if isinstance(source, RoundFromDataset):
         version = _version(session, owner_id, source.dataset, "source.dataset", DatasetKind.PREFERENCES)
-        gold = spec.gold or (source.dataset if spec.gold_share else None)
+        gold = spec.gold or (pinned(version) if spec.gold_share else None)
         stored = source.model_dump(mode="json") | {"dataset": pinned(version)}
         return Resolved(version.dataset.name, stored, _gold(session, owner_id, gold))
     version = _version(session, owner_id, source.prompts, "source.prompts", *_WITH_PROMPTS)
