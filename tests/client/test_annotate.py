@@ -1,0 +1,94 @@
+"""A round on the terminal, and from Python."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from client import cli
+from client.errors import ApiError, ClientError
+from client.sdk import Client
+from tests.client.conftest import Up
+from tests.waiting import eventually
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(up.folder))
+
+    def run(*arguments: str, typed: str = "") -> str:
+        width = {"COLUMNS": "200"}
+        result = CliRunner().invoke(cli.app, ["annotate", *arguments], input=typed, env=width, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+@pytest.fixture
+def dataset(client: Client, tmp_path: Path) -> str:
+    """Two pairs and a ranking that nobody has labelled."""
+    file = tmp_path / "unlabelled.jsonl"
+    rows = [{"prompt": f"p{n}", "a": "left", "b": "right", "label": None} for n in range(2)]
+    ranking = {"prompt": "r", "completions": ["one", "two", "three"], "ranks": None}
+    file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, ranking]))
+    return client.upload_dataset(file, "preferences", "unlabelled")["id"]
+
+
+def opened(client: Client, round_id: str) -> str:
+    eventually(lambda: client.get_annotation_round(round_id)["status"] != "preparing", 60)
+    assert client.get_annotation_round(round_id)["status"] == "open"
+    return round_id
+
+
+def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(run: Run, client: Client, dataset: str) -> None:
+    said = run("new", "--dataset", dataset, "--name", "[/b] terminal", "--instructions", "Be [/b] fair.")
+    round_id = opened(client, said.split()[0])
+    output = run("answer", round_id, "--annotator", "kim", typed="1\nu\nnonsense\n0\ns\n")
+    assert "Be [/b] fair." in output and "[1] " in output and "1 of 2" in output
+    assert "Nothing is left for you here. You have answered 2." in output
+    shown = run("show", round_id)
+    assert "[/b] terminal" in shown and "1 of 2, 1 skips" in shown and "kim" in shown
+    assert round_id in run("list", "--status", "open")
+    assert run("pause", round_id) == "paused\n"
+    assert run("open", round_id) == "open\n"
+    assert run("close", round_id, "--name", "said").strip().endswith("@1  closing")
+    eventually(lambda: client.get_annotation_round(round_id)["status"] == "closed", 30)
+    (row,) = client.list_dataset_rows(str(client.get_annotation_round(round_id)["dataset"]))
+    assert (row["row"]["label"], row["row"]["annotator"]) == ("tie", "kim")
+
+
+def test_a_ranking_is_typed_as_digits(run: Run, client: Client, dataset: str) -> None:
+    round_id = opened(client, run("new", "--dataset", dataset, "--kind", "ranking").split()[0])
+    assert "A rank for each of the 3" in run("answer", round_id, "--annotator", "kim", typed="12\n124\n2 1 2\n")
+    (result,) = client.list_annotation_results(round_id)
+    (given,) = result["answers"]
+    assert given["ranks"] is not None
+    assert [given["ranks"][index] for index in given["shown"]] == [2, 1, 2]
+    run("delete", round_id)
+    with pytest.raises(ApiError, match="There is no round"):
+        client.get_annotation_round(round_id)
+
+
+def test_quitting_leaves_the_item_where_it_was(run: Run, client: Client, dataset: str) -> None:
+    round_id = opened(client, run("new", "--dataset", dataset).split()[0])
+    run("answer", round_id, "--annotator", "kim", typed="u\nq\n")
+    assert client.get_annotation_progress(round_id)["answers"] == 0
+
+
+def test_going_on_says_what_is_in_the_way(client: Client, dataset: str) -> None:
+    round_id = opened(client, client.create_annotation_round({"type": "dataset", "dataset": dataset})["id"])
+    for verb in (client.get_annotation_continuation, client.continue_job):
+        with pytest.raises(ApiError, match="close it first") as refusal:
+            verb(round_id, "job_x")
+        assert refusal.value.code == "round_open"
+
+
+def test_what_a_new_round_lacks_is_said(run: Run) -> None:
+    for arguments in ((), ("--checkpoint", "ckpt_x"), ("--dataset", "ds_x", "--checkpoint", "ckpt_x")):
+        with pytest.raises(ClientError, match="Give --dataset, or --checkpoint"):
+            run("new", *arguments)
