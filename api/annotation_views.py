@@ -15,6 +15,10 @@ from core.models.annotation_round import RoundStatus
 from core.models.data_task import TaskStatus
 
 _WAITING = (RoundStatus.PREPARING, RoundStatus.CLOSING)
+_STORED = (
+    "id", "name", "kind", "status", "error", "source", "policies", "instructions", "overlap", "gold", "gold_share",
+    "reservation_minutes", "left_out", "reward_model", "version", "jobs", "created_at", "closed_at",
+)  # fmt: skip
 _TASK_WORDS = {TaskStatus.QUEUED: "queued", TaskStatus.RUNNING: "scoring", TaskStatus.DONE: "done"}
 
 
@@ -64,9 +68,7 @@ def result_of(item: models.AnnotationItem, answers: Sequence[models.Annotation])
 
 
 def _round(session: Session, round_: models.AnnotationRound, counts: Counts) -> schemas.AnnotationRound:
-    stored = ("id", "name", "kind", "status", "error", "source", "policies", "instructions", "overlap", "gold")
-    stored += ("gold_share", "reservation_minutes", "left_out", "reward_model", "version", "jobs")
-    shown = {name: getattr(round_, name) for name in (*stored, "created_at", "closed_at")}
+    shown: dict[str, object] = {name: getattr(round_, name) for name in _STORED}
     task = session.get(models.DataTask, round_.task_id) if round_.task_id and round_.status in _WAITING else None
     shown |= {"dataset": round_.dataset_id, "progress": task and _progress(task)}
     shown |= asdict(counts) | {"answers_wanted": counts.items * round_.overlap}

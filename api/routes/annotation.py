@@ -40,8 +40,8 @@ from core.errors import (
     DatasetNotReady,
     InvalidRequest,
     InvalidSpec,
-    NothingToClose,
     NotFound,
+    NothingToClose,
     NotSignedIn,
     RoundClosed,
     RoundNotReady,
@@ -168,9 +168,7 @@ def list_annotation_results(
     return AnnotationResultList.of(shown, len(found) > limit, key="number")
 
 
-@router.post(
-    "/{round_id}/reward_model", status_code=202, responses=documented(*WRITES, RoundNotReady, WrongCheckpoint)
-)
+@router.post("/{round_id}/reward_model", status_code=202, responses=documented(*WRITES, RoundNotReady, WrongCheckpoint))
 def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
 ) -> AnnotationProgress:
@@ -214,7 +212,14 @@ def get_annotation_continuation(
     "/{round_id}/continue",
     status_code=201,
     responses=documented(
-        *WRITES, RoundOpen, CannotContinue, InvalidSpec, WrongCheckpoint, WrongDatasetKind, DatasetNotReady, DatasetBlocked
+        *WRITES,
+        RoundOpen,
+        CannotContinue,
+        InvalidSpec,
+        WrongCheckpoint,
+        WrongDatasetKind,
+        DatasetNotReady,
+        DatasetBlocked,
     ),
 )
 def continue_job(body: ContinueJob, round_: RoundDep, session: SessionDep, settings: SettingsDep) -> Job:

@@ -1,6 +1,7 @@
 """`proximal annotate …`"""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -8,7 +9,7 @@ from rich.table import Table
 
 from client.answers_annotation import AnnotationProgress, AnnotationRound
 from client.commands import annotate_answer
-from client.errors import ClientError
+from client.submit import read_spec
 from client.terminal import list_of, moment, plain
 
 app = typer.Typer(help="Rounds of annotation: people compare completions, and a job goes on.", no_args_is_help=True)
@@ -20,33 +21,12 @@ RoundId = Annotated[str, typer.Argument(help="The round's id, ann_…", show_def
 @app.command()
 def new(
     context: typer.Context,
-    dataset: Annotated[str | None, typer.Option(help="Compare rows of this dataset, ds_… or ds_…@2.")] = None,
-    rows: Annotated[str, typer.Option(help="Of the dataset: unlabelled rows, or all.")] = "unlabelled",
-    checkpoint: Annotated[
-        list[str] | None, typer.Option(help="Compare what this policy answers, ckpt_…; may be repeated.")
-    ] = None,
-    prompts: Annotated[str | None, typer.Option(help="The dataset whose prompts the policies answer.")] = None,
-    completions: Annotated[int, typer.Option(min=1, help="Answers of each policy.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="Most items.")] = None,
-    kind: Annotated[str, typer.Option(help="pairs or ranking.")] = "pairs",
-    name: Annotated[str, typer.Option(help="For people.")] = "",
-    instructions: Annotated[str, typer.Option(help="What annotators should look at.")] = "",
-    overlap: Annotated[int, typer.Option(min=1, help="Answers wanted for each item.")] = 1,
-    gold: Annotated[str | None, typer.Option(help="A dataset of labelled preferences, for gold questions.")] = None,
-    gold_share: Annotated[float, typer.Option(min=0, max=0.5, help="Share of gold questions.")] = 0,
-    reward_model: Annotated[str | None, typer.Option(help="A reward model to compare with, ckpt_…")] = None,
+    file: Annotated[Path, typer.Argument(help="TOML or JSON file: what the round is to be.", show_default=False)],
 ) -> None:
     """Make a round, from a dataset or from what checkpoints answer."""
-    if (dataset is None) == (not checkpoint) or (checkpoint and prompts is None):
-        raise ClientError("Give --dataset, or --checkpoint (once or more) with --prompts.")
-    source: dict[str, Any] = {"type": "dataset", "dataset": dataset, "rows": rows}
-    if checkpoint:
-        source = {"type": "checkpoints", "checkpoints": checkpoint, "prompts": prompts, "completions": completions}
-    source |= {} if limit is None else {"limit": limit}
-    wanted = {"name": name, "kind": kind, "instructions": instructions, "overlap": overlap}
-    wanted |= {"gold": gold, "gold_share": gold_share, "reward_model": reward_model}
+    wanted = read_spec(file)
     with context.obj.client() as client:
-        round_ = client.create_annotation_round(source, **wanted)
+        round_ = client.create_annotation_round(wanted.pop("source", {}), **wanted)
     console.print(f"{round_['id']}  {round_['status']}")
 
 
@@ -133,8 +113,8 @@ def _set(context: typer.Context, round_id: str, **changes: str) -> None:
 def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Table:
     table = Table(show_header=False, box=None)
     for name in ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version"):
-        if round_[name] is not None:  # type: ignore[literal-required]
-            table.add_row(name, plain(round_[name]))  # type: ignore[literal-required]
+        if round_[name] is not None:
+            table.add_row(name, plain(round_[name]))
     table.add_row("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips")
     table.add_row("Krippendorff's α", _number(progress["alpha"]))
     for side in progress["sides"] or ():

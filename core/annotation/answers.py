@@ -108,6 +108,4 @@ def _meant(round_: AnnotationRound, row: Annotation, given: Given) -> tuple[str 
 
 
 def _refuse(field: str, detail: str) -> None:
-    raise InvalidRequest(
-        f"#/{field}: {detail}", param=field, errors=[{"pointer": f"#/{field}", "detail": detail}]
-    )
+    raise InvalidRequest(f"#/{field}: {detail}", param=field, errors=[{"pointer": f"#/{field}", "detail": detail}])

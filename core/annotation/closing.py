@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.annotation import rounds
 from core.datasets import tasks, versions
 from core.datasets.row_shapes import SHAPES
-from core.errors import DatasetNotReady, InvalidRequest, NothingToClose, NotFound, PlatformError, WrongDatasetKind
+from core.errors import DatasetNotReady, InvalidRequest, NotFound, NothingToClose, PlatformError, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion
 from core.models.annotation import AnnotationStatus
 from core.models.annotation_round import RoundStatus
@@ -56,10 +56,8 @@ def finish(session: Session, round_id: str, version: DatasetVersion) -> None:
 def answered_rows(session: Session, round_id: str) -> Iterator[dict[str, Any]]:
     """A row of preferences for each answer, in the order of the items: ties too, no skips, no gold questions."""
     query = select(AnnotationItem, Annotation).join(Annotation, Annotation.item_id == AnnotationItem.id)
-    query = query.where(_counts(round_id)).order_by(
-        AnnotationItem.number, Annotation.answered_at, Annotation.annotator
-    )
-    for item, annotation in session.execute(query.execution_options(yield_per=_BATCH)).tuples():
+    query = query.where(_counts(round_id)).order_by(AnnotationItem.number, Annotation.answered_at, Annotation.annotator)
+    for item, annotation in session.execute(query.execution_options(yield_per=_BATCH)):
         yield row_of(item, annotation)
 
 

@@ -98,7 +98,9 @@ def basis_of(session: Session, owner_id: str, job_id: str) -> Basis:
     try:
         spec = JobSpec.model_validate(job.spec)
     except ValidationError as error:
-        raise CannotContinue(f"The spec of {job_id} is of an older version: {explain(error)[0]}.", param="job") from error
+        raise CannotContinue(
+            f"The spec of {job_id} is of an older version: {explain(error)[0]}.", param="job"
+        ) from error
     saved = session.scalars(select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))).all()
     policy = _newest_policy(saved)
     if policy is None:
@@ -130,7 +132,9 @@ def _reward_model(job_id: str, spec: JobSpec, final: Sequence[Checkpoint]) -> st
             raise CannotContinue(f"The reward model of {job_id} is not trained yet.", param="job")
         return trained
     if len(models) > 1:
-        raise CannotContinue(f"{job_id} has {len(models)} reward models from elsewhere: which should learn?", param="job")
+        raise CannotContinue(
+            f"{job_id} has {len(models)} reward models from elsewhere: which should learn?", param="job"
+        )
     assert models[0].path is not None
     return models[0].path
 

@@ -101,7 +101,7 @@ def _kept(
     session.execute(renew, execution_options={"synchronize_session": False})
     query = select(Annotation, AnnotationItem).join(AnnotationItem, AnnotationItem.id == Annotation.item_id)
     query = query.where(of_theirs, places.held()).order_by(Annotation.handed_at, Annotation.item_id).limit(limit)
-    return list(session.execute(query.execution_options(populate_existing=True)).tuples())
+    return list(session.execute(query.execution_options(populate_existing=True)))
 
 
 def _lapsed_but_free(session: Session, round_: AnnotationRound, annotator: str) -> set[str] | None:

@@ -38,7 +38,7 @@ def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Cou
     found = session.execute(query.where(AnnotationItem.round_id.in_(ids)).group_by(AnnotationItem.round_id)).all()
     people = select(Annotation.round_id, func.count(Annotation.annotator.distinct()))
     people = people.where(Annotation.round_id.in_(ids), Annotation.status != AnnotationStatus.OPEN)
-    names = dict(session.execute(people.group_by(Annotation.round_id)).tuples().all())
+    names = dict(session.execute(people.group_by(Annotation.round_id)).all())
     by_id = {row[0]: Counts(row[1], row[2], row[3], int(row[4]), names.get(row[0], 0)) for row in found}
     return dict.fromkeys(ids, Counts()) | by_id
 
@@ -46,7 +46,10 @@ def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Cou
 def figures_of(session: Session, round_: AnnotationRound) -> Figures:
     """Everything that can be counted in a round's answers."""
     items_query = select(AnnotationItem.id, AnnotationItem.gold, AnnotationItem.policies, AnnotationItem.scores)
-    items = {row.id: Item(row.gold, row.policies, row.scores) for row in session.execute(items_query.filter_by(round_id=round_.id))}
+    items = {
+        row.id: Item(row.gold, row.policies, row.scores)
+        for row in session.execute(items_query.filter_by(round_id=round_.id))
+    }
     said = select(
         Annotation.annotator,
         Annotation.item_id,
@@ -56,7 +59,7 @@ def figures_of(session: Session, round_: AnnotationRound) -> Figures:
         Annotation.seconds,
         Annotation.answered_at,
     ).where(Annotation.round_id == round_.id, Annotation.status != AnnotationStatus.OPEN)
-    answers = [Answer(*row) for row in session.execute(said)]
+    answers = [Answer(**row._mapping) for row in session.execute(said)]
     return figures(answers, items, len(round_.policies or ()))
 
 
@@ -66,7 +69,9 @@ def page(
     """Items in order behind number `after`, each with its answers and skips. `disagreed`: only where two answers differ."""
     query = select(AnnotationItem).where(AnnotationItem.round_id == round_.id, AnnotationItem.number > after)
     if disagreed:
-        said = select(func.count(func.coalesce(Annotation.choice, func.array_to_string(Annotation.ranks, ",")).distinct()))
+        said = select(
+            func.count(func.coalesce(Annotation.choice, func.array_to_string(Annotation.ranks, ",")).distinct())
+        )
         said = said.where(Annotation.item_id == AnnotationItem.id, Annotation.status == AnnotationStatus.ANSWERED)
         query = query.where(said.correlate(AnnotationItem).scalar_subquery() > 1)
     items = session.scalars(query.order_by(AnnotationItem.number).limit(limit)).all()

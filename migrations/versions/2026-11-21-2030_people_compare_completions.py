@@ -104,9 +104,7 @@ def _create_items() -> None:
         sa.Column("row", sa.BigInteger(), nullable=True),
         sa.Column("answers", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("scores", postgresql.ARRAY(sa.Double()), nullable=True),
-        sa.CheckConstraint(
-            "cardinality(completions) BETWEEN 2 AND 9", name=op.f("ck_annotation_items_completions")
-        ),
+        sa.CheckConstraint("cardinality(completions) BETWEEN 2 AND 9", name=op.f("ck_annotation_items_completions")),
         sa.CheckConstraint("answers >= 0", name=op.f("ck_annotation_items_answers")),
         _of_the_round("annotation_items"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_annotation_items")),

@@ -50,7 +50,12 @@ def answer_all(client: TestClient, round_id: str, annotator: str, choice: str) -
 
 def test_from_unlabelled_pairs_to_the_rows_of_a_dataset(client: TestClient, pairs: str) -> None:
     made = create(client, pairs, name="Pilot", overlap=2, instructions="Which is kinder?")
-    assert (made["status"], made["items"], made["answers_wanted"], made["source"]["dataset"]) == ("open", 3, 6, f"{pairs}@1")
+    assert (made["status"], made["items"], made["answers_wanted"], made["source"]["dataset"]) == (
+        "open",
+        3,
+        6,
+        f"{pairs}@1",
+    )
     kim, lee = (answer_all(client, made["id"], name, "1") for name in ("kim", "lee"))
     assert sorted(item["prompt"] for item in kim) == ["p0", "p1", "p2"]
     assert [sorted(item["completions"]) for item in kim] == [sorted(item["completions"]) for item in lee]
@@ -120,10 +125,15 @@ def test_a_round_that_nothing_can_be_made_from_says_why(client: TestClient, sess
     session.commit()
     made = create(client, labelled)
     assert made["status"] == "failed"
-    assert made["error"]["message"] == f'{labelled}@1 holds no unlabelled pair. Set `source.rows` to "all" to ask about labelled ones anew.'
+    assert (
+        made["error"]["message"]
+        == f'{labelled}@1 holds no unlabelled pair. Set `source.rows` to "all" to ask about labelled ones anew.'
+    )
     answer = client.put(f"{ROUNDS}/{made['id']}/items/item_x/answer", json={"annotator": "kim", "choice": "1"})
     assert "holds no unlabelled pair" in problem(answer, 409, "round_not_ready")["detail"]
-    assert create(client, labelled, kind="ranking")["error"]["message"].startswith(f"{labelled}@1 holds no unlabelled ranking")
+    assert create(client, labelled, kind="ranking")["error"]["message"].startswith(
+        f"{labelled}@1 holds no unlabelled ranking"
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from client import cli
-from client.errors import ApiError, ClientError
+from client.errors import ApiError
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.waiting import eventually
@@ -39,15 +39,29 @@ def dataset(client: Client, tmp_path: Path) -> str:
     return client.upload_dataset(file, "preferences", "unlabelled")["id"]
 
 
+@pytest.fixture
+def described(dataset: str, tmp_path: Path) -> Callable[..., str]:
+    """A file that describes a round of that dataset."""
+
+    def write(*lines: str) -> str:
+        file = tmp_path / "round.toml"
+        file.write_text("\n".join([*lines, "[source]", 'type = "dataset"', f'dataset = "{dataset}"']) + "\n")
+        return str(file)
+
+    return write
+
+
 def opened(client: Client, round_id: str) -> str:
     eventually(lambda: client.get_annotation_round(round_id)["status"] != "preparing", 60)
     assert client.get_annotation_round(round_id)["status"] == "open"
     return round_id
 
 
-def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(run: Run, client: Client, dataset: str) -> None:
-    said = run("new", "--dataset", dataset, "--name", "[/b] terminal", "--instructions", "Be [/b] fair.")
-    round_id = opened(client, said.split()[0])
+def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(
+    run: Run, client: Client, described: Callable[..., str]
+) -> None:
+    file = described('name = "[/b] terminal"', 'instructions = "Be [/b] fair."')
+    round_id = opened(client, run("new", file).split()[0])
     output = run("answer", round_id, "--annotator", "kim", typed="1\nu\nnonsense\n0\ns\n")
     assert "Be [/b] fair." in output and "[1] " in output and "1 of 2" in output
     assert "Nothing is left for you here. You have answered 2." in output
@@ -62,8 +76,8 @@ def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(run: Run, clien
     assert (row["row"]["label"], row["row"]["annotator"]) == ("tie", "kim")
 
 
-def test_a_ranking_is_typed_as_digits(run: Run, client: Client, dataset: str) -> None:
-    round_id = opened(client, run("new", "--dataset", dataset, "--kind", "ranking").split()[0])
+def test_a_ranking_is_typed_as_digits(run: Run, client: Client, described: Callable[..., str]) -> None:
+    round_id = opened(client, run("new", described('kind = "ranking"')).split()[0])
     assert "A rank for each of the 3" in run("answer", round_id, "--annotator", "kim", typed="12\n124\n2 1 2\n")
     (result,) = client.list_annotation_results(round_id)
     (given,) = result["answers"]
@@ -74,8 +88,8 @@ def test_a_ranking_is_typed_as_digits(run: Run, client: Client, dataset: str) ->
         client.get_annotation_round(round_id)
 
 
-def test_quitting_leaves_the_item_where_it_was(run: Run, client: Client, dataset: str) -> None:
-    round_id = opened(client, run("new", "--dataset", dataset).split()[0])
+def test_quitting_leaves_the_item_where_it_was(run: Run, client: Client, described: Callable[..., str]) -> None:
+    round_id = opened(client, run("new", described()).split()[0])
     run("answer", round_id, "--annotator", "kim", typed="u\nq\n")
     assert client.get_annotation_progress(round_id)["answers"] == 0
 
@@ -88,7 +102,8 @@ def test_going_on_says_what_is_in_the_way(client: Client, dataset: str) -> None:
         assert refusal.value.code == "round_open"
 
 
-def test_what_a_new_round_lacks_is_said(run: Run) -> None:
-    for arguments in ((), ("--checkpoint", "ckpt_x"), ("--dataset", "ds_x", "--checkpoint", "ckpt_x")):
-        with pytest.raises(ClientError, match="Give --dataset, or --checkpoint"):
-            run("new", *arguments)
+def test_what_a_new_round_lacks_is_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "round.json").write_text('{"nmae": "x"}')
+    with pytest.raises(ApiError, match="did you mean 'name'") as refusal:
+        run("new", str(tmp_path / "round.json"))
+    assert "#/source" in str(refusal.value)

@@ -17,7 +17,9 @@ def add_to(commands: Any) -> None:
         help="sample answers of policies to prompts",
         description="Sample answers of one or several policies to prompts. Progress goes to standard output as JSON lines.",
     )
-    complete.add_argument("request", type=Path, help="JSON file: see CompletionRequest in trainer/annotation/requests.py")
+    complete.add_argument(
+        "request", type=Path, help="JSON file: see CompletionRequest in trainer/annotation/requests.py"
+    )
     judge = commands.add_parser(
         "judge",
         help="score completions with a reward model",

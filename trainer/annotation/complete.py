@@ -44,14 +44,18 @@ def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> N
     prompts = files.prompts(base / request.prompts)
     answers: list[list[Answer]] = [[] for _ in prompts]
     for number, path in enumerate(request.policies):
-        share = 1 / len(request.policies)
-        note = f"Policy {number + 1} of {len(request.policies)}"
-        found = _answers(request, place_of(base, path), number, prompts, lambda done: tell((number + done) * share, note))  # noqa: B023
+        told = _share(tell, number, len(request.policies))
+        found = _answers(request, place_of(base, path), number, prompts, told)
         for own, theirs in zip(answers, found, strict=True):
             own.extend(theirs)
         gc.collect()  # before the next policy comes
     whole = len(request.policies) * request.completions
     files.write(out, (_row(own if len(own) == whole else []) for own in answers))
+
+
+def _share(tell: Tell, policy: int, policies: int) -> Callable[[float], None]:
+    """Progress of one policy, as a part of all."""
+    return lambda done: tell((policy + done) / policies, f"Policy {policy + 1} of {policies}")
 
 
 def _row(answers: Sequence[Answer]) -> dict[str, object]:
@@ -72,7 +76,9 @@ def _answers(
     check_sampling(model)
     codec = _codec(request, path, model)
     encoded = [codec.prompt(prompt) for prompt in prompts]
-    wanted = [(len(ids), row, ids, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)]
+    wanted = [
+        (len(ids), row, ids, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)
+    ]
     wanted.sort()  # like lengths together: less padding
     found: list[list[Answer]] = [[] for _ in prompts]
     for first in range(0, len(wanted), request.batch_size):

@@ -6,6 +6,7 @@ from itertools import chain
 
 from core.annotation import items, scores, shuffle
 from core.annotation.items import Draft, Row
+from core.annotation.spec import MOST_RANKED
 from core.datasets import rows, versions
 from core.db import session_scope
 from core.errors import InvalidDataset
@@ -69,7 +70,7 @@ def _drawn(
         version = versions.usable(session, task.owner_id, name)
 
     def key(number: int, row: Row) -> float | None:
-        seen["too long"] += kind is RoundKind.RANKING and len(row.get("completions", ())) > items.MOST_RANKED
+        seen["too long"] += kind is RoundKind.RANKING and len(row.get("completions", ())) > MOST_RANKED
         fits = items.is_of(kind, row, labelled=labelled)
         return shuffle.sample_key(seed, number) if fits else None
 

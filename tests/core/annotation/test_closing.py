@@ -11,7 +11,7 @@ from core.annotation import answers, closing, queue, rounds
 from core.annotation.answers import Given
 from core.blobs import blob_store
 from core.datasets import rows, tasks, versions
-from core.errors import InvalidRequest, NothingToClose, NotFound, RoundClosed, WrongDatasetKind
+from core.errors import InvalidRequest, NotFound, NothingToClose, RoundClosed, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion, DataTask
 from core.models.dataset import DatasetKind
 from core.settings import get_settings
@@ -110,7 +110,10 @@ def test_a_round_whose_answers_could_not_be_written_can_be_closed_again(session:
     tasks.cancel(session, task)
     session.commit()
     again = rounds.get(session, round_.owner_id, round_.id)
-    assert (again.status, again.error) == ("paused", {"code": "cancelled", "message": "What the round waited for was cancelled."})
+    assert (again.status, again.error) == (
+        "paused",
+        {"code": "cancelled", "message": "What the round waited for was cancelled."},
+    )
     dataset = again.dataset_id
     closing.close(session, again, None, None)
     session.commit()

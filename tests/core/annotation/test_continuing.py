@@ -21,7 +21,13 @@ CONFIG = {"config": {"model_type": "llama"}, "tokenizer": {"vocab_size": 300}}
 
 
 def spec(**changes: Any) -> JobSpec:
-    whole = {"name": "First", "model": CONFIG, "data": {"preferences": "ds_old", "sft": "ds_sft"}, "seed": 7, "seeds": 3}
+    whole = {
+        "name": "First",
+        "model": CONFIG,
+        "data": {"preferences": "ds_old", "sft": "ds_sft"},
+        "seed": 7,
+        "seeds": 3,
+    }
     return JobSpec.model_validate(whole | {"ppo": {"steps": 30, "kl": {"coef": 0.1}}} | changes)
 
 
@@ -117,7 +123,9 @@ def test_of_several_seeds_the_first_with_its_own_reward_model(session: Session, 
             path = f"seeds/{seed}/checkpoints/{stage}"
             found[seed, stage] = saved(session, job, stage, path=path, seed=seed).id  # type: ignore[arg-type]
     basis = continuing.basis_of(session, job.owner_id, job.id)
-    assert (basis.policy, basis.reward_model, basis.anchor) == tuple(found[7, s] for s in ("ppo", "reward_model", "sft"))
+    assert (basis.policy, basis.reward_model, basis.anchor) == tuple(
+        found[7, s] for s in ("ppo", "reward_model", "sft")
+    )
 
 
 def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job) -> None:
@@ -128,7 +136,7 @@ def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job
     with pytest.raises(CannotContinue, match="no checkpoint of a policy"):
         continuing.basis_of(session, job.owner_id, job.id)
     saved(session, job, "sft")
-    with pytest.raises(CannotContinue, match="reward model of job_.* is not trained yet"):
+    with pytest.raises(CannotContinue, match=r"reward model of job_.* is not trained yet"):
         continuing.basis_of(session, job.owner_id, job.id)
 
 
@@ -157,7 +165,9 @@ def test_going_on_queues_a_job_and_notes_it_with_the_round(
     session.refresh(closed)
     assert closed.jobs == [made.id]
     said = continuing.plan(session, closed, job.id).sentences
-    assert said[0].startswith(f"The reward model {ids['reward_model']} goes on learning, for 1 epoch, from the 3 rows of")
+    assert said[0].startswith(
+        f"The reward model {ids['reward_model']} goes on learning, for 1 epoch, from the 3 rows of"
+    )
     assert said[1] == f"PPO goes on from the policy {ids['ppo']} for 100 steps."
 
 

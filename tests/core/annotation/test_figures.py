@@ -10,7 +10,9 @@ from core.annotation.said import Answer, Item
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def said(annotator: str, item: str, choice: str | list[int], shown: tuple[int, ...] = (0, 1), seconds: float = 4.0) -> Answer:
+def said(
+    annotator: str, item: str, choice: str | list[int], shown: tuple[int, ...] = (0, 1), seconds: float = 4.0
+) -> Answer:
     one, ranks = (choice, None) if isinstance(choice, str) else (None, choice)
     return Answer(annotator, item, one, ranks, shown, seconds, NOON)
 
@@ -18,7 +20,9 @@ def said(annotator: str, item: str, choice: str | list[int], shown: tuple[int, .
 def test_answers_skips_ties_and_places() -> None:
     items = {name: Item() for name in "ABCD"}
     found = figures(
-        [said("kim", "A", "a"), said("kim", "B", "a", (1, 0)), said("kim", "C", "tie"), said("kim", "D", "skip")], items, 0
+        [said("kim", "A", "a"), said("kim", "B", "a", (1, 0)), said("kim", "C", "tie"), said("kim", "D", "skip")],
+        items,
+        0,
     )
     assert (found.answers, found.skips, found.ties, found.first_chosen, found.second_chosen) == (3, 1, 1, 1, 1)
     assert (found.alpha, found.pairwise, found.sides) == (None, None, None)
@@ -26,7 +30,9 @@ def test_answers_skips_ties_and_places() -> None:
 
 def test_speed_and_gold_of_an_annotator() -> None:
     items = {"A": Item(), "G": Item(gold={"choice": "a"}), "H": Item(gold={"choice": "b"})}
-    found = figures([said("kim", "A", "a"), said("kim", "G", "a", seconds=2), said("kim", "H", "a", seconds=6)], items, 0)
+    found = figures(
+        [said("kim", "A", "a"), said("kim", "G", "a", seconds=2), said("kim", "H", "a", seconds=6)], items, 0
+    )
     assert found.annotators == [AnnotatorFigures("kim", 1, 0, 0, 4.0, 900.0, 1, 2, None, None, None, NOON)]
     assert (found.answers, found.gold_right, found.gold_of) == (1, 1, 2)
 
@@ -34,9 +40,17 @@ def test_speed_and_gold_of_an_annotator() -> None:
 def test_agreement_is_with_the_majority_of_the_others() -> None:
     items = {name: Item() for name in "ABC"}
     labels = {"kim": "aab", "lee": "aba", "max": "abb"}
-    found = figures([said(name, item, label) for name, row in labels.items() for item, label in zip("ABC", row, strict=True)], items, 0)
+    found = figures(
+        [said(name, item, label) for name, row in labels.items() for item, label in zip("ABC", row, strict=True)],
+        items,
+        0,
+    )
     # Item B: lee and max said b, kim a. Item C: for kim the others said a and b, so there is no majority.
-    assert [one.agreement for one in found.annotators] == [pytest.approx(1 / 2), pytest.approx(1 / 2), pytest.approx(1.0)]
+    assert [one.agreement for one in found.annotators] == [
+        pytest.approx(1 / 2),
+        pytest.approx(1 / 2),
+        pytest.approx(1.0),
+    ]
     # Pairs of answers: A 3 of 3 equal, B 1 of 3, C 1 of 3.
     assert found.pairwise == pytest.approx(5 / 9)
     assert found.alpha_items == 3
@@ -54,8 +68,15 @@ def test_a_ranking_counts_by_its_pairs() -> None:
 
 
 def test_the_reward_model_is_held_against_everything_but_ties() -> None:
-    items = {"A": Item(scores=[1.0, 2.0]), "B": Item(scores=[2.0, 1.0]), "C": Item(scores=[None, 1.0]), "D": Item(scores=[1.0, 1.0])}
-    found = figures([said("kim", item, label) for item, label in zip("ABCD", ("b", "b", "a", "a"), strict=True)], items, 0)
+    items = {
+        "A": Item(scores=[1.0, 2.0]),
+        "B": Item(scores=[2.0, 1.0]),
+        "C": Item(scores=[None, 1.0]),
+        "D": Item(scores=[1.0, 1.0]),
+    }
+    found = figures(
+        [said("kim", item, label) for item, label in zip("ABCD", ("b", "b", "a", "a"), strict=True)], items, 0
+    )
     assert (found.reward_model.agree, found.reward_model.of) == (1, 2)
     # Wilson's interval of 1 of 2: (0.0945, 0.9055).
     assert found.reward_model.low == pytest.approx(0.0945, abs=1e-4)

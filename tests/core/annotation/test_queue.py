@@ -8,7 +8,7 @@ from core.annotation import answers, queue, rounds
 from core.annotation.answers import Given
 from core.annotation.spec import RoundChanges
 from core.errors import InvalidRequest, NotFound, RoundClosed, RoundNotReady
-from core.models import Annotation, AnnotationItem, AnnotationRound
+from core.models import Annotation, AnnotationItem
 from tests.core.annotation.tools import make_round, next_ids, numbers, prefer, say
 
 
@@ -212,7 +212,8 @@ def test_a_name_that_is_none_is_refused(session: Session, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [("preparing", RoundNotReady), ("failed", RoundNotReady), ("closing", RoundClosed), ("closed", RoundClosed)]
+    ("status", "kind"),
+    [("preparing", RoundNotReady), ("failed", RoundNotReady), ("closing", RoundClosed), ("closed", RoundClosed)],
 )
 def test_a_round_that_is_not_open_takes_no_answers(
     session: Session, status: str, kind: type[RoundNotReady] | type[RoundClosed]
@@ -220,7 +221,9 @@ def test_a_round_that_is_not_open_takes_no_answers(
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     session.execute(
-        text("UPDATE annotation_rounds SET status = :status, error = '{\"message\": \"why\"}', closed_at = CASE WHEN :status = 'closed' THEN now() END"),
+        text(
+            "UPDATE annotation_rounds SET status = :status, error = '{\"message\": \"why\"}', closed_at = CASE WHEN :status = 'closed' THEN now() END"
+        ),
         {"status": status},
     )
     assert next_ids(session, round_, "kim") == []

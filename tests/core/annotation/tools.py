@@ -10,14 +10,14 @@ from core.annotation import answers, items, queue
 from core.annotation.answers import Given
 from core.annotation.items import Draft
 from core.blobs import blob_store
-from core.datasets import tasks
+from core.datasets import task_holding, tasks
 from core.db import session_scope
 from core.ids import new_id
 from core.models import Annotation, AnnotationItem, AnnotationRound, DataTask
 from core.models.data_task import TaskStatus
 from core.settings import get_settings
 from tests.core.factories import make_key
-from worker.data.lane import drain
+from worker.data.attempt import attempt
 from worker.stopping import StopRequest
 
 SOURCE = {"type": "dataset", "dataset": "ds_x@1", "rows": "unlabelled", "limit": 1000, "seed": 0}
@@ -48,7 +48,9 @@ def next_ids(session: Session, round_: AnnotationRound, annotator: str, limit: i
     return found
 
 
-def say(session: Session, round_: AnnotationRound, annotator: str, item_id: str, said: str | Sequence[int]) -> Annotation:
+def say(
+    session: Session, round_: AnnotationRound, annotator: str, item_id: str, said: str | Sequence[int]
+) -> Annotation:
     """Answer as it is shown: a choice, or ranks."""
     given = Given(said, None, 2.0) if isinstance(said, str) else Given(None, said, 2.0)
     found = answers.answer(session, round_, item_id, annotator, given)
@@ -75,8 +77,12 @@ def numbers(session: Session, ids: Sequence[str]) -> list[int]:
 
 def work() -> None:
     """Do the queued data tasks of annotation, as the data worker would. Search indexes and reports nobody waits for here."""
-    with session_scope() as session:
-        queued = select(DataTask).where(DataTask.status == TaskStatus.QUEUED)
-        for task in session.scalars(queued.where(DataTask.kind.not_like("annotation%"))):
-            tasks.cancel(session, task)
-    drain(get_settings(), blob_store(get_settings()), "dwk_test", StopRequest())
+    while True:
+        with session_scope() as session:
+            queued = select(DataTask).where(DataTask.status == TaskStatus.QUEUED)
+            for task in session.scalars(queued.where(DataTask.kind.not_like("annotation%"))):
+                tasks.cancel(session, task)
+            claim = task_holding.claim(session, "dwk_test")
+        if claim is None:
+            return
+        attempt(claim, get_settings(), blob_store(get_settings()), StopRequest())

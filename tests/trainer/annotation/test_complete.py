@@ -50,7 +50,9 @@ def complete(folder: Path, **changes: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
 
 
-def test_each_policy_answers_each_prompt_as_often_as_is_wanted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_policy_answers_each_prompt_as_often_as_is_wanted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = complete(folder, completions=2)
     assert [row["policies"] for row in found] == [[0, 0, 1, 1]] * 3
     assert len({text for row in found for text in row["completions"]}) > 6, "drawn, not the likeliest each time"
@@ -67,7 +69,9 @@ def test_what_is_drawn_depends_on_the_seed_alone(folder: Path) -> None:
 
 def test_a_policy_answers_the_same_whatever_stands_beside_it(folder: Path) -> None:
     both = complete(folder)
-    assert [row["completions"] for row in complete(folder, policies=["one"])] == [row["completions"][:1] for row in both]
+    assert [row["completions"] for row in complete(folder, policies=["one"])] == [
+        row["completions"][:1] for row in both
+    ]
 
 
 def test_a_prompt_without_room_for_its_answer_gets_none(folder: Path, tokenizer: Tokenizer) -> None:
@@ -119,7 +123,10 @@ def test_scores_are_those_of_the_whole_text_at_its_eos(folder: Path, tokenizer: 
 
 def test_what_is_too_long_gets_no_score(folder: Path, tokenizer: Tokenizer) -> None:
     saved(folder / "rm", tokenizer, 5, LlamaForSequenceClassification)
-    rows = [{"prompt": PROMPTS[0], "completions": [" good .", " good" * CONTEXT]}, {"prompt": PROMPTS[1] * 5, "completions": ["x"]}]
+    rows = [
+        {"prompt": PROMPTS[0], "completions": [" good .", " good" * CONTEXT]},
+        {"prompt": PROMPTS[1] * 5, "completions": ["x"]},
+    ]
     first, second = judge(folder, rows)
     assert first[0] is not None and first[1] is None and second == [None]
     assert judge(folder, rows[:1], max_completion_tokens=2)[0] == [None, None]

@@ -9,7 +9,11 @@ from tests.client.conftest import running_up
 from tests.waiting import eventually
 
 TINY = Path(__file__).parents[3] / "examples" / "tiny.toml"
-SHORT: dict[str, dict[str, Any]] = {"sft": {"epochs": 1}, "reward_model": {"epochs": 1}, "ppo": {"steps": 2, "eval_every": 2}}
+SHORT: dict[str, dict[str, Any]] = {
+    "sft": {"epochs": 1},
+    "reward_model": {"epochs": 1},
+    "ppo": {"steps": 2, "eval_every": 2},
+}
 ENDED = ("succeeded", "failed", "cancelled")
 
 
@@ -57,7 +61,10 @@ def test_policies_are_compared_by_two_people_and_the_job_goes_on(tmp_path: Path)
         eventually(scored, 60)
         progress = client.get_annotation_progress(round_id)
         assert progress["answers"] == 2 * made["items"] and progress["pairwise"] == 1.0
-        assert progress["reward_model"] is not None and progress["reward_model"]["of"] == progress["answers"] - progress["ties"]
+        assert (
+            progress["reward_model"] is not None
+            and progress["reward_model"]["of"] == progress["answers"] - progress["ties"]
+        )
         sides = progress["sides"] or []
         assert [side["checkpoint"] for side in sides] == [final["sft"], final["ppo"]]
         assert sides[0]["wins"] == sides[1]["losses"]
