@@ -122,7 +122,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, default=report_data.ROWS)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--processes", type=int, help="of the report; left out: one for each core")
-    parser.add_argument("--tokenizer", type=lambda text: Path(text).absolute(), help="a folder; left out: one is trained")
+    parser.add_argument(
+        "--tokenizer", type=lambda text: Path(text).absolute(), help="a folder; left out: one is trained"
+    )
     parser.add_argument("--no-tokenizer", action="store_true", help="a report without a model")
     parser.add_argument("--cache", type=lambda text: Path(text).absolute(), default=CACHE)
     parser.add_argument("--json", type=Path)

@@ -106,8 +106,11 @@ class _Text:
 
 def _vocabulary(rng: random.Random) -> list[str]:
     """Short words first, as they are the frequent ones."""
-    starts, middles = "b c d f g h j k l m n p r s t v w st tr ch sh th pl gr".split(), "a e i o u ai ea ou ee".split()
-    ends = ["", "n", "r", "s", "t", "l", "nd", "st", "ng", "m", "ck"]
+    starts, middles = (
+        [*"bcdfghjklmnprstvw", "st", "tr", "ch", "sh", "th", "pl", "gr"],
+        [*"aeiou", "ai", "ea", "ou", "ee"],
+    )
+    ends = ["", *"nrstlm", "nd", "st", "ng", "ck"]
     syllables = ["".join(parts) for parts in itertools.product(starts, middles, ends)]
     rng.shuffle(syllables)
     found = dict.fromkeys(syllables[:400])

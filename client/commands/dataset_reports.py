@@ -34,7 +34,9 @@ def report(
     context: typer.Context,
     dataset_id: DatasetId,
     version: Version = None,
-    model: Annotated[str | None, typer.Option(help="With this model's tokenizer: a checkpoint, hub id or folder.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="With this model's tokenizer: a checkpoint, hub id or folder.")
+    ] = None,
     chat_template: Annotated[str | None, typer.Option(help="auto or none, as in a job's `data`.")] = None,
     max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="As in a job's `data`.")] = None,
     max_completion_tokens: Annotated[int | None, typer.Option(min=1, help="As in a job's `data`.")] = None,
@@ -62,7 +64,9 @@ def fix(
     dataset_id: DatasetId,
     findings: Annotated[list[str], typer.Argument(help="Codes of findings that have a fix.", show_default=False)],
     version: Version = None,
-    report: Annotated[str | None, typer.Option(help="Whose findings, rep_… Default: the version's newest report.")] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Whose findings, rep_… Default: the version's newest report.")
+    ] = None,
 ) -> None:
     """Make a new version without what these findings find."""
     with context.obj.client() as client:
@@ -99,7 +103,9 @@ def _print(made: Report) -> None:
     for finding in result["findings"]:
         _print_finding(finding)
     if fixable := [finding["code"] for finding in result["findings"] if finding["fix"] is not None]:
-        console.print(plain(f"\nTo fix: proximal datasets fix {made['dataset_id']} {' '.join(fixable)}"), soft_wrap=True)
+        console.print(
+            plain(f"\nTo fix: proximal datasets fix {made['dataset_id']} {' '.join(fixable)}"), soft_wrap=True
+        )
 
 
 def _figures(result: ReportResult) -> Table:
@@ -114,7 +120,10 @@ def _figures(result: ReportResult) -> Table:
         table.add_row("languages", plain(shares))
     if bias := result["length_bias"]:
         interval = f"{bias['low']:.1%} to {bias['high']:.1%}"
-        table.add_row("the longer wins", f"{bias['longer_wins']:.1%} ({interval}); {bias['rule']}: {bias['length_only_accuracy']:.1%}")
+        table.add_row(
+            "the longer wins",
+            f"{bias['longer_wins']:.1%} ({interval}); {bias['rule']}: {bias['length_only_accuracy']:.1%}",
+        )
     if agreement := result["agreement"]:
         alpha = "not defined" if agreement["alpha"] is None else f"{agreement['alpha']:.3f}"
         table.add_row("Krippendorff's α", f"{alpha}, {agreement['items']:,} pairs judged by several")

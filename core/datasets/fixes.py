@@ -68,7 +68,9 @@ def _sorted(version: DatasetVersion, codes: Sequence[str], report: DatasetReport
     if LEAVE_OUT in asked and not imported:
         unfit.append(LEAVE_OUT)
     if unfit:
-        can = [finding["code"] for finding in (result or {}).get("findings", ()) if finding["fix"] is not None] + imported
+        can = [
+            finding["code"] for finding in (result or {}).get("findings", ()) if finding["fix"] is not None
+        ] + imported
         raise _unfit(f"has no fix for {', '.join(unfit)}; it can fix {', '.join(can) or 'nothing'}")
     return _Wanted(left_out, reported, report if reported else None)
 
@@ -76,14 +78,20 @@ def _sorted(version: DatasetVersion, codes: Sequence[str], report: DatasetReport
 def _refuse_undecided(version: DatasetVersion, wanted: _Wanted) -> None:
     rest = [f["code"] for f in version.findings if f["severity"] == "blocking" and f["code"] not in wanted.left_out]
     if rest:
-        raise _unfit(f"would leave blocking findings of the import undecided: add {', '.join(rest)}, or {LEAVE_OUT} for all")
+        raise _unfit(
+            f"would leave blocking findings of the import undecided: add {', '.join(rest)}, or {LEAVE_OUT} for all"
+        )
 
 
 def _refuse_emptying(version: DatasetVersion, wanted: _Wanted) -> None:
     """As far as that can be seen without reading the rows; together several may still name them all."""
     assert wanted.report is not None and wanted.report.result is not None and version.content is not None
     for finding in wanted.report.result["findings"]:
-        if finding["code"] in wanted.reported and finding["fix"]["id"] == DROP and finding["count"] == version.content.rows:
+        if (
+            finding["code"] in wanted.reported
+            and finding["fix"]["id"] == DROP
+            and finding["count"] == version.content.rows
+        ):
             raise _unfit(f"would leave no row: {finding['code']} names them all")
 
 

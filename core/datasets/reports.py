@@ -50,7 +50,9 @@ def request(session: Session, version: DatasetVersion, settings: dict[str, Any] 
     # Of two who ask for the same at once the second waits here, and finds the first's.
     session.execute(select(DatasetVersion.id).filter_by(id=version.id).with_for_update(key_share=True))
     sha256 = hashlib.sha256(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    found = session.scalars(select(DatasetReport).filter_by(version_id=version.id, settings_sha256=sha256)).one_or_none()
+    found = session.scalars(
+        select(DatasetReport).filter_by(version_id=version.id, settings_sha256=sha256)
+    ).one_or_none()
     if found is not None and session.get_one(DataTask, found.task_id).status not in _OVER:
         return found
     report = found or DatasetReport(id=new_id("rep"), version_id=version.id, settings=wanted, settings_sha256=sha256)
@@ -98,7 +100,7 @@ def get(session: Session, dataset_id: str, report_id: str) -> Told:
     return told(session, [report])[0]
 
 
-def of_dataset(dataset_id: str, number: int | None = None) -> Select[tuple[DatasetReport]]:
+def of_dataset(dataset_id: str, number: int | None = None) -> Select[DatasetReport]:
     """All reports on a dataset; `number`: on one version only."""
     query = select(DatasetReport).join(DatasetVersion, DatasetVersion.id == DatasetReport.version_id)
     query = query.where(DatasetVersion.dataset_id == dataset_id)

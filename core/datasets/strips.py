@@ -33,7 +33,7 @@ def _texts(row: Row, change: Change) -> Row:
 
 def _answers(row: Row, change: Change) -> Row:
     """Its completions; of a conversation, what the assistant says last; a text to pretrain on."""
-    changed = {field: change(row[field]) for field in ("a", "b", "completion", "text") if field in row}
+    changed: Row = {field: change(row[field]) for field in ("a", "b", "completion", "text") if field in row}
     if "completions" in row:
         changed["completions"] = [change(text) for text in row["completions"]]
     if "messages" in row:

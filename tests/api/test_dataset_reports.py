@@ -40,7 +40,12 @@ def report(session: Session, dataset: Dataset) -> DatasetReport:
 
 def test_every_version_has_a_report_once_it_has_rows(client: TestClient, path: str) -> None:
     (found,) = client.get(f"{path}/reports").json()["data"]
-    assert (found["object"], found["version"], found["status"], found["settings"]) == ("dataset.report", 1, "queued", {})
+    assert (found["object"], found["version"], found["status"], found["settings"]) == (
+        "dataset.report",
+        1,
+        "queued",
+        {},
+    )
     assert found["progress"] == {"fraction": 0.0, "note": ""} and found["result"] is None
     again = client.post(f"{path}/reports", json={})
     assert (again.status_code, again.json()["id"]) == (202, found["id"])
@@ -61,7 +66,9 @@ def test_reports_are_listed_newest_first_and_by_version(client: TestClient, path
     listed = client.get(f"{path}/reports").json()["data"]
     assert [found["id"] for found in listed] == [other.json()["id"], report.id]
     page = client.get(f"{path}/reports?limit=1").json()
-    assert page["has_more"] and client.get(f"{path}/reports?after={page['last_id']}").json()["data"][0]["id"] == report.id
+    assert (
+        page["has_more"] and client.get(f"{path}/reports?after={page['last_id']}").json()["data"][0]["id"] == report.id
+    )
     assert client.get(f"{path}/reports?version=2").json()["data"] == []
 
 
@@ -93,13 +100,19 @@ def test_leaving_out_is_done_at_once(client: TestClient) -> None:
         ({"findings": ["cycles"], "versoin": 1}, "versoin"),
     ],
 )
-def test_fixes_that_there_are_not(client: TestClient, path: str, report: DatasetReport, body: object, param: str) -> None:
+def test_fixes_that_there_are_not(
+    client: TestClient, path: str, report: DatasetReport, body: object, param: str
+) -> None:
     assert problem(client.post(f"{path}/fixes", json=body), 422, "invalid_request")["param"] == param
 
 
 @pytest.mark.parametrize(
     ("body", "param"),
-    [({"model": ""}, "model"), ({"max_prompt_tokens": 0}, "max_prompt_tokens"), ({"eval_fraction": 1}, "eval_fraction")],
+    [
+        ({"model": ""}, "model"),
+        ({"max_prompt_tokens": 0}, "max_prompt_tokens"),
+        ({"eval_fraction": 1}, "eval_fraction"),
+    ],
 )
 def test_reports_that_there_are_not(client: TestClient, path: str, body: object, param: str) -> None:
     assert problem(client.post(f"{path}/reports", json=body), 422, "invalid_request")["param"] == param

@@ -113,7 +113,9 @@ def _template(columns: Columns, facts: CodecFacts) -> Iterator[Found]:
         if code in columns.marks:
             yield Found(code, detail, columns.marks[code], columns.samples[code])
     if facts.closing not in (None, facts.eos):
-        detail = f"{facts.closing}, while the tokenizer's EOS is {facts.eos}, with which completions are trained to end."
+        detail = (
+            f"{facts.closing}, while the tokenizer's EOS is {facts.eos}, with which completions are trained to end."
+        )
         yield Found("template_ends_otherwise", detail)
     if not facts.templated and columns.conversations:
         detail = (

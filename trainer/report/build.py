@@ -29,7 +29,7 @@ from trainer.report.columns import Collector, Columns
 from trainer.report.findings import Found, Writer
 from trainer.report.pool import Pool, cores
 from trainer.report.reading import Texts
-from trainer.report.scanned import CodecFacts
+from trainer.report.scanned import Chunk, CodecFacts
 from trainer.report.settings import ReportSettings
 
 Tell = Callable[[float, str], None]
@@ -40,7 +40,9 @@ _SMALL = 2 * rows_file.CHUNK
 """Bytes up to which further processes cost more than they bring."""
 
 
-def make(path: Path, settings: ReportSettings, rows_dir: Path, tell: Tell, processes: int | None = None) -> dict[str, Any]:
+def make(
+    path: Path, settings: ReportSettings, rows_dir: Path, tell: Tell, processes: int | None = None
+) -> dict[str, Any]:
     """The report on the rows at `path`, as JSON; the numbers of the rows of each finding go to `rows_dir`/<code>.u64.
 
     Raises DataError for rows that the trainer would refuse, ModelError for a tokenizer that cannot be loaded, SpecError where
@@ -57,7 +59,7 @@ def make(path: Path, settings: ReportSettings, rows_dir: Path, tell: Tell, proce
         return _Maker(path, settings, columns, pool, Path(scratch), tell).report(rows_dir)
 
 
-def _scan(path: Path, cut: list[rows_file.Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
+def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
     total = cut[-1].offset + cut[-1].length
     sampled = languages.sample(rows_file.lines_in(path, cut))
     tell(0.0, "reading rows")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trainer.report import near
-from trainer.report.columns import Columns, Rows
+from trainer.report.columns import Columns, Rows, band_file
 from trainer.report.near import Pairs
 from trainer.report.pool import Method, Pool
 
@@ -31,7 +31,7 @@ def find(columns: Columns, pool: Pool, folder: Path) -> Duplicates:
     normalised = np.setdiff1d(repeats(arrays["verdict_normalised"]), exact)
     # Whoever judged the same texts again has not repeated a row: of each text one row stands for all.
     stand_ins = np.sort(np.unique(arrays["text_normalised"], return_index=True)[1])
-    name = "row_bands" if near.band_file(folder, "row_bands", 0).exists() else "prompt_bands"
+    name = "row_bands" if band_file(folder, "row_bands", 0).exists() else "prompt_bands"
     pairs = near.candidates(folder, name, stand_ins)
     return Duplicates(exact, normalised, near.with_twins(pairs, measure(pool, "similar_rows", arrays["offset"])))
 

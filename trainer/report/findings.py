@@ -44,7 +44,9 @@ KINDS: dict[str, Kind] = {
     "outlier_annotator": Kind("warning", "Annotators who mostly disagree", ("drop", "Drop their rows")),
     "low_agreement": Kind("warning", "Annotators agree little"),
     "duplicate_rows": Kind("warning", "Rows that are there twice", ("drop", "Drop the later ones")),
-    "normalised_duplicates": Kind("warning", "Rows that differ in case or white space", ("drop", "Drop the later ones")),
+    "normalised_duplicates": Kind(
+        "warning", "Rows that differ in case or white space", ("drop", "Drop the later ones")
+    ),
     "near_duplicates": Kind("warning", "Rows that are nearly the same", ("drop", "Drop the later ones")),
     "leaking_prompts": Kind("warning", "Held-out prompts nearly trained on", ("drop", "Drop the held-out ones")),
     "one_prompt": Kind("warning", "One prompt for all rows"),

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import cache
 
 from trainer.errors import SpecError
 from trainer.report.items import Item
@@ -25,8 +26,12 @@ def sample(rows: int) -> list[int]:
     return sorted(random.Random(_SEED).sample(range(rows), min(SAMPLE, rows)))
 
 
+@cache
 def identifier() -> Identify:
-    """py3langid's model (Lui and Baldwin 2012, retrained), with probabilities. Raises SpecError where it is not installed."""
+    """py3langid's model (Lui and Baldwin 2012, retrained), with probabilities; most of a second to load, so once.
+
+    Raises SpecError where it is not installed.
+    """
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
@@ -58,4 +63,3 @@ def _last_words(item: Item) -> str:
     """What the answer answers to."""
     assert item.prompt is not None
     return item.prompt if isinstance(item.prompt, str) else item.prompt[-1]["content"]
-

@@ -21,7 +21,9 @@ _SHARED_SHARE, _SHARED_CHARACTERS = 0.5, 40
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufe0e\ufe0f")
 """Fillers, the empty Braille cell and variation selectors: of other categories, and nothing to see."""
-_ROLE = re.compile(r"^[ \t]*(?:Human|Assistant|User|#{2,4} ?(?:Instruction|Input|Response|Human|Assistant)) ?:", re.MULTILINE)
+_ROLE = re.compile(
+    r"^[ \t]*(?:Human|Assistant|User|#{2,4} ?(?:Instruction|Input|Response|Human|Assistant)) ?:", re.MULTILINE
+)
 
 
 def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:

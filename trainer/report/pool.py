@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import TracebackType
@@ -72,8 +73,8 @@ class Pool:
         for end in self._ends:
             _give(end, method, tasks, busy)
         while busy:
-            for end in wait(list(busy)):
-                assert isinstance(end, Connection)
+            answered = set(wait(list(busy)))
+            for end in [end for end in busy if end in answered]:
                 done[busy.pop(end)] = self._answer(end)
                 _give(end, method, tasks, busy)
             while expected in done:
@@ -95,10 +96,8 @@ class Pool:
 def _give(end: Connection, method: Method, tasks: Iterator[tuple[int, Any]], busy: dict[Connection, int]) -> None:
     for number, argument in tasks:
         busy[end] = number
-        try:
+        with suppress(BrokenPipeError):  # it has ended, and said why: that is read next
             end.send((method, argument))
-        except BrokenPipeError:
-            pass  # it has ended, and said why: that is read next
         return
 
 

@@ -38,7 +38,7 @@ class Scanner:
         self._parse = parser(settings.kind)
         self._kind = settings.kind
         self._identify = languages.identifier()
-        self._codec: "Codec | None" = None
+        self._codec: Codec | None = None
         self._facts: CodecFacts | None = None
         if settings.model is not None:
             from trainer.report.codec import codec_of, facts_of
@@ -163,9 +163,10 @@ class Scanner:
                 found.mark("same_after_truncation", row, excerpt(items[row].answers[0]))
         for row in [row for row, _ in found.languages]:  # a sample of the rows, as good as any
             item = items[row]
-            if item.prompt is not None and item.answers and row not in encoded.refused:
-                if token_counts.rewrites(self._codec, item.prompt, item.best):
-                    found.mark("template_rewrites", row, excerpt(item.prompt_text))
+            if item.prompt is None or not item.answers or row in encoded.refused:
+                continue
+            if token_counts.rewrites(self._codec, item.prompt, item.best):
+                found.mark("template_rewrites", row, excerpt(item.prompt_text))
 
     def _read_sets(self, offset: int) -> Sets:
         with self.path.open("rb") as file:

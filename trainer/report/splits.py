@@ -20,7 +20,8 @@ def held_out(prompts: npt.NDArray[np.uint64], fraction: float) -> Flags:
     """
     share = prompts.astype(np.float64) / 2.0**64
     chosen = (share < fraction) | (prompts == prompts.min())
-    return chosen & (prompts != prompts.max())
+    kept: Flags = chosen & (prompts != prompts.max())
+    return kept
 
 
 def leaks(columns: Columns, kept: Flags, pool: Pool, folder: Path) -> tuple[Rows, near.Pairs]:

@@ -51,9 +51,7 @@ def run(task: TaskRun) -> None:
             if made is not None and made.status == "importing":
                 made.origin = made.origin | {"dropped": done.dropped, "changed": done.changed}
             findings = filling.decided(parent.findings)
-            filling.fill(
-                session, task.blobs, task.args["version"], draft, findings=findings, left_out=parent.left_out
-            )
+            filling.fill(session, task.blobs, task.args["version"], draft, findings=findings, left_out=parent.left_out)
 
 
 def _marked(
@@ -77,9 +75,7 @@ def _numbers(blobs: BlobStore, key: str) -> Iterator[int]:
             first += len(piece)
 
 
-def _write(
-    task: TaskRun, parent: DatasetVersion, marks: bytearray, changes: dict[str, Strip], out: RowWriter
-) -> Done:
+def _write(task: TaskRun, parent: DatasetVersion, marks: bytearray, changes: dict[str, Strip], out: RowWriter) -> Done:
     done, kind = Done(), DatasetKind(parent.dataset.kind)
     for stored in rows.stream(task.blobs, parent):
         mark = marks[stored.number - 1]

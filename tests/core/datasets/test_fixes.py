@@ -37,7 +37,12 @@ def reported(session: Session, version: DatasetVersion, **counts: int) -> Datase
 
 
 def _finding(code: str, count: int) -> dict[str, Any]:
-    return {"code": code, "severity": "warning", "count": count, "fix": None if code == "length_bias" else {"id": "drop"}}
+    return {
+        "code": code,
+        "severity": "warning",
+        "count": count,
+        "fix": None if code == "length_bias" else {"id": "drop"},
+    }
 
 
 def apply(session: Session, version: DatasetVersion, *codes: str) -> DatasetVersion:
@@ -62,7 +67,9 @@ def test_a_fix_is_a_new_version_with_its_lineage(session: Session, version: Data
         (["all"], "would leave no row: all names them all"),
     ],
 )
-def test_what_cannot_be_fixed_is_refused(session: Session, version: DatasetVersion, codes: list[str], said: str) -> None:
+def test_what_cannot_be_fixed_is_refused(
+    session: Session, version: DatasetVersion, codes: list[str], said: str
+) -> None:
     reported(session, version, cycles=2, length_bias=0, all=3)
     with pytest.raises(InvalidRequest, match=said):
         apply(session, version, *codes)

@@ -22,7 +22,11 @@ def fixed(row: dict[str, Any], *codes: str, tokens: tuple[str, ...] = ()) -> dic
         ("leading_whitespace", {"prompt": TALK, "a": " x ", "b": "y"}, {"prompt": TALK, "a": "x ", "b": "y"}),
         ("prompt_whitespace", {"prompt": TALK, "a": " x"}, {"prompt": [TALK[0] | {"content": "hi"}], "a": " x"}),
         ("prompt_whitespace", {"prompt": " q "}, {"prompt": " q "}),
-        ("trailing_whitespace", {"prompt": "q", "completions": ["x ", "y"]}, {"prompt": "q", "completions": ["x", "y"]}),
+        (
+            "trailing_whitespace",
+            {"prompt": "q", "completions": ["x ", "y"]},
+            {"prompt": "q", "completions": ["x", "y"]},
+        ),
         ("trailing_whitespace", {"prompt": "q", "completion": "x\n"}, {"prompt": "q", "completion": "x"}),
         ("trailing_whitespace", {"text": "x\n"}, {"text": "x"}),
         ("prompt_in_answer", {"prompt": "q?", "a": "q? x", "b": "\nq?y"}, {"prompt": "q?", "a": " x", "b": "y"}),
@@ -34,7 +38,14 @@ def test_each_strip(code: str, row: dict[str, Any], expected: dict[str, Any]) ->
 
 
 def test_of_a_conversation_the_last_answer_and_what_comes_before_it() -> None:
-    turns = [("system", " s "), ("user", " u "), ("assistant", " a "), ("user", " v "), ("assistant", " b "), ("user", " w ")]
+    turns = [
+        ("system", " s "),
+        ("user", " u "),
+        ("assistant", " a "),
+        ("user", " v "),
+        ("assistant", " b "),
+        ("user", " w "),
+    ]
     row = {"messages": [{"role": role, "content": content} for role, content in turns]}
     texts = [message["content"] for message in fixed(row, "trailing_whitespace", "prompt_whitespace")["messages"]]
     assert texts == ["s", "u", "a", "v", " b", " w "]

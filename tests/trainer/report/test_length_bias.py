@@ -17,7 +17,9 @@ def columns(rows: list[list[int]], judged: list[bool] | None = None) -> Columns:
 
 
 def test_of_a_ranking_the_best_and_the_worst_and_of_a_tie_nothing() -> None:
-    found = decided(columns([[0, 1], [1, 0], [0, 0], [1, 0, 2, 2]]), np.array([10, 20, 30, 40, 5, 6, 1, 2, 3, 4], np.uint32))
+    found = decided(
+        columns([[0, 1], [1, 0], [0, 0], [1, 0, 2, 2]]), np.array([10, 20, 30, 40, 5, 6, 1, 2, 3, 4], np.uint32)
+    )
     assert [side.tolist() for side in found] == [[10, 40, 2], [20, 30, 3]]
 
 
@@ -27,7 +29,10 @@ def test_figures_by_hand() -> None:
     assert bias is not None
     assert (bias.pairs, bias.longer_wins, bias.mean_difference) == (4, 0.75, 2 / 5)
     assert (bias.low, bias.high) == (pytest.approx(0.30064, abs=1e-5), pytest.approx(0.95442, abs=1e-5))
-    assert (bias.length_only_accuracy, bias.rule) == (1.0, "the longer one wins, unless they differ by more than 3 tokens")
+    assert (bias.length_only_accuracy, bias.rule) == (
+        1.0,
+        "the longer one wins, unless they differ by more than 3 tokens",
+    )
 
 
 def test_the_shorter_one_may_be_the_rule() -> None:

@@ -24,7 +24,10 @@ def seen(item: Item) -> dict[str, str]:
         (Item(TALK, ("…!", "no"), (0, 1)), {"wordless_answer"}),
         (Item(TALK, ("👍", "no"), (0, 1)), {"wordless_answer"}),
         (Item("Good?", (" yes", "yes"), (0, 1)), {"same_after_trim"}),
-        (Item("Is it any good at all?", ("Is it any good at all? Yes", "Is it any good at all? No")), {"prompt_in_answer"}),
+        (
+            Item("Is it any good at all?", ("Is it any good at all? Yes", "Is it any good at all? No")),
+            {"prompt_in_answer"},
+        ),
         (Item("Is it any good at all?", ("Is it any good at all? Yes", "No")), set()),
         (Item("Good?", ("It is. " * 9 + "Yes.", "It is. " * 9 + "No!"), (0, 1)), {"shared_beginning"}),
         (Item("Good?", ("Yes.\n\nHuman: why?", "no"), (0, 1)), {"role_in_answer"}),

@@ -42,7 +42,9 @@ def test_three_annotators_who_disagree(tmp_path: Path) -> None:
     assert made.result["agreement"]["items"] == 2
     people = {one["annotator"]: one for one in made.result["agreement"]["annotators"]}
     # of q, ann's others disagree with each other, and so do bob's; cem's agree, and not with cem
-    assert [(people[name]["rows"], people[name]["compared"], people[name]["agreement"]) for name in ("ann", "bob", "cem")] == [
+    assert [
+        (people[name]["rows"], people[name]["compared"], people[name]["agreement"]) for name in ("ann", "bob", "cem")
+    ] == [
         (2, 1, 0.0),
         (2, 1, 0.0),
         (1, 1, 0.0),

@@ -12,16 +12,26 @@ from tests.trainer.report.tools import pair, report
 
 
 def pandalm(shared_data: Path) -> list[dict[str, Any]]:
-    return list(json.loads((shared_data / "pandalm_human_testset" / "testset-v1.json").read_text()))
+    """The pairs that can be one: some answers are empty, equal, or (once) no text but `false`."""
+    rows = json.loads((shared_data / "pandalm_human_testset" / "testset-v1.json").read_text())
+    sides = [(str(row["response1"]), str(row["response2"])) for row in rows]
+    return [
+        row for row, (one, other) in zip(rows, sides, strict=True) if one.strip() and other.strip() and one != other
+    ]
 
 
 def test_pandalms_three_annotators(tmp_path: Path, shared_data: Path) -> None:
     """999 pairs, of which 879 are judged alike by all three (the data's own notes)."""
     labels = {0: "tie", 1: "a", 2: "b"}
-    source = pandalm(shared_data)
-    usable = [row for row in source if row["response1"].strip() and row["response2"].strip() and row["response1"] != row["response2"]]
+    usable = pandalm(shared_data)
     rows = [
-        pair(f"{row['instruction']}\n{row['input']}", row["response1"], row["response2"], labels[row[name]], annotator=name)
+        pair(
+            f"{row['instruction']}\n{row['input']}",
+            str(row["response1"]),
+            str(row["response2"]),
+            labels[row[name]],
+            annotator=name,
+        )
         for row in usable
         for name in ("annotator1", "annotator2", "annotator3")
     ]
@@ -50,7 +60,7 @@ def _first_votes(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _against(votes: list[str]) -> int:
-    (label, count), *_ = Counter(votes).most_common(1)
+    (_, count), *_ = Counter(votes).most_common(1)
     return 0 if count == len(votes) else len(votes) - count if 2 * count > len(votes) else len(votes)
 
 

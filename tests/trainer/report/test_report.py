@@ -19,7 +19,13 @@ def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
     made = report(tmp_path, plain_pairs(40))
     assert made.result["findings"] == []
     summary = made.result["summary"]
-    assert (summary["rows"], summary["prompts"], summary["pairs"], summary["ties"], summary["duplicates"]) == (40, 40, 40, 0, 0)
+    assert (summary["rows"], summary["prompts"], summary["pairs"], summary["ties"], summary["duplicates"]) == (
+        40,
+        40,
+        40,
+        0,
+        0,
+    )
     assert made.result["languages"][0]["language"] == "en"
 
 
@@ -162,7 +168,7 @@ def test_other_kinds_have_reports_too(tmp_path: Path, kind: str, row: Row, summa
 
 
 def test_a_row_that_the_trainer_refuses_is_named_by_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "rows"
-    path.mkdir()
-    with pytest.raises(DataError, match="line 3: unknown field 'lable'; did you mean 'label'"):
-        report(tmp_path, [*plain_pairs(2), {"prompt": "q", "a": "x", "b": "y", "lable": "a"}])
+    with pytest.raises(
+        DataError, match=r"rows\.jsonl, line 3: `b` must be a text, or one assistant message, and not empty"
+    ):
+        report(tmp_path, [*plain_pairs(2), {"prompt": "q", "a": "x", "b": " ", "label": "a"}])

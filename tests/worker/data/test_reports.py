@@ -102,7 +102,9 @@ def test_a_report_with_a_model_says_why_it_failed(client: TestClient, settings: 
     assert list((settings.data_dir / "scratch").iterdir()) == []
 
 
-def test_a_report_with_a_model_is_made_with_its_tokenizer(client: TestClient, settings: Settings, tmp_path: Path) -> None:
+def test_a_report_with_a_model_is_made_with_its_tokenizer(
+    client: TestClient, settings: Settings, tmp_path: Path
+) -> None:
     from trainer.text import train_tokenizer
 
     train_tokenizer(["x"], 260).save_pretrained(tmp_path / "model")
