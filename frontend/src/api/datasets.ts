@@ -32,7 +32,7 @@ export const datasetQuery = (id: string) =>
   });
 
 /** All of them, newest first: few, as each is the work of a person. `state` is whatever they are fetched anew for. */
-export const versionsQuery = (id: string, state: string) =>
+export const versionsQuery = (id: string, state = "") =>
   queryOptions({
     queryKey: [...datasetsKey, id, "versions", state],
     queryFn: async () => {
@@ -52,8 +52,7 @@ export const archiveDataset = (id: string, archived: boolean) =>
       : api.POST("/v1/datasets/{dataset_id}/unarchive", { params: at(id) }),
   );
 
-export const deleteDataset = (id: string) =>
-  accepted(api.DELETE("/v1/datasets/{dataset_id}", { params: at(id) }));
+export const deleteDataset = (id: string) => accepted(api.DELETE("/v1/datasets/{dataset_id}", { params: at(id) }));
 
 export const EXPORTS = [
   { format: "rows", label: "Rows as stored", note: "canonical JSONL" },

@@ -3,10 +3,14 @@ import { answer, api } from "@/api/client";
 import type { DatasetKind } from "@/api/types";
 
 /** Which column is what: of each field a column, and of each value of the label a side. */
-export interface Mapping {
+export type Mapping = {
   readonly fields: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
-}
+};
+
+/** A mapping as the API tells it, which is any object to its schema. */
+export const asMapping = (told: Readonly<Record<string, unknown>> | null): Mapping | null =>
+  told && typeof told.fields === "object" && told.fields !== null ? (told as Mapping) : null;
 
 export const uploadsKey = ["uploads"] as const;
 
@@ -49,9 +53,7 @@ export const previewQuery = (id: string, reading: Reading) =>
   queryOptions({
     queryKey: [...uploadsKey, id, "preview", reading],
     queryFn: () =>
-      answer(
-        api.POST("/v1/uploads/{upload_id}/preview", { params: { path: { upload_id: id } }, body: reading }),
-      ),
+      answer(api.POST("/v1/uploads/{upload_id}/preview", { params: { path: { upload_id: id } }, body: reading })),
     staleTime: Infinity,
   });
 

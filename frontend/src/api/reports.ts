@@ -28,6 +28,4 @@ export const makeReport = (id: string, wanted: ReportWanted) =>
 
 /** Applies fixes: a new version comes of it. `report` is null for what the import itself found. */
 export const applyFixes = (id: string, version: number, report: string | null, findings: string[]) =>
-  answer(
-    api.POST("/v1/datasets/{dataset_id}/fixes", { params: at(id), body: { version, report, findings } }),
-  );
+  answer(api.POST("/v1/datasets/{dataset_id}/fixes", { params: at(id), body: { version, report, findings } }));

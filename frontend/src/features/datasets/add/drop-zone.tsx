@@ -42,7 +42,9 @@ export function DropZone({ onFiles }: { onFiles: (files: readonly File[]) => voi
       <UploadIcon />
       <span>
         <b>Choose a file</b> or drop it here
-        <small>JSONL, JSON, CSV or Parquet, plain or as .gz or .zst. Nothing becomes a dataset before you confirm it.</small>
+        <small>
+          JSONL, JSON, CSV or Parquet, plain or as .gz or .zst. Nothing becomes a dataset before you confirm it.
+        </small>
       </span>
     </label>
   );

@@ -20,8 +20,8 @@ export function Examples() {
         ))}
       </dl>
       <p>
-        The files of TRL, OpenAI, hh-rlhf, UltraFeedback, HelpSteer, LLaMA-Factory, Axolotl and others are known by their
-        columns. For any other you say which column is what.
+        The files of TRL, OpenAI, hh-rlhf, UltraFeedback, HelpSteer, LLaMA-Factory, Axolotl and others are known by
+        their columns. For any other you say which column is what.
       </p>
     </details>
   );

@@ -100,7 +100,11 @@ export class Transfers {
     } catch (error) {
       // Paused or cancelled: that has been noted already.
       if (abort.signal.aborted) return;
-      this.patch(key, { state: "failed", rate: null, error: error instanceof Error ? error : new Error(String(error)) });
+      this.patch(key, {
+        state: "failed",
+        rate: null,
+        error: error instanceof Error ? error : new Error(String(error)),
+      });
     }
   }
 

@@ -63,8 +63,8 @@ function NoDatasets() {
   return (
     <Notice title="No data yet">
       <p>
-        Preferences, prompts or conversations, as JSONL, JSON, CSV or Parquet: drop a file anywhere on this page. You see
-        what it was taken for before it becomes a dataset, and what is wrong with it before a job is spent on it.
+        Preferences, prompts or conversations, as JSONL, JSON, CSV or Parquet: drop a file anywhere on this page. You
+        see what it was taken for before it becomes a dataset, and what is wrong with it before a job is spent on it.
       </p>
       <Link className={buttonClass("primary")} to={paths.newDataset}>
         Add the first

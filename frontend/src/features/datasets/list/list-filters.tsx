@@ -32,7 +32,11 @@ export function ListFilters({ filter, onChange }: Props) {
         </select>
       </label>
       <label className={styles.check}>
-        <input type="checkbox" checked={filter.archived} onChange={(event) => onChange({ archived: event.target.checked })} />
+        <input
+          type="checkbox"
+          checked={filter.archived}
+          onChange={(event) => onChange({ archived: event.target.checked })}
+        />
         Archived
       </label>
     </div>

@@ -28,5 +28,9 @@ const read = (params: URLSearchParams): DatasetFilter => ({
 });
 
 function write({ search, kind, archived }: DatasetFilter): URLSearchParams {
-  return new URLSearchParams({ ...(search && { q: search }), ...(kind && { kind }), ...(archived && { archived: "1" }) });
+  return new URLSearchParams({
+    ...(search && { q: search }),
+    ...(kind && { kind }),
+    ...(archived && { archived: "1" }),
+  });
 }

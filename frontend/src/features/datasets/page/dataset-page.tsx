@@ -25,14 +25,19 @@ function Page({ id }: { id: string }) {
   });
   // The versions follow the dataset: what it has become is in them.
   const { status, version: newest } = dataset.data ?? {};
-  const versions = useQuery({ ...versionsQuery(id, `${newest ?? ""}/${status ?? ""}`), enabled: Boolean(dataset.data) });
+  const versions = useQuery({
+    ...versionsQuery(id, `${newest ?? ""}/${status ?? ""}`),
+    enabled: Boolean(dataset.data),
+  });
   useDocumentTitle(dataset.data?.name ?? "Dataset");
   const failed = [dataset, versions].find((query) => query.isLoadingError);
   if (failed?.error) {
     return <ErrorNotice error={failed.error} doing="show this dataset" onRetry={() => void failed.refetch()} />;
   }
-  const isBehind = versions.isPlaceholderData && !versions.data?.some((one) => one.number === dataset.data?.version);
-  if (!dataset.data || !versions.data || isBehind) return <Skeleton rows={6} height="2.5rem" label="Loading the dataset" />;
+  const isBehind = versions.isPlaceholderData && !versions.data.some((one) => one.number === newest);
+  if (!dataset.data || !versions.data || isBehind) {
+    return <Skeleton rows={6} height="2.5rem" label="Loading the dataset" />;
+  }
   const number = place.version ?? dataset.data.version;
   const version = versions.data.find((one) => one.number === number);
   return (

@@ -4,7 +4,8 @@ import { moved, readPlace, START, writePlace } from "@/features/datasets/page/pl
 const at = (address: string) => readPlace(new URLSearchParams(address));
 
 test("an address says all there is to say, and comes back the same", () => {
-  const address = "tab=rows&version=2&report=rep_1&q=good+film&finding=duplicates&split=eval&after=40&row=47&view=table&diff=1";
+  const address =
+    "tab=rows&version=2&report=rep_1&q=good+film&finding=duplicates&split=eval&after=40&row=47&view=table&diff=1";
   expect(at(address)).toEqual({
     tab: "rows",
     version: 2,

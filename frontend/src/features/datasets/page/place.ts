@@ -41,7 +41,8 @@ export const START: Place = {
   diff: false,
 };
 
-const wholeNumber = (text: string | null): number | null => (text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null);
+const wholeNumber = (text: string | null): number | null =>
+  text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
 /** What an address says; what it says wrongly counts as not said. */
 export function readPlace(params: URLSearchParams): Place {
@@ -76,7 +77,9 @@ export function writePlace(place: Place): URLSearchParams {
     ["diff", place.diff ? 1 : 0, 0],
   ];
   return new URLSearchParams(
-    entries.filter(([, value, start]) => value !== null && value !== start).map(([name, value]) => [name, String(value)]),
+    entries
+      .filter(([, value, start]) => value !== null && value !== start)
+      .map(([name, value]) => [name, String(value)]),
   );
 }
 

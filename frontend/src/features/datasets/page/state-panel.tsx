@@ -33,7 +33,12 @@ export function StatePanel({ dataset, version, wanted, go }: Props) {
     const { message = "No reason was given.", errors = [] } = version.error ?? {};
     return (
       <div className={styles.state}>
-        <Problems title="The import failed, nothing was stored" message={message} items={errors as ProblemItem[]} total={null} />
+        <Problems
+          title="The import failed, nothing was stored"
+          message={message}
+          items={errors as ProblemItem[]}
+          total={null}
+        />
       </div>
     );
   }
@@ -45,8 +50,8 @@ function Importing({ dataset }: { dataset: Dataset }) {
   return (
     <div className={styles.progress} role="status">
       <p>
-        {fraction > 0 ? `Being imported: ${percent(fraction)}.` : "The import waits for a worker."} {note} This page may be
-        left.
+        {fraction > 0 ? `Being imported: ${percent(fraction)}.` : "The import waits for a worker."} {note} This page may
+        be left.
       </p>
       <ProgressBar fraction={fraction} label="Import" />
     </div>
@@ -59,8 +64,8 @@ function Blocked({ dataset, version, go }: { dataset: Dataset; version: DatasetV
     <div className={styles.state}>
       <Notice tone="warn" title={`${count(version.left_out, "record")} could not be used`}>
         <p>
-          No job takes this version until you say what is to become of them. Leave them out, or mend the file and upload it
-          again. Below stands what is wrong with them, and on which lines.
+          No job takes this version until you say what is to become of them. Leave them out, or mend the file and upload
+          it again. Below stands what is wrong with them, and on which lines.
         </p>
         <FixButton {...{ dataset, version, go }} found={[]} label={`Leave out ${count(version.left_out, "record")}`} />
       </Notice>

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { previewQuery, type Reading } from "@/api/imports";
+import { asMapping, previewQuery, type Reading } from "@/api/imports";
 import type { UploadPreview } from "@/api/types";
 import type { Upload } from "@/api/upload";
 import { ErrorNotice } from "@/components/error-notice";
@@ -34,8 +34,8 @@ export function Confirm({ upload }: { upload: Upload }) {
   }
   const first = detected.data;
   const plan = first.plan;
-  const current: Reading = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : (plan ?? DETECTED);
-  const mapByHand = () => setDraft(fromMapping(plan?.mapping ?? first.suggested, first.columns));
+  const current: Reading = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : asPlanned(plan);
+  const mapByHand = () => setDraft(fromMapping(asMapping(plan?.mapping ?? first.suggested), first.columns));
   return (
     <div className={styles.columns}>
       <div className={styles.side}>
@@ -56,10 +56,13 @@ export function Confirm({ upload }: { upload: Upload }) {
   );
 }
 
+const asPlanned = (plan: UploadPreview["plan"]): Reading =>
+  plan ? { format: plan.format, kind: plan.kind, mapping: asMapping(plan.mapping) } : DETECTED;
+
 /** Nothing but a mapping can read it: the form is open from the start. */
 function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft | null {
-  if (plan?.format === "custom") return fromMapping(plan.mapping, columns);
-  return plan || candidates.length ? null : fromMapping(suggested, columns);
+  if (plan?.format === "custom") return fromMapping(asMapping(plan.mapping), columns);
+  return plan || candidates.length ? null : fromMapping(asMapping(suggested), columns);
 }
 
 /** Null while required columns are missing: there is nothing to ask the server then. */

@@ -14,7 +14,11 @@ import { paths } from "@/lib/paths";
 type BadRows = ImportWanted["bad_rows"];
 
 const BAD_ROWS: readonly { id: BadRows; label: string; note: string }[] = [
-  { id: "report", label: "Stop, and show me which", note: "The dataset waits until you leave them out, or upload a mended file." },
+  {
+    id: "report",
+    label: "Stop, and show me which",
+    note: "The dataset waits until you leave them out, or upload a mended file.",
+  },
   { id: "leave_out", label: "Leave them out", note: "The rest can be used at once; what was left out stays listed." },
   { id: "refuse", label: "Store nothing at all", note: "" },
 ];
@@ -49,7 +53,14 @@ export function ImportForm({ upload, reading, blocked }: Props) {
   return (
     <form className={styles.card} onSubmit={submit} aria-label="Import">
       <label htmlFor={id}>Name</label>
-      <input id={id} type="text" value={name} maxLength={200} required onChange={(event) => setName(event.target.value)} />
+      <input
+        id={id}
+        type="text"
+        value={name}
+        maxLength={200}
+        required
+        onChange={(event) => setName(event.target.value)}
+      />
       {kind && (
         <p className={styles.note}>
           <b>{kind.label}.</b> {kind.use}

@@ -41,7 +41,11 @@ export function withShape(draft: Draft, shape: Shape, columns: readonly Column[]
     const column = draft.fields[name] ?? named.get(name);
     if (column) fields[name] = column;
   }
-  return { shape, fields, labels: fields.label === draft.fields.label ? draft.labels : labelsOf(fields.label, columns) };
+  return {
+    shape,
+    fields,
+    labels: fields.label === draft.fields.label ? draft.labels : labelsOf(fields.label, columns),
+  };
 }
 
 /** The draft with another column for a field; no column takes the field away. */

@@ -80,8 +80,8 @@ function NotYet({ upload }: { upload: Upload }) {
   return (
     <Notice title="Not all of it has arrived" tone="warn">
       <p>
-        {size ? percent(fraction) : bytes(here)} is here. <Link to={paths.newDataset}>Choose the same file again</Link>, and it goes on where it
-        stopped.
+        {size ? percent(fraction) : bytes(here)} is here. <Link to={paths.newDataset}>Choose the same file again</Link>,
+        and it goes on where it stopped.
       </p>
     </Notice>
   );

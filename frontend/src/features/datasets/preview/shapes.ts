@@ -29,7 +29,14 @@ export const SHAPES: readonly Shape[] = [
     id: "pair",
     kind: "preferences",
     label: "A preferred answer and another one",
-    fields: [prompt, needed("chosen", "Preferred answer"), needed("rejected", "Other answer"), ...around, margin, ...notes],
+    fields: [
+      prompt,
+      needed("chosen", "Preferred answer"),
+      needed("rejected", "Other answer"),
+      ...around,
+      margin,
+      ...notes,
+    ],
   },
   {
     id: "labelled",
@@ -47,13 +54,25 @@ export const SHAPES: readonly Shape[] = [
     id: "ranked",
     kind: "preferences",
     label: "Several answers and their ranks",
-    fields: [prompt, needed("completions", "Answers, a list"), needed("ranks", "Ranks, 1 is best"), ...around, ...notes],
+    fields: [
+      prompt,
+      needed("completions", "Answers, a list"),
+      needed("ranks", "Ranks, 1 is best"),
+      ...around,
+      ...notes,
+    ],
   },
   {
     id: "scored",
     kind: "preferences",
     label: "Several answers and their scores",
-    fields: [prompt, needed("completions", "Answers, a list"), needed("scores", "Scores, higher is better"), ...around, ...notes],
+    fields: [
+      prompt,
+      needed("completions", "Answers, a list"),
+      needed("scores", "Scores, higher is better"),
+      ...around,
+      ...notes,
+    ],
   },
   {
     id: "rated",

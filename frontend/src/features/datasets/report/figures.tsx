@@ -36,8 +36,8 @@ export function Figures({ result }: { result: ReportResult }) {
           <Card title="Held out by prompt">
             <Measure share={splits.eval / Math.max(1, splits.train + splits.eval)} label="Held out" />
             <p>
-              {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt
-              : no prompt is on both sides
+              {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt :
+              no prompt is on both sides
               {splits.near_prompts > 0 && `, but ${count(splits.near_prompts, "held-out one")} nearly`}.
             </p>
           </Card>
@@ -57,7 +57,16 @@ function Card({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function Length({ length }: { length: NonNullable<ReportResult["length_bias"]> }) {
-  const { pairs, longer_wins: wins, low, high, mean_difference: more, unit, length_only_accuracy: accuracy, rule } = length;
+  const {
+    pairs,
+    longer_wins: wins,
+    low,
+    high,
+    mean_difference: more,
+    unit,
+    length_only_accuracy: accuracy,
+    rule,
+  } = length;
   return (
     <Card title="Does the longer one win?">
       <Measure share={wins} low={low} high={high} label="The longer answer is preferred" even />

@@ -23,7 +23,13 @@ export function FindingItem({ dataset, version, found, place, go }: Props) {
   const { title, detail, severity, count, share, samples, fix, code } = finding;
   const lines = linesText(finding);
   const rowsAt = (row: number | null) => {
-    const change = { tab: "rows", finding: row === null ? code : null, report, row, after: row === null ? 0 : row - 1 } as const;
+    const change = {
+      tab: "rows",
+      finding: row === null ? code : null,
+      report,
+      row,
+      after: row === null ? 0 : row - 1,
+    } as const;
     return `?${writePlace(moved(place, change)).toString()}`;
   };
   return (

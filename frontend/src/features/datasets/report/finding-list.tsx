@@ -32,7 +32,9 @@ export function FindingList({ dataset, version, found, checked, place, go }: Pro
     <section className={styles.findings} aria-label="Findings">
       <header>
         <h2>{tally(found.map((one) => one.finding))}</h2>
-        {fixable.length > 1 && <FixButton {...{ dataset, version, go }} found={fixable} label={`Apply all ${fixable.length} fixes`} />}
+        {fixable.length > 1 && (
+          <FixButton {...{ dataset, version, go }} found={fixable} label={`Apply all ${fixable.length} fixes`} />
+        )}
       </header>
       <ul>
         {found.map((one) => (

@@ -69,10 +69,12 @@ export function FixButton({ dataset, version, found, label, go }: Props) {
           </ul>
         )}
         <p>
-          {isBlocked && found.length > 0 && `${count(version.left_out, "record")} that the import could not use stay out. `}
+          {isBlocked &&
+            found.length > 0 &&
+            `${count(version.left_out, "record")} that the import could not use stay out. `}
           Version {version.number} stays as it is
-          {version.jobs.length > 0 && `, and so do the ${count(version.jobs.length, "job")} that use it`}. The result is a
-          version of its own.
+          {version.jobs.length > 0 && `, and so do the ${count(version.jobs.length, "job")} that use it`}. The result is
+          a version of its own.
         </p>
       </ConfirmDialog>
     </>

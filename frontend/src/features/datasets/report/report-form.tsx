@@ -71,8 +71,8 @@ export function ReportForm({ dataset, version, open, go }: Props) {
         </Button>
       </form>
       <p>
-        What the job will see: texts in its tokens, cut to its lengths. Pairs that become the same by that are found here
-        and not after hours of training. Without a model, lengths are in characters.
+        What the job will see: texts in its tokens, cut to its lengths. Pairs that become the same by that are found
+        here and not after hours of training. Without a model, lengths are in characters.
       </p>
       {make.error && <ProblemLines error={make.error} title="No report" />}
     </details>

@@ -9,7 +9,9 @@ export function ReportProgress({ report }: { report: Report }) {
   return (
     <div className={pageStyles.progress} role="status">
       <p>
-        {report.status === "queued" ? "The report waits for a worker." : `The report is being made: ${percent(fraction)}.`}
+        {report.status === "queued"
+          ? "The report waits for a worker."
+          : `The report is being made: ${percent(fraction)}.`}
         {note && ` ${note}`}
       </p>
       <ProgressBar fraction={fraction} label="Report" />

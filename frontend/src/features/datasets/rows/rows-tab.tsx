@@ -11,7 +11,6 @@ import type { Go } from "@/features/datasets/page/use-place";
 import { Pager } from "@/features/datasets/rows/pager";
 import { RowList } from "@/features/datasets/rows/row-list";
 import { RowsToolbar } from "@/features/datasets/rows/rows-toolbar";
-import styles from "@/features/datasets/rows/rows.module.css";
 import { useKeys } from "@/features/datasets/rows/use-keys";
 import { usePages } from "@/features/datasets/rows/use-pages";
 
@@ -58,8 +57,12 @@ export function RowsTab({ datasetId, version, findings, reportId, place, go }: P
   });
   return (
     <section aria-label="Rows">
-      <RowsToolbar {...{ place, go, findings, version }} searchRef={search} onRandom={() => go({ seed: freshSeed() })} />
-      {query.isPending && !query.error && <Skeleton rows={6} height="4rem" label="Loading rows" />}
+      <RowsToolbar
+        {...{ place, go, findings, version }}
+        searchRef={search}
+        onRandom={() => go({ seed: freshSeed() })}
+      />
+      {query.isPending && <Skeleton rows={6} height="4rem" label="Loading rows" />}
       {query.error && <Trouble error={query.error} onRetry={() => void query.refetch()} />}
       {query.data && !query.error && (
         <>

@@ -23,7 +23,7 @@ interface Props {
 
 /** Which rows, and how they look. Everything that is chosen here is in the address. */
 export function RowsToolbar({ place, go, findings, version, searchRef, onRandom }: Props) {
-  const isListed = !place.finding || findings.some((one) => one.code === place.finding);
+  const unlisted = findings.some((one) => one.code === place.finding) ? null : place.finding;
   return (
     <div className={styles.toolbar} role="search" aria-label="Which rows">
       <SearchBox
@@ -35,9 +35,12 @@ export function RowsToolbar({ place, go, findings, version, searchRef, onRandom 
       />
       <label>
         <span className="visually-hidden">Finding</span>
-        <select value={place.finding ?? ""} onChange={(event) => go({ finding: event.target.value || null, seed: null })}>
+        <select
+          value={place.finding ?? ""}
+          onChange={(event) => go({ finding: event.target.value || null, seed: null })}
+        >
           <option value="">All findings and none</option>
-          {!isListed && <option value={place.finding ?? ""}>{place.finding}</option>}
+          {unlisted && <option value={unlisted}>{unlisted}</option>}
           {findings.map((one) => (
             <option key={one.code} value={one.code}>
               {one.title} ({one.count.toLocaleString("en-US")})

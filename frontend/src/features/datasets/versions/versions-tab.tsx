@@ -23,8 +23,8 @@ export function VersionsTab({ dataset, versions, shown }: Props) {
   return (
     <>
       <p className={styles.intro}>
-        A version never changes. A job that names <code>{dataset.id}</code> takes the newest that is ready, and keeps to it
-        by its sum, whatever comes after.
+        A version never changes. A job that names <code>{dataset.id}</code> takes the newest that is ready, and keeps to
+        it by its sum, whatever comes after.
       </p>
       <ol className={styles.list}>
         {versions.map((version) => (
