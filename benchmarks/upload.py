@@ -90,9 +90,9 @@ def _cat(file: Path, target: Path) -> tuple[float, float]:
     with socket.create_server(("127.0.0.1", 0)) as listener, target.open("wb") as out:
         began = time.perf_counter()
         with socket.create_connection(listener.getsockname()) as near, listener.accept()[0] as far:
-            receiver = subprocess.Popen(["cat"], stdin=far, stdout=out)
+            receiver = subprocess.Popen(["cat"], stdin=far.fileno(), stdout=out)
             far.close()
-            subprocess.run(["cat", str(file)], stdout=near, check=True)
+            subprocess.run(["cat", str(file)], stdout=near.fileno(), check=True)
             near.shutdown(socket.SHUT_WR)
             near.close()
             receiver.wait()
@@ -196,7 +196,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mib", type=int, default=1024, help="size of the file that is timed (default 1024)")
     parser.add_argument("--rounds", type=int, default=5, help="of each, in turn, after one to warm up (default 5)")
     parser.add_argument(
-        "--memory", type=int, nargs="+", default=[1, 64, 512, 2048], help="MiB of the files sent while memory is watched"
+        "--memory",
+        type=int,
+        nargs="+",
+        default=[1, 64, 512, 2048],
+        help="MiB of the files sent while memory is watched",
     )
     parser.add_argument("--json", type=Path, help="write every figure here")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where files lie meanwhile (default out/bench)")

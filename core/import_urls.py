@@ -38,7 +38,7 @@ class WebFile:
     def name(self) -> str:
         return unquote(urlsplit(self.url).path.rpartition("/")[2]) or str(urlsplit(self.url).hostname)
 
-    def keys(self) -> Iterator[Key]:
+    def prefixes(self) -> Iterator[Key]:
         yield _web_key(self.url)
 
 
@@ -53,7 +53,7 @@ class BucketFile:
     def name(self) -> str:
         return self.key.rpartition("/")[2]
 
-    def keys(self) -> Iterator[Key]:
+    def prefixes(self) -> Iterator[Key]:
         yield ("s3", self.bucket, *self.key.split("/"))
 
 
@@ -80,7 +80,7 @@ class HubFile:
         """Where its neighbours are listed."""
         return f"{self.hub_url}/api/datasets/{self.dataset}/tree/{quote(self.revision, safe='')}?recursive=true"
 
-    def keys(self) -> Iterator[Key]:
+    def prefixes(self) -> Iterator[Key]:
         yield ("hf", "datasets", *self.dataset.split("/"), *self.path.split("/"))
         yield _web_key(self.web_url)
 
@@ -95,7 +95,7 @@ class ServerFile:
     def name(self) -> str:
         return self.path.name
 
-    def keys(self) -> Iterator[Key]:
+    def prefixes(self) -> Iterator[Key]:
         yield ("file", *self.path.parts[1:])
 
 
@@ -166,7 +166,7 @@ def check_prefix(prefix: str) -> str:
 
 def _covers(prefix: str, wanted: Place) -> bool:
     beginning = _prefix_key(prefix)
-    return any(key[: len(beginning)] == beginning for key in wanted.keys())
+    return any(key[: len(beginning)] == beginning for key in wanted.prefixes())
 
 
 def _prefix_key(prefix: str) -> Key:

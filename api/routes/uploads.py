@@ -1,6 +1,5 @@
 """Uploads: files that come in parts, or from elsewhere, and wait to be made datasets."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -36,7 +35,6 @@ from core.errors import (
     PartsMissing,
     TooLarge,
     UploadInUse,
-    UploadNotComplete,
     UploadNotOpen,
     WrongMediaType,
 )
@@ -159,8 +157,7 @@ def get_upload_part(
     part = session.get(models.UploadPart, (upload.id, number))
     if part is None:
         raise NotFound(f"Part {number} of {upload_id} has not arrived.")
-    with blobs.open(parts.key(upload_id, number)) as file:
-        return UploadPartSum(number=number, bytes=part.bytes, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+    return UploadPartSum(number=number, bytes=part.bytes, sha256=uploads.part_sum(blobs, upload_id, number))
 
 
 def _arrived_sum(
@@ -178,7 +175,14 @@ def _arrived_sum(
 @router.post(
     "/uploads/{upload_id}/complete",
     responses=documented(
-        NotSignedIn, CrossOrigin, NotFound, PartsMissing, UploadNotOpen, WrongMediaType, InvalidRequest, ChecksumMismatch
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        PartsMissing,
+        UploadNotOpen,
+        WrongMediaType,
+        InvalidRequest,
+        ChecksumMismatch,
     ),
 )
 def complete_upload(

@@ -28,7 +28,7 @@ class CreateUploadFrom(Schema):
     model_config = ConfigDict(extra="forbid")
 
     url: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_URL)]
-    """`https://…`, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
+    """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
     filename: str | None = None
     """Its name here. Left out: the one that it has there."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from client.answers import Dataset, Upload, UploadLimits, UploadPart, UploadPartSum
+from client.answers import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum
 from client.errors import ApiError
 from client.resources.datasets import Datasets
 from client.sending import Progress, Sending
@@ -40,7 +40,8 @@ class Uploads(Datasets):
         same file was interrupted. `bad_rows`: `refuse` (ApiError `invalid_dataset`, and nothing is stored), `report` (the
         dataset is `blocked` until they are dealt with), `leave_out`.
         """
-        said = {"name": name or file.name, "kind": kind, "format": format, "mapping": mapping, "bad_rows": bad_rows}
+        said: dict[str, Any] = {"kind": kind, "format": format, "mapping": mapping, "bad_rows": bad_rows}
+        said["name"] = name or file.name
         if file.stat().st_size <= SMALL:
             try:
                 return self._upload_at_once(file, {key: value for key, value in said.items() if value is not None})
@@ -62,8 +63,7 @@ class Uploads(Datasets):
         dataset = _patiently(lambda: self.get_dataset(dataset_id), lambda found: _is_imported(found, importing))
         if dataset["status"] == "failed":
             self.delete_dataset(dataset_id)
-            error: dict[str, Any] = {**(dataset["error"] or {})}
-            raise ApiError(422, {**error, "detail": error.pop("message", "It could not be imported.")})
+            raise ApiError(422, _problem(dataset["error"]))
         return dataset
 
     def wait_for_upload(self, upload_id: str, progress: Progress | None = None) -> Upload:
@@ -151,6 +151,12 @@ class Uploads(Datasets):
             files = {"file": (file.name, content, "application/octet-stream")}
             answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
         return answer
+
+
+def _problem(error: DatasetError | None) -> dict[str, Any]:
+    """As the one-request form tells it."""
+    known: dict[str, Any] = dict(error or {})
+    return {"detail": known.pop("message", "It could not be imported."), **known}
 
 
 def _is_imported(dataset: Dataset, importing: Importing | None) -> bool:

@@ -22,6 +22,13 @@ _PIECE = 1024 * 1024
 log = logging.getLogger(__name__)
 
 
+def part_sum(blobs: BlobStore, upload_id: str, number: int) -> str:
+    """The SHA-256 of one part."""
+    digest = hashlib.sha256()
+    _add(digest, blobs, upload_id, number)
+    return digest.hexdigest()
+
+
 class _Running:
     """One upload's sum so far."""
 
@@ -34,10 +41,7 @@ class _Running:
     def add_next(self, blobs: BlobStore, upload_id: str) -> None:
         """On a copy, so that a part that cannot be read leaves the sum as it was."""
         longer = self.sum.copy()
-        buffer = memoryview(bytearray(_PIECE))
-        with blobs.open(parts.key(upload_id, self.next)) as file:
-            while count := file.readinto(buffer):  # type: ignore[attr-defined]
-                longer.update(buffer[:count])
+        _add(longer, blobs, upload_id, self.next)
         self.sum = longer
         self.arrived.discard(self.next)
         self.next += 1
@@ -84,3 +88,10 @@ class RunningDigests:
             while len(self._running) > MOST_KEPT:
                 self._running.popitem(last=False)
             return running
+
+
+def _add(digest: Any, blobs: BlobStore, upload_id: str, number: int) -> None:
+    buffer = memoryview(bytearray(_PIECE))
+    with blobs.open(parts.key(upload_id, number)) as file:
+        while count := file.readinto(buffer):  # type: ignore[attr-defined]  # every blob is opened as a buffered file
+            digest.update(buffer[:count])

@@ -87,7 +87,7 @@ def datasets_of(session: Session, upload_ids: Sequence[str]) -> dict[str, str]:
     origin = func.jsonb_extract_path_text(DatasetVersion.origin, "upload")
     query = select(origin, DatasetVersion.dataset_id).where(origin.in_(upload_ids))
     made = query.where(DatasetVersion.status != VersionStatus.FAILED).order_by(DatasetVersion.created_at)
-    return {upload_id: dataset_id for upload_id, dataset_id in session.execute(made)}
+    return {row[0]: row[1] for row in session.execute(made)}
 
 
 def unfinished(upload_id: str | InstrumentedAttribute[str]) -> ColumnElement[bool]:

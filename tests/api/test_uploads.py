@@ -126,7 +126,9 @@ def test_another_sum_than_promised_is_told(client: TestClient, when: str) -> Non
     upload = create(client, **({"sha256": other} if when == "then" else {}))
     for number, content in PARTS.items():
         put(client, upload, number, content)
-    document = problem(complete(client, upload, **({"sha256": other} if when == "now" else {})), 422, "checksum_mismatch")
+    document = problem(
+        complete(client, upload, **({"sha256": other} if when == "now" else {})), 422, "checksum_mismatch"
+    )
     assert SUM in document["detail"] and other in document["detail"]
     assert client.get(f"/v1/uploads/{upload['id']}").json()["status"] == "open"
 
@@ -138,21 +140,21 @@ def test_completing_may_be_repeated_but_not_with_another_sum(client: TestClient)
     problem(complete(client, upload, sha256="0" * 64), 422, "checksum_mismatch")
 
 
-@pytest.mark.parametrize(("number", "content"), [(1, b"0123456"), (1, b"012345678"), (3, b"ghijk"), (2, b"")])
-def test_a_part_of_the_wrong_size_leaves_nothing(
-    client: TestClient, settings: Settings, number: int, content: bytes
-) -> None:
+def test_a_part_of_the_wrong_size_leaves_nothing(client: TestClient, settings: Settings) -> None:
     upload = create(client)
-    problem(put(client, upload, number, content), 422, "invalid_request")
-    # Without a promise of its length, it is found out on the way.
-    problem(client.put(f"/v1/uploads/{upload['id']}/parts/{number}", content=iter([content])), 422, "invalid_request")
+    for number, content in [(1, b"0123456"), (1, b"012345678"), (3, b"ghijk"), (2, b"")]:
+        problem(put(client, upload, number, content), 422, "invalid_request")
+        # Without a promise of its length, it is found out on the way.
+        address = f"/v1/uploads/{upload['id']}/parts/{number}"
+        problem(client.put(address, content=iter([content])), 422, "invalid_request")
     assert client.get(f"/v1/uploads/{upload['id']}").json()["received"] == []
     assert stored(settings) == []
 
 
-@pytest.mark.parametrize(("number", "status"), [("4", 404), ("10000000000", 404), ("0", 422), ("-1", 422), ("x", 422)])
-def test_a_part_that_the_file_does_not_have(client: TestClient, number: str, status: int) -> None:
-    assert put(client, create(client), number, b"x").status_code == status
+def test_a_part_that_the_file_does_not_have(client: TestClient) -> None:
+    upload = create(client)
+    answers = {number: put(client, upload, number, b"x").status_code for number in ("4", "10000000000", "0", "-1", "x")}
+    assert answers == {"4": 404, "10000000000": 404, "0": 422, "-1": 422, "x": 422}
 
 
 def test_a_part_that_differs_from_its_digest_leaves_nothing(client: TestClient, settings: Settings) -> None:
@@ -165,50 +167,25 @@ def test_a_part_that_differs_from_its_digest_leaves_nothing(client: TestClient, 
     assert put(client, upload, 1, PARTS[1], **several).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("../../etc/passwd", "passwd"),
-        ("/etc/passwd", "passwd"),
-        ("C:\\fakepath\\pairs.jsonl", "pairs.jsonl"),
-        ("..\\..\\x.csv", "x.csv"),
-        ("a/", "a"),
-        (" <script>.jsonl ", "<script>.jsonl"),
-        ("%2e%2e%2fx", "%2e%2e%2fx"),
-        ("5.00\u202fPM \U0001f469\u200d\U0001f4bb.jsonl", "5.00\u202fPM \U0001f469\u200d\U0001f4bb.jsonl"),
-    ],
-)
-def test_of_a_path_only_the_name_is_kept(client: TestClient, settings: Settings, given: str, kept: str) -> None:
-    upload = create(client, filename=given)
+def test_a_name_that_is_a_path_leads_nowhere(client: TestClient, settings: Settings) -> None:
+    upload = create(client, filename="../../etc/passwd")
     put(client, upload, 1, PARTS[1])
-    assert upload["filename"] == kept
+    assert upload["filename"] == "passwd"
     files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
     assert files == [settings.blob_dir / "uploads" / upload["id"] / "000001"]
 
 
-@pytest.mark.parametrize("filename", ["", ".", "..", "/", "a\x00b", "a\nb", "\ud800", "a" * 256, "../.."])
-def test_what_is_no_name_is_refused(client: TestClient, filename: str) -> None:
-    body = b'{"filename": %s, "bytes": 20}' % str(_json(filename)).encode()
-    response = client.post("/v1/uploads", content=body, headers={"Content-Type": "application/json"})
-    assert problem(response, 422, "invalid_request")["errors"][0]["pointer"] == "#/filename"
-
-
-def _json(text: str) -> str:
-    return '"' + "".join(f"\\u{ord(letter):04x}" for letter in text) + '"'
-
-
-@pytest.mark.parametrize(
-    ("body", "pointer"),
-    [
-        ({"bytes": 0}, "#/bytes"),
-        ({"bytes": "many"}, "#/bytes"),
-        ({"sha256": "abc"}, "#/sha256"),
-        ({"filname": "x"}, "#/filname"),
-    ],
-)
-def test_a_body_that_is_wrong(client: TestClient, body: dict[str, Any], pointer: str) -> None:
-    response = client.post("/v1/uploads", json={"filename": "x", "bytes": 1} | body)
-    assert problem(response, 422, "invalid_request")["errors"][0]["pointer"] == pointer
+def test_a_body_that_is_wrong(client: TestClient) -> None:
+    bodies = {
+        "#/bytes": [{"bytes": 0}, {"bytes": "many"}, {"bytes": None}],
+        "#/sha256": [{"sha256": "abc"}],
+        "#/filename": [{"filename": ".."}, {"filename": "a\x00b"}, {"filename": None}],
+        "#/filname": [{"filname": "x"}],
+    }
+    for pointer, wrong in bodies.items():
+        for body in wrong:
+            response = client.post("/v1/uploads", json={"filename": "x", "bytes": 1} | body)
+            assert problem(response, 422, "invalid_request")["errors"][0]["pointer"] == pointer
 
 
 def test_what_is_too_large_is_refused_before_it_is_sent(client: TestClient, settings: Settings) -> None:
@@ -237,7 +214,9 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing(settings: Settings, owne
 
 def test_a_form_that_the_disk_has_no_room_for_is_told(client: TestClient) -> None:
     with room_for(1024 * 1024):
-        response = client.post("/v1/datasets", files={"file": ("x.jsonl", b"x" * 3 * 1024 * 1024)}, data={"kind": "sft"})
+        response = client.post(
+            "/v1/datasets", files={"file": ("x.jsonl", b"x" * 3 * 1024 * 1024)}, data={"kind": "sft"}
+        )
     problem(response, 507, "disk_full")
 
 
@@ -303,9 +282,8 @@ def test_limits_are_told(client: TestClient, settings: Settings) -> None:
     assert (told["import_urls"], told["import_prefixes"]) == ("some", ["https://data.example/"])
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_only_what_the_operator_allows_is_fetched(client: TestClient, session: Session) -> None:
+    for url in (
         "https://elsewhere.example/x.jsonl",
         "http://data.example/x.jsonl",
         "https://data.example:8443/x.jsonl",
@@ -316,11 +294,9 @@ def test_limits_are_told(client: TestClient, settings: Settings) -> None:
         "owner/name",
         "ftp://data.example/x",
         "x",
-    ],
-)
-def test_only_what_the_operator_allows_is_fetched(client: TestClient, session: Session, url: str) -> None:
-    response = client.post("/v1/uploads/from", json={"url": url})
-    assert problem(response, 422, "import_refused")["errors"][0]["pointer"] == "#/url"
+    ):
+        response = client.post("/v1/uploads/from", json={"url": url})
+        assert problem(response, 422, "import_refused")["errors"][0]["pointer"] == "#/url"
     assert session.query(DataTask).count() == 0
 
 

@@ -17,10 +17,18 @@ def hub(dataset: str, revision: str = "main", path: str = "") -> HubFile:
 @pytest.mark.parametrize(
     ("url", "meant", "name"),
     [
-        ("https://data.example/a/pairs.jsonl?v=2#top", WebFile("https://data.example/a/pairs.jsonl?v=2"), "pairs.jsonl"),
+        (
+            "https://data.example/a/pairs.jsonl?v=2#top",
+            WebFile("https://data.example/a/pairs.jsonl?v=2"),
+            "pairs.jsonl",
+        ),
         ("https://data.example", WebFile("https://data.example"), "data.example"),
         ("s3://my-bucket/a/b c.csv", BucketFile("my-bucket", "a/b c.csv"), "b c.csv"),
-        ("hf://datasets/owner/name/data/train.jsonl.gz", hub("owner/name", path="data/train.jsonl.gz"), "train.jsonl.gz"),
+        (
+            "hf://datasets/owner/name/data/train.jsonl.gz",
+            hub("owner/name", path="data/train.jsonl.gz"),
+            "train.jsonl.gz",
+        ),
         ("hf://datasets/o/n@v1.0/x.csv", hub("o/n", "v1.0", "x.csv"), "x.csv"),
         ("o/n@refs%2Fconvert%2Fparquet/d/0.parquet", hub("o/n", "refs/convert/parquet", "d/0.parquet"), "0.parquet"),
         ("Owner/some-name_2", hub("Owner/some-name_2"), "some-name_2"),
@@ -65,7 +73,7 @@ def test_what_an_address_means(url: str, meant: Place, name: str) -> None:
     ],
 )
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(ValueError, match="address|dataset|object"):
+    with pytest.raises(ValueError, match=r"address|dataset|object"):
         place(url, HUB)
 
 
@@ -96,7 +104,9 @@ def test_what_a_prefix_allows(prefix: str, url: str, allowed: bool) -> None:
 
 
 def test_any_is_every_public_place_and_no_file_of_the_server() -> None:
-    allowed = [url for url in ("https://a.example/x", "s3://bucket/x", "o/n") if why_not(place(url, HUB), "any") is None]
+    allowed = [
+        url for url in ("https://a.example/x", "s3://bucket/x", "o/n") if why_not(place(url, HUB), "any") is None
+    ]
     assert len(allowed) == 3
     for url in ("file:///etc/passwd", "http://a.example/x"):
         assert "PROXIMAL_IMPORT_URLS" in (why_not(place(url, HUB), "any") or "")
@@ -109,9 +119,11 @@ def test_only_a_prefix_with_a_host_names_it() -> None:
     assert not is_named(internal, "any")
 
 
-@pytest.mark.parametrize("prefix", ["data.example", "ftp://x", "https://x?y", "https://x/../y", "file:///", "https://u@x/"])
+@pytest.mark.parametrize(
+    "prefix", ["data.example", "ftp://x", "https://x?y", "https://x/../y", "file:///", "https://u@x/"]
+)
 def test_a_prefix_that_nobody_understands_is_refused(prefix: str) -> None:
-    with pytest.raises(ValueError, match="prefix|address|folder"):
+    with pytest.raises(ValueError, match=r"prefix|address|folder"):
         check_prefix(prefix)
 
 

@@ -38,7 +38,7 @@ def _fetch(task: TaskRun, upload: Upload) -> None:
         _refuse_size(task, source)
         name = source.name if upload.filename == fetching.name_of(wanted) else None
         with session_scope() as session:
-            fetching.describe(session, task.owner_id, upload.id, source.bytes, name)
+            fetching.describe(session, task.owner_id, upload.id, source.size, name)
         size, sha256 = _store(task, upload, source)
     with session_scope() as session:
         fetching.end(session, task.owner_id, upload.id, size, sha256)
@@ -47,12 +47,12 @@ def _fetch(task: TaskRun, upload: Upload) -> None:
 def _refuse_size(task: TaskRun, source: Source) -> None:
     """Before a byte is read, where the size is told."""
     free = task.blobs.free_bytes()
-    if source.bytes == 0:
+    if source.size == 0:
         raise FetchFailed("The file is empty.")
-    if source.bytes is not None and source.bytes > task.settings.max_upload_bytes:
+    if source.size is not None and source.size > task.settings.max_upload_bytes:
         raise _too_large(task)
-    if source.bytes is not None and free is not None and source.bytes > free:
-        raise DiskFull(f"The file has {source.bytes} bytes; the platform's disk has room for {free}.")
+    if source.size is not None and free is not None and source.size > free:
+        raise DiskFull(f"The file has {source.size} bytes; the platform's disk has room for {free}.")
 
 
 def _store(task: TaskRun, upload: Upload, source: Source) -> tuple[int, str]:
@@ -70,8 +70,8 @@ def _store(task: TaskRun, upload: Upload, source: Source) -> tuple[int, str]:
             draft.keep()
         with session_scope() as session:
             fetching.add_part(session, get(session, task.owner_id, upload.id, lock=True), number, size)
-    if source.bytes not in (None, flow.came):
-        raise FetchFailed(f"The file should have {source.bytes} bytes; {flow.came} came.")
+    if source.size not in (None, flow.came):
+        raise FetchFailed(f"The file should have {source.size} bytes; {flow.came} came.")
     if not flow.came:
         raise FetchFailed("The file is empty.")
     return flow.came, flow.sum.hexdigest()
@@ -81,7 +81,7 @@ class _Flow:
     """A source's pieces, cut where parts end."""
 
     def __init__(self, task: TaskRun, source: Source) -> None:
-        self._task, self._total = task, source.bytes
+        self._task, self._total = task, source.size
         self._pieces: Iterator[bytes] = source.pieces
         self._rest = b""
         self.came = 0

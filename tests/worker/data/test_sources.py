@@ -40,7 +40,7 @@ def fetched(url: str, settings: Settings, waits: list[float] | None = None) -> b
 def test_a_file_comes_whole(web: Files, settings: Settings, says_length: bool) -> None:
     web.files["/a.jsonl"] = File(CONTENT, says_length=says_length)
     with download(WebFile(f"{web.url}/a.jsonl?x=1"), settings) as source:
-        assert (source.name, source.bytes) == ("a.jsonl", len(CONTENT) if says_length else None)
+        assert (source.name, source.size) == ("a.jsonl", len(CONTENT) if says_length else None)
         assert b"".join(source.pieces) == CONTENT
     path, headers = web.asked[0]
     assert path == "/a.jsonl?x=1"
@@ -162,7 +162,7 @@ def test_a_file_of_the_server_below_an_allowed_folder(settings: Settings, tmp_pa
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.csv").write_bytes(CONTENT)
     with opened(place(f"file://{tmp_path}/folder/a.csv", settings.hub_url), settings) as source:
-        assert (source.name, source.bytes, b"".join(source.pieces)) == ("a.csv", len(CONTENT), CONTENT)
+        assert (source.name, source.size, b"".join(source.pieces)) == ("a.csv", len(CONTENT), CONTENT)
 
 
 def test_links_lead_out_of_no_folder(settings: Settings, tmp_path: Path) -> None:
@@ -206,7 +206,10 @@ def listed(web: Files, *paths: str) -> HubFile:
     ("paths", "chosen"),
     [
         (["README.md", "dataset_infos.json", "pairs.jsonl.gz"], "pairs.jsonl.gz"),
-        (["data/train-00000-of-00001.parquet", "data/test-00000-of-00001.parquet"], "data/train-00000-of-00001.parquet"),
+        (
+            ["data/train-00000-of-00001.parquet", "data/test-00000-of-00001.parquet"],
+            "data/train-00000-of-00001.parquet",
+        ),
     ],
 )
 def test_of_a_dataset_on_the_hub_the_file_that_is_meant(

@@ -26,7 +26,7 @@ def opened(wanted: Place, settings: Settings) -> Iterator[Source]:
         case HubFile():
             file = named_file(wanted, settings)
             with download(WebFile(file.web_url), settings) as source:
-                yield Source(file.name, source.bytes, source.pieces)
+                yield Source(file.name, source.size, source.pieces)
         case WebFile():
             with download(wanted, settings) as source:
                 yield source

@@ -38,8 +38,9 @@ def _store(bucket: str, settings: Settings) -> Any:
     else:
         known["skip_signature"] = True
     # No limit to the whole, which may be large; a silence of a minute is one.
-    patience = {"timeout": "7d", "connect_timeout": "10s", "read_timeout": "60s"}
-    return S3Store(bucket, client_options={**patience, "allow_http": settings.s3_endpoint.startswith("http:")}, **known)
+    options: Any = {"timeout": "7d", "connect_timeout": "10s", "read_timeout": "60s"}
+    options["allow_http"] = settings.s3_endpoint.startswith("http:")
+    return S3Store(bucket, client_options=options, **known)
 
 
 def _pieces(wanted: BucketFile, stream: Any) -> Iterator[bytes]:

@@ -43,7 +43,9 @@ def _paths(wanted: HubFile, settings: Settings) -> list[str]:
         with ask(wanted.tree_url, settings, {"Accept": "application/json"}) as answer:
             response = answer.response
             if response.status in (401, 403, 404):
-                raise FetchFailed(f"The hub has no public dataset {wanted.dataset} with the revision {wanted.revision}.")
+                raise FetchFailed(
+                    f"The hub has no public dataset {wanted.dataset} with the revision {wanted.revision}."
+                )
             if response.status != 200:
                 raise FetchFailed(f"The hub answered {response.status} {response.reason}.")
             text = response.read(_LARGEST_LIST)

@@ -29,11 +29,13 @@ def open_file(wanted: ServerFile, settings: Settings) -> Iterator[Source]:
         descriptor = os.open(path, _FLAGS)
     except OSError as error:
         raise FetchFailed(f"{wanted.path} cannot be read: {os.strerror(error.errno or errno.EIO)}.") from error
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+    try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise FetchFailed(f"{wanted.path} is no file.")
-        yield Source(wanted.name, about.st_size, iter(lambda: file.read(_PIECE), b""))
+        yield Source(wanted.name, about.st_size, iter(lambda: os.read(descriptor, _PIECE), b""))
+    finally:
+        os.close(descriptor)
 
 
 def _below(path: Path, folders: Iterable[Path]) -> bool:

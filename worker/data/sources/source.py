@@ -8,7 +8,7 @@ class Source:
 
     name: str
     """What it is called there."""
-    bytes: int | None
+    size: int | None
     """Its size, where that is said."""
     pieces: Iterator[bytes]
     """Its bytes, once. Raises FetchFailed."""
