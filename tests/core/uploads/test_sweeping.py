@@ -72,6 +72,7 @@ def test_every_part_and_every_use_gives_it_more_time(session: Session, blobs: Bl
     assert first - datetime.now(UTC) > timedelta(hours=get_settings().upload_hours - 1)
     session.commit()
     uploads.take(session, owner.id, upload.id)
+    session.commit()
     session.refresh(upload)
     assert upload.expires_at > first
 

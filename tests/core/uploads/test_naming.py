@@ -1,0 +1,29 @@
+"""What of a file's name is kept."""
+
+import pytest
+
+from core.errors import InvalidRequest
+from core.uploads.naming import fit
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("/etc/passwd", "passwd"),
+        ("C:\\fakepath\\pairs.jsonl", "pairs.jsonl"),
+        ("..\\..\\x.csv", "x.csv"),
+        ("a/", "a"),
+        (" <script>.jsonl ", "<script>.jsonl"),
+        ("%2e%2e%2fx", "%2e%2e%2fx"),
+        ("5.00\u202fPM \U0001f469\u200d\U0001f4bb.jsonl", "5.00\u202fPM \U0001f469\u200d\U0001f4bb.jsonl"),
+    ],
+)
+def test_of_a_path_only_the_name_is_kept(given: str, kept: str) -> None:
+    assert fit(given) == kept
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "/", "../..", "a\x00b", "a\nb", "\x1b[2J", "\ud800", "a" * 256])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    with pytest.raises(InvalidRequest, match="the name of a file"):
+        fit(name)
