@@ -63,28 +63,31 @@ class AnnotationItem(TypedDict):
     reserved_until: str
 
 
-class AnnotationStanding(TypedDict):
+class AnnotationQueue(TypedDict):
+    object: str
     done: int
     total: int
     last_item: str | None
-
-
-class AnnotationQueue(AnnotationStanding):
-    object: str
     status: str
     items: list[AnnotationItem]
 
 
-class AnnotationAnswer(AnnotationSaid, AnnotationStanding):
+class AnnotationAnswer(AnnotationSaid):
     object: str
+    done: int
+    total: int
+    last_item: str | None
     item: str
     annotator: str
     seconds: float
     answered_at: str
 
 
-class AnnotationUndo(AnnotationStanding):
+class AnnotationUndo(TypedDict):
     object: str
+    done: int
+    total: int
+    last_item: str | None
     item: AnnotationItem | None
 
 
