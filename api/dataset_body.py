@@ -178,9 +178,7 @@ class _Again(io.RawIOBase):
 
 
 def _invalid(pointer: str, detail: str) -> InvalidRequest:
-    return InvalidRequest(
-        f"{pointer}: {detail}", param=pointer.lstrip("#/") or None, errors=[_error(pointer, detail)]
-    )
+    return InvalidRequest(f"{pointer}: {detail}", param=pointer.lstrip("#/") or None, errors=[_error(pointer, detail)])
 
 
 def _error(pointer: str, detail: str) -> dict[str, str]:

@@ -3,11 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import cast, func, select
+from sqlalchemy.dialects.postgresql import JSONPATH, distinct_on
 from sqlalchemy.orm import Session
 
-from api.schemas.dataset import Dataset, DatasetVersion, DataProgress, FindingCounts
+from api.schemas.dataset import DataProgress, Dataset, DatasetVersion, FindingCounts
 from core import models
 from core.datasets import tasks, versions
 from core.models.dataset_version import VersionStatus
@@ -19,9 +19,7 @@ def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:
     importing = [version.id for version in newest.values() if version.status == VersionStatus.IMPORTING]
     at_work = tasks.of_versions(session, importing)
     counts = _finding_counts(session, list(newest.values()))
-    return [
-        _dataset(row, newest[row.id], at_work.get(newest[row.id].id), counts[newest[row.id].id]) for row in rows
-    ]
+    return [_dataset(row, newest[row.id], at_work.get(newest[row.id].id), counts[newest[row.id].id]) for row in rows]
 
 
 def dataset_versions(session: Session, rows: Sequence[models.DatasetVersion]) -> list[DatasetVersion]:
@@ -38,13 +36,22 @@ def _dataset(
     of_version = {"status": version.status, "version": version.number, "error": version.error, "origin": version.origin}
     found = FindingCounts(blocking=counts["blocking"], warning=counts["warning"])
     progress = DataProgress(fraction=task.progress, note=task.note) if task is not None else None
-    return Dataset.model_validate(
-        stored | of_version | _rows(version) | {"findings": found, "progress": progress}
-    )
+    return Dataset.model_validate(stored | of_version | _rows(version) | {"findings": found, "progress": progress})
 
 
 def _version(row: models.DatasetVersion, parent: int | None, jobs: list[str]) -> DatasetVersion:
-    names = ("id", "dataset_id", "number", "status", "left_out", "findings", "origin", "error", "created_at", "ready_at")
+    names = (
+        "id",
+        "dataset_id",
+        "number",
+        "status",
+        "left_out",
+        "findings",
+        "origin",
+        "error",
+        "created_at",
+        "ready_at",
+    )
     stored = {name: getattr(row, name) for name in names}
     return DatasetVersion.model_validate(stored | _rows(row) | {"parent": parent, "jobs": jobs})
 
@@ -60,7 +67,7 @@ def _finding_counts(session: Session, rows: Sequence[models.DatasetVersion]) -> 
     """By version and severity: what its import and its newest report found."""
     counts: dict[str, Counter[str]] = {row.id: Counter(item["severity"] for item in row.findings) for row in rows}
     report = models.DatasetReport
-    severities = func.jsonb_path_query_array(report.result, "$.findings[*].severity")
+    severities = func.jsonb_path_query_array(report.result, cast("$.findings[*].severity", JSONPATH))
     query = select(report.version_id, severities).where(report.version_id.in_(counts), report.result.is_not(None))
     query = query.ext(distinct_on(report.version_id)).order_by(report.version_id, report.created_at.desc())
     for version_id, found in session.execute(query):
@@ -69,7 +76,9 @@ def _finding_counts(session: Session, rows: Sequence[models.DatasetVersion]) -> 
 
 
 def _jobs(session: Session, version_ids: Sequence[str]) -> defaultdict[str, list[str]]:
-    query = select(models.JobDataset.version_id, models.Job.id).join(models.Job, models.Job.id == models.JobDataset.job_id)
+    query = select(models.JobDataset.version_id, models.Job.id).join(
+        models.Job, models.Job.id == models.JobDataset.job_id
+    )
     query = query.where(models.JobDataset.version_id.in_(version_ids))
     found: defaultdict[str, list[str]] = defaultdict(list)
     for version_id, job_id in session.execute(query.order_by(models.Job.created_at.desc(), models.Job.id)):
@@ -80,4 +89,4 @@ def _jobs(session: Session, version_ids: Sequence[str]) -> defaultdict[str, list
 def _numbers(session: Session, version_ids: Sequence[str]) -> dict[str, int]:
     version = models.DatasetVersion
     query = select(version.id, version.number).where(version.id.in_(version_ids))
-    return {id_: number for id_, number in session.execute(query)}
+    return dict(session.execute(query).all())

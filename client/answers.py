@@ -186,6 +186,18 @@ class DatasetRow(TypedDict):
     split: str | None
 
 
+class DatasetFormat(TypedDict):
+    object: str
+    id: str
+    title: str
+    kinds: list[str]
+    about: str
+    source: str
+    example: list[dict[str, Any]]
+    mapping: dict[str, Any] | None
+    becomes: list[dict[str, Any]]
+
+
 class DataTask(TypedDict):
     object: str
     id: str

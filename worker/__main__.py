@@ -21,7 +21,6 @@ from worker.launcher import Launcher
 from worker.sweeper import sweep_for_ever
 
 
-
 def _data(settings: Settings) -> int:
     from worker.data import lane  # brings the readers of every container, which the others do without
 

@@ -101,7 +101,7 @@ def clear_away(session: Session, data_dir: Path) -> None:
 def inputs_of(session: Session, claim: Claim) -> Inputs:
     of_job = select(JobDataset.role, DatasetContent.blob_key).join_from(JobDataset, DatasetVersion)
     of_job = of_job.join(DatasetContent, DatasetContent.sha256 == DatasetVersion.sha256)
-    datasets = {role: key for role, key in session.execute(of_job.where(JobDataset.job_id == claim.job_id))}
+    datasets = dict(session.execute(of_job.where(JobDataset.job_id == claim.job_id)).all())
     for role in DATASETS:
         if (name := claim.spec["data"].get(role)) and role not in datasets:
             raise NotFound(f"There is no dataset {name!r}.")

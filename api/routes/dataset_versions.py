@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from sqlalchemy import select
 
 from api import dataset_views
@@ -18,6 +18,37 @@ from core.pages import page
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 MOST, MOST_VERSIONS = 2**62, 999_999_999
+
+
+def _version(
+    dataset: DatasetDep,
+    session: SessionDep,
+    version: Annotated[
+        int | None, Query(ge=1, le=MOST_VERSIONS, description="Which version. Left out: the newest.")
+    ] = None,
+) -> models.DatasetVersion:
+    reference = dataset.id if version is None else f"{dataset.id}@{version}"
+    return versions.get(session, dataset.owner_id, reference)
+
+
+def _filters(
+    search: Annotated[
+        str | None, Query(max_length=1000, description='Only rows with these words, as `"a phrase" or word -without`.')
+    ] = None,
+    finding: Annotated[str | None, Query(description="Only rows that a report's finding with this code names.")] = None,
+    report: Annotated[str | None, Query(description="Which report. Left out: the newest of the version.")] = None,
+    split: Annotated[
+        Literal["train", "eval"] | None, Query(description="Only rows that a run would train on, or hold out.")
+    ] = None,
+    eval_fraction: Annotated[
+        float, Query(gt=0, lt=1, description="Share of the prompts that is held out, as `data.eval_fraction` of a job.")
+    ] = EVAL_FRACTION,
+) -> Filters:
+    return Filters(search, finding, report, split, eval_fraction)
+
+
+VersionDep = Annotated[models.DatasetVersion, Depends(_version)]
+FiltersDep = Annotated[Filters, Depends(_filters)]
 Number = Annotated[int, Path(ge=1, le=MOST_VERSIONS, description="Of the version, from 1.")]
 
 
@@ -44,34 +75,20 @@ def get_dataset_version(dataset: DatasetDep, number: Number, session: SessionDep
     responses=documented(NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetFailed),
 )
 def list_dataset_rows(
-    dataset: DatasetDep,
+    version: VersionDep,
     session: SessionDep,
     blobs: BlobsDep,
-    version: Annotated[int | None, Query(ge=1, le=MOST_VERSIONS, description="Which version. Left out: the newest.")] = None,
+    filters: FiltersDep,
     after: Annotated[int, Query(ge=0, le=MOST, description="Only rows behind this number.")] = 0,
     limit: Limit = 20,
-    search: Annotated[
-        str | None, Query(max_length=1000, description='Only rows with these words, as `"a phrase" or word -without`.')
-    ] = None,
-    finding: Annotated[str | None, Query(description="Only rows that a report's finding with this code names.")] = None,
-    report: Annotated[str | None, Query(description="Which report. Left out: the newest of the version.")] = None,
-    split: Annotated[
-        Literal["train", "eval"] | None, Query(description="Only rows that a run would train on, or hold out.")
-    ] = None,
-    eval_fraction: Annotated[
-        float, Query(gt=0, lt=1, description="Share of the prompts that is held out, as `data.eval_fraction` of a job.")
-    ] = EVAL_FRACTION,
     sample: Annotated[int | None, Query(ge=1, le=100, description="So many at random, in place of a page.")] = None,
     seed: Annotated[int, Query(ge=0, le=MOST, description="The same seed gives the same sample.")] = 0,
 ) -> DatasetRowList:
     """Rows in order, in canonical form: all, or those that fit everything that is asked for."""
-    reference = dataset.id if version is None else f"{dataset.id}@{version}"
-    found = versions.get(session, dataset.owner_id, reference)
-    filters = Filters(search, finding, report, split, eval_fraction)
     if sample is not None:
-        rows = row_pages.sample(session, blobs, found, filters, sample, seed)
+        rows = row_pages.sample(session, blobs, version, filters, sample, seed)
     else:
-        rows = row_pages.page(session, blobs, found, filters, after, limit)
+        rows = row_pages.page(session, blobs, version, filters, after, limit)
     shown = DatasetRowList.of([_row(row) for row in rows.rows], rows.has_more, key="row_number")
     return shown.model_copy(update={"total": rows.total})
 

@@ -1,6 +1,6 @@
 """Datasets: made of files, listed, put aside, deleted."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import select
@@ -35,6 +35,9 @@ from core.keys import Principal
 from core.models.dataset import DatasetKind
 from core.pages import page
 
+ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {"model": Dataset, "description": "An upload is being imported: its `status` says how far it is."}
+}
 router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
 
 
@@ -42,7 +45,7 @@ router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRout
     "",
     status_code=201,
     openapi_extra=DATASET_BODY,
-    responses={202: {"model": Dataset, "description": "An upload is being imported: its `status` says how far it is."}}
+    responses=ACCEPTED
     | documented(
         NotSignedIn,
         CrossOrigin,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from client.answers import Dataset, DatasetRow
-from client.commands import dataset_reports, dataset_uploads
+from client.commands import dataset_formats, dataset_reports, dataset_uploads
 from client.terminal import list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
@@ -18,6 +18,8 @@ app.command()(dataset_uploads.upload)
 app.command("import")(dataset_uploads.import_)
 app.command()(dataset_reports.report)
 app.command()(dataset_reports.fix)
+app.command()(dataset_formats.formats)
+app.command()(dataset_formats.export)
 
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
 Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
@@ -70,13 +72,17 @@ def versions(context: typer.Context, dataset_id: DatasetId) -> None:
 
 
 @app.command()
-def rows(
+def rows(  # noqa: PLR0913  its options are its arguments
     context: typer.Context,
     dataset_id: DatasetId,
     version: Version = None,
-    search: Annotated[str | None, typer.Option(help='Only rows with these words: `"a phrase" or word -without`.')] = None,
+    search: Annotated[
+        str | None, typer.Option(help='Only rows with these words: `"a phrase" or word -without`.')
+    ] = None,
     finding: Annotated[str | None, typer.Option(help="Only rows that this finding of a report names.")] = None,
-    split: Annotated[str | None, typer.Option(help="Only rows that a run trains on (train) or holds out (eval).")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Only rows that a run trains on (train) or holds out (eval).")
+    ] = None,
     sample: Annotated[int | None, typer.Option(min=1, max=100, help="So many at random.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same sample.")] = 0,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from client.answers import DataTask, Dataset, DatasetRow, DatasetVersion
+from client.answers import Dataset, DatasetRow, DatasetVersion, DataTask
 from client.http import Connection
 
 

@@ -48,9 +48,7 @@ def fill(
     return version
 
 
-def same_rows(
-    session: Session, blobs: BlobStore, parent: DatasetVersion, origin: dict[str, Any]
-) -> DatasetVersion:
+def same_rows(session: Session, blobs: BlobStore, parent: DatasetVersion, origin: dict[str, Any]) -> DatasetVersion:
     """A ready version with the rows of `parent`, which has some: somebody has decided about its findings."""
     assert parent.content is not None
     dataset = session.get_one(Dataset, parent.dataset_id)

@@ -131,9 +131,9 @@ def import_later(session: Session, owner_id: str, wanted: Import, limits: Limits
     """A new dataset, which is importing: how to read the file is settled now, and a data task reads it."""
     plan = wanted.reading.plan(wanted.source, limits, scratch)
     version = _new(session, owner_id, wanted, plan)
-    args = {"dataset": version.dataset_id, "version": version.id, "upload": wanted.source.upload_id}
-    args |= {"plan": plan.as_json(), "bad_rows": wanted.bad_rows.value}
-    tasks.enqueue(session, owner_id, IMPORT, args)
+    filled = {"dataset": version.dataset_id, "version": version.id}
+    read = {"upload": wanted.source.upload_id, "plan": plan.as_json(), "bad_rows": wanted.bad_rows.value}
+    tasks.enqueue(session, owner_id, IMPORT, filled | read)
     return version
 
 

@@ -163,6 +163,6 @@ def _shown(
         size += len(orjson.dumps(stored.row))
         if shown and size > _MOST_BYTES:
             break
-        shown.append(ShownRow(stored, rule and rule.of(splits.stored_hash(kind, stored.row))))
+        side = None if rule is None else rule.of(splits.stored_hash(kind, stored.row))
+        shown.append(ShownRow(stored, side))
     return shown
-

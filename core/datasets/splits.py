@@ -60,7 +60,9 @@ def split(session: Session, content: DatasetContent, eval_fraction: float = EVAL
         raise SearchNotReady()
     ends = select(func.min(DatasetRow.prompt_hash), func.max(DatasetRow.prompt_hash)).filter_by(sha256=content.sha256)
     least, most = session.execute(ends).one()
-    return None if least is None else Split(held_out_below(eval_fraction) - _HALF, least, most)
+    if least is None or most is None:
+        return None
+    return Split(held_out_below(eval_fraction) - _HALF, least, most)
 
 
 def held_out_below(eval_fraction: float) -> int:

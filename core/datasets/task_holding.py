@@ -64,12 +64,14 @@ def claim(session: Session, worker_id: str) -> TaskClaim | None:
 def renew(session: Session, claim: TaskClaim) -> None:
     """Hold it for another lease. Raises TaskCancelled or LeaseLost: let go at once."""
     held(session, claim).lease_expires_at = _lease_end()
+    session.flush()
 
 
 def tell(session: Session, claim: TaskClaim, progress: float, note: str) -> None:
     """How far it is, from 0 to 1, and at what. Raises as `renew`."""
     task = held(session, claim)
     task.progress, task.note = min(max(progress, 0.0), 1.0), message(note)[:_LONGEST_NOTE]
+    session.flush()
 
 
 def finish(session: Session, claim: TaskClaim, status: TaskStatus, error: dict[str, Any] | None = None) -> None:
@@ -86,7 +88,7 @@ def release(session: Session, claim: TaskClaim) -> None:
     """Give it back to the queue: the worker stops, which is no fault of the task's and counts as no try."""
     task = held(session, claim)
     task.attempt -= 1
-    _requeue(task)
+    _requeue(session, task)
 
 
 def held(session: Session, claim: TaskClaim) -> DataTask:
@@ -101,12 +103,12 @@ def held(session: Session, claim: TaskClaim) -> DataTask:
 
 def sweep(session: Session) -> TaskSweep:
     """Take the tasks of lost workers away from them, and count what waits."""
-    requeued, failed = [], []
+    requeued: list[str] = []
+    failed: list[str] = []
     expired = DataTask.status == TaskStatus.RUNNING, DataTask.lease_expires_at < func.clock_timestamp()
     for task in session.scalars(select(DataTask).where(*expired).with_for_update(skip_locked=True)):
         again = _take_away(session, task, f"Worker {task.worker_id} was lost: its lease expired.")
         (requeued if again else failed).append(task.id)
-    session.flush()
     waiting = select(func.count()).select_from(DataTask).where(DataTask.status == TaskStatus.QUEUED)
     return TaskSweep(requeued, failed, session.scalars(waiting).one())
 
@@ -124,15 +126,16 @@ def _next() -> Select[DataTask]:
 def _take_away(session: Session, task: DataTask, reason: str) -> bool:
     """Whether there is another try."""
     if task.attempt < MOST_TRIES:
-        _requeue(task)
+        _requeue(session, task)
         return True
     told = f"{reason} This was try {task.attempt}, and the last one."
     end(session, task, TaskStatus.FAILED, {"code": "too_many_attempts", "message": told})
     return False
 
 
-def _requeue(task: DataTask) -> None:
+def _requeue(session: Session, task: DataTask) -> None:
     task.status, task.worker_id, task.lease_expires_at = TaskStatus.QUEUED.value, None, None
+    session.flush()
 
 
 def _lease_end() -> ColumnElement[datetime]:

@@ -115,7 +115,9 @@ def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | Datas
         blocking = [finding for finding in version.findings if finding["severity"] == "blocking"]
         titles = "; ".join(str(finding["title"]) for finding in blocking)
         advice = "Look at its rows, then leave those out (the fix `leave_out`) or upload it again."
-        return DatasetBlocked(f"{which} has blocking findings: {titles}. {advice}", findings=[f["code"] for f in blocking])
+        return DatasetBlocked(
+            f"{which} has blocking findings: {titles}. {advice}", findings=[f["code"] for f in blocking]
+        )
     why = version.error["message"] if version.error else "unknown"
     return DatasetFailed(f"{which} could not be made: {why}")
 

@@ -152,9 +152,7 @@ def _create_tasks() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_data_tasks")),
     )
     op.create_index(op.f("ix_data_tasks_owner_id_created_at_id"), "data_tasks", ["owner_id", "created_at", "id"])
-    op.create_index(
-        "ix_data_tasks_queue", "data_tasks", ["created_at"], postgresql_where=sa.text("status = 'queued'")
-    )
+    op.create_index("ix_data_tasks_queue", "data_tasks", ["created_at"], postgresql_where=sa.text("status = 'queued'"))
     op.create_index(
         "ix_data_tasks_leases", "data_tasks", ["lease_expires_at"], postgresql_where=sa.text("status = 'running'")
     )

@@ -92,7 +92,9 @@ def test_rows_are_searched_split_and_sampled_once_they_are_indexed(
     assert len(client.get(f"{path}/rows?sample=2&seed=5").json()["data"]) == 2
 
 
-@pytest.mark.parametrize("query", ["split=both", "sample=0", "sample=101", "eval_fraction=1", "version=0", "seed=-1", "after=-1"])
+@pytest.mark.parametrize(
+    "query", ["split=both", "sample=0", "sample=101", "eval_fraction=1", "version=0", "seed=-1", "after=-1"]
+)
 def test_a_question_that_makes_no_sense(client: TestClient, path: str, query: str) -> None:
     problem(client.get(f"{path}/rows?{query}"), 422, "invalid_request")
 

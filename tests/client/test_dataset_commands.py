@@ -37,7 +37,9 @@ def dataset(client: Client, tmp_path: Path) -> Dataset:
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     made = client.upload_dataset(file, "preferences", "thirty")
     indexed = {"index": "done"}
-    eventually(lambda: indexed.items() <= {t["kind"]: t["status"] for t in client.list_dataset_tasks(made["id"])}.items(), 30)
+    eventually(
+        lambda: indexed.items() <= {t["kind"]: t["status"] for t in client.list_dataset_tasks(made["id"])}.items(), 30
+    )
     return made
 
 

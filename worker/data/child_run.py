@@ -74,10 +74,11 @@ def _lines(process: child.Child, output: int, look: Look) -> Iterator[dict[str, 
     while True:
         look()
         if select.select([output], [], [], _LOOK_SECONDS)[0]:
-            if not (piece := os.read(output, _PIECE)):
-                return
-            *whole, rest = (rest + piece).split(b"\n")
+            piece = os.read(output, _PIECE)
+            *whole, rest = (rest + piece).split(b"\n") if piece else (rest, b"")
             yield from filter(None, map(_parsed, whole))
+            if not piece:
+                return
         elif process.poll() is not None:
             return
 

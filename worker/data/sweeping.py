@@ -32,7 +32,12 @@ def sweep_data(settings: Settings) -> TaskSweep:
                 retention.delete(session, blobs, dataset_id)
         except (NotFound, DatasetInUse) as error:  # somebody was quicker
             log.info("%s stays or is gone: %s", dataset_id, error)
-    told = {"requeued": found.requeued, "failed": found.failed, "uploads abandoned": abandoned, "datasets expired": past}
+    told = {
+        "requeued": found.requeued,
+        "failed": found.failed,
+        "uploads abandoned": abandoned,
+        "datasets expired": past,
+    }
     for kind, ids in told.items():
         if ids:
             log.warning("%s: %s", kind, ", ".join(ids))

@@ -64,7 +64,7 @@ def test_long_lists_of_numbers_are_written_in_pieces(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_is_told_as_one_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(DiskFull), drafting(tmp_path) as out:
         out._out.close()
-        out._out = Path("/dev/full").open("wb", buffering=0)
+        out._out = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115  closed below
         out.add(1, {"prompt": "p"})
     out._out.close()
     assert list(tmp_path.iterdir()) == []
@@ -112,12 +112,23 @@ def test_uploads_of_the_same_rows_share_their_content(session: Session, blobs: L
     assert len(list(blobs.list("contents"))) == 2
 
 
-def test_blobs_that_no_row_knows_go_when_they_are_seen_twice(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
+def test_blobs_that_no_row_knows_go_when_they_are_seen_twice(
+    session: Session, blobs: LocalBlobs, tmp_path: Path
+) -> None:
     version = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt": "p"}')
     session.commit()
-    kept = [f"contents/{version.sha256}/rows.jsonl", f"contents/{version.sha256}/rows.u64", f"versions/{version.id}/lines.u64"]
+    kept = [
+        f"contents/{version.sha256}/rows.jsonl",
+        f"contents/{version.sha256}/rows.u64",
+        f"versions/{version.id}/lines.u64",
+    ]
     (tmp_path / "x").write_text("x")
-    orphans = [f"contents/{'0' * 64}/rows.jsonl", "versions/dv_x/lines.u64", "reports/rep_x/a.u64", "datasets/ds_x.jsonl"]
+    orphans = [
+        f"contents/{'0' * 64}/rows.jsonl",
+        "versions/dv_x/lines.u64",
+        "reports/rep_x/a.u64",
+        "datasets/ds_x.jsonl",
+    ]
     for key in orphans:
         blobs.put_file(key, tmp_path / "x")
     suspects = remove_orphans(blobs, set())

@@ -69,7 +69,7 @@ def test_pages_follow_one_another(session: Session, blobs: BlobStore, version: D
 def test_a_page_of_long_rows_ends_early(
     session: Session, blobs: BlobStore, version: DatasetVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_pages, "_MOST_BYTES", 60)
+    monkeypatch.setattr(row_pages, "_MOST_BYTES", 50)
     page = row_pages.page(session, blobs, version, Filters(), 0, 5)
     assert (numbers(page), page.has_more) == ([1], True)
 
@@ -158,7 +158,9 @@ def test_rows_of_a_finding(session: Session, blobs: BlobStore, indexed: DatasetV
     assert (numbers(page), page.has_more, page.total) == ([3], True, 3)
 
 
-@pytest.mark.parametrize("filters", [{"finding": "other"}, {"finding": "../empty"}, {"finding": "empty", "report": "rep_x"}])
+@pytest.mark.parametrize(
+    "filters", [{"finding": "other"}, {"finding": "../empty"}, {"finding": "empty", "report": "rep_x"}]
+)
 def test_a_finding_that_there_is_not(
     session: Session, blobs: BlobStore, version: DatasetVersion, tmp_path: Path, filters: dict[str, Any]
 ) -> None:
@@ -200,4 +202,3 @@ def test_beyond_so_many_matches_nobody_counts(
     monkeypatch.setattr(row_pages, "MOST_COUNTED", 3)
     page = row_pages.page(session, blobs, indexed, Filters(search="fox"), 0, 100)
     assert (len(page.rows), page.total) == (4, None)
-

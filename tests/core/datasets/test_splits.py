@@ -15,7 +15,10 @@ from trainer.spec import DataSpec
 
 CHAT = [{"role": "user", "content": "p7"}]
 PREFERENCES = [{"prompt": f"p{n % 40}", "a": f"x{n}", "b": "y", "label": "a"} for n in range(80)]
-PREFERENCES += [{"prompt": CHAT, "a": "x", "b": "z", "label": "b"}, {"prompt": "p3", "completions": ["x", "y"], "ranks": [1, 2]}]
+PREFERENCES += [
+    {"prompt": CHAT, "a": "x", "b": "z", "label": "b"},
+    {"prompt": "p3", "completions": ["x", "y"], "ranks": [1, 2]},
+]
 SFT = [{"messages": [{"role": "user", "content": f"p{n}"}, {"role": "assistant", "content": "a"}]} for n in range(30)]
 PROMPTS = [{"prompt": f"q{n}", "answer": n} for n in range(30)]
 

@@ -36,7 +36,9 @@ def importing(session: Session, version: DatasetVersion) -> DatasetVersion:
     return versions.new_version(session, session.get_one(Dataset, version.dataset_id), {"type": "upload"}, version)
 
 
-@pytest.mark.parametrize("text", ["ds_x@", "ds_x@0", "ds_x@-1", "ds_x@1.5", "ds_x@sha256:123", "ds_x@sha256:xyz", "ds_x@1@2"])
+@pytest.mark.parametrize(
+    "text", ["ds_x@", "ds_x@0", "ds_x@-1", "ds_x@1.5", "ds_x@sha256:123", "ds_x@sha256:xyz", "ds_x@1@2"]
+)
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest, match="names no version"):
         Reference.of(text)

@@ -116,7 +116,7 @@ def test_a_handler_that_lost_its_task_walks_away(do: Do, monkeypatch: pytest.Mon
         tries.append(1)
         if len(tries) == 1:
             with session_scope() as session:
-                task_holding._requeue(session.get_one(DataTask, run.task_id))
+                task_holding._requeue(session, session.get_one(DataTask, run.task_id))
             eventually(lambda: run.tell(0.5))
 
     done = do(handler)
@@ -158,9 +158,15 @@ def test_a_command_speaks_in_lines_of_json(do: Do) -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("print('{\"error\": {\"code\": \"no_model\", \"message\": \"There is none.\"}}'); exit(1)", ("no_model", "There is none.")),
+        (
+            'print(\'{"error": {"code": "no_model", "message": "There is none."}}\'); exit(1)',
+            ("no_model", "There is none."),
+        ),
         ("import sys; sys.exit('what went wrong')", ("command_failed", "status 1. Its last words: what went wrong")),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", ("command_failed", "status -9. Its last words: none")),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            ("command_failed", "status -9. Its last words: none"),
+        ),
     ],
 )
 def test_a_command_that_fails_says_why(do: Do, code: str, expected: tuple[str, str]) -> None:
@@ -188,7 +194,7 @@ time.sleep(600)
 
 
 def test_a_command_knows_nothing_of_the_database(do: Do) -> None:
-    code = "import json, os; print(json.dumps({'found': sorted(n for n in os.environ if 'URL' in n or 'PROXIMAL' in n)}))"
+    code = "import json, os; print(json.dumps({'found': sorted(n for n in os.environ if n in ('DATABASE_URL', 'REDIS_URL') or 'PROXIMAL' in n)}))"
     lines: list[Any] = []
     do(lambda run: run.child(script(code), lines.append))
     assert lines == [{"found": []}]

@@ -95,7 +95,7 @@ def test_or_as_it_was_asked_for(client: TestClient, settings: Settings, bad_rows
 def test_a_file_that_is_cut_off_fails_its_version_and_leaves_nothing(client: TestClient, settings: Settings) -> None:
     made = imported(client, settings, gzip.compress(jsonl(PAIRS))[:-2000])
     assert (made["status"], made["error"]["code"], made["rows"]) == ("failed", "invalid_dataset", None)
-    assert [path for path in (settings.data_dir / "scratch").iterdir()] == []
+    assert list((settings.data_dir / "scratch").iterdir()) == []
     problem(client.get(f"/v1/datasets/{made['id']}/rows"), 422, "dataset_failed")
 
 
@@ -115,7 +115,9 @@ def test_a_dataset_that_is_deleted_meanwhile_is_no_trouble(client: TestClient, s
     assert list((settings.blob_dir / "contents").rglob("*")) == []
 
 
-def test_one_that_is_cancelled_on_its_way_stops(client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_cancelled_on_its_way_stops(
+    client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = client.post("/v1/datasets", json={"upload": upload(client, jsonl(PAIRS))}).json()
     path = f"/v1/datasets/{made['id']}"
     tell = handlers.TaskRun.tell
