@@ -118,7 +118,9 @@ def _format(one: Format) -> str:
     kinds = ", ".join(f"`{kind}`" for kind in one.kinds)
     blocks = [list(one.example), examples()[one.id]] + ([[mapping(one.id)]] if mapping(one.id) else [])
     shown = ["\n".join(json.dumps(row, ensure_ascii=False) for row in block) for block in blocks]
-    becomes = f"becomes\n\n```json\n{shown[1]}\n```\n" + (f"\nwith the mapping\n\n```json\n{shown[2]}\n```\n" if shown[2:] else "")
+    becomes = f"becomes\n\n```json\n{shown[1]}\n```\n" + (
+        f"\nwith the mapping\n\n```json\n{shown[2]}\n```\n" if shown[2:] else ""
+    )
     return f"### `{one.id}`\n\n**{one.title}** ({kinds}). {one.about}{link}\n\n```json\n{shown[0]}\n```\n\n{becomes}"
 
 

@@ -69,6 +69,11 @@ def test_the_metrics_reference_is_up_to_date(generate: ModuleType) -> None:
     assert generate.METRICS_PAGE.read_text() == generate.metrics_page(), "run `make docs`"
 
 
+def test_the_formats_are_up_to_date(generate: ModuleType) -> None:
+    page = generate.FORMATS_PAGE.read_text()
+    assert page == generate.formats_page(page), "run `make docs`"
+
+
 def test_the_spec_reference_has_every_field(generate: ModuleType) -> None:
     page = generate.spec_page()
     missing = [path for path in _paths(JobSpec.model_json_schema()) if f"| `{path}` |" not in page]

@@ -147,8 +147,9 @@ def _only(row: Row, *known: str) -> None:
 
 def _ranking(row: Row, prompt: Prompt, notes: Row, number: int) -> list[Comparison]:
     values, ranks = row.get("completions"), row.get("ranks")
-    waiting = "ranks" in row and ranks is None and isinstance(values, list)
-    ranks = [1] * len(values) if waiting else ranks
+    waiting = "ranks" in row and ranks is None
+    if waiting and isinstance(values, list):
+        ranks = [1] * len(values)  # none that counts, so that everything else is looked at
     if not isinstance(values, list) or not isinstance(ranks, list) or not len(values) == len(ranks) >= 2:
         raise DataError("`completions` and `ranks` must be lists of the same length, two at least")
     if len(values) > _MOST_RANKED:

@@ -129,7 +129,9 @@ def _require(learnt: _Learnt, findings: Findings, plan: Plan) -> None:
         no_rows = {"code": "no_rows", "line": 1, "detail": "the file has no rows"}
         raise refusal([no_rows], 1)
     if plan.kind == DatasetKind.PREFERENCES and not learnt.preferred and not learnt.waiting:
-        raise unusable("only_ties", "Nothing but ties: no answer is better than another, so there is nothing to learn.", 1)
+        raise unusable(
+            "only_ties", "Nothing but ties: no answer is better than another, so there is nothing to learn.", 1
+        )
 
 
 def refusal(errors: list[dict[str, Any]], count: int) -> InvalidDataset:

@@ -6,15 +6,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from core.datasets.columns import Column, columns_of
 from core.datasets.containers import Opened, Record, opened
-from core.datasets.containers.records import compact, shown
+from core.datasets.containers.records import shown
 from core.datasets.findings import Findings, told
 from core.datasets.formats import FORMATS
 from core.datasets.formats.base import Format
 from core.datasets.formats.guess import guess
 from core.datasets.limits import Limits
 from core.datasets.line_json import BadLine
-from core.datasets.plan import Plan, stands_out
+from core.datasets.plan import Plan, ordered, stands_out
 from core.datasets.rows_of import Unit, units
 from core.errors import FormatUnclear
 
@@ -24,24 +25,7 @@ _RECORDS = 200
 """Records that are looked at."""
 _BYTES = 4 * 1024**2
 """Characters of them, if that is fewer records."""
-_EXAMPLES, _EXAMPLE_CHARACTERS = 20, 120
 _RAW = 2000
-_NESTED = 3
-"""Levels of objects whose fields are shown as columns of their own."""
-_MOST_COLUMNS = 200
-
-
-@dataclass(frozen=True)
-class Column:
-    """One field of the records, by its path with dots."""
-
-    name: str
-    type: str
-    """In words, as "text or null"."""
-    examples: list[str]
-    """Different values, as short texts."""
-    share: float
-    """Of the records that have it."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +82,13 @@ class Preview:
     rows: list[PreviewRow]
 
 
-def detect(
-    open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch: Path | None = None
-) -> Detection:
+def detect(open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch: Path | None = None) -> Detection:
     """Look at the file's first records. Raises InvalidDataset for what is no file of records."""
     with opened(open_, filename, limits, scratch=scratch) as found:
         sample = _sample(found)
     good = [value for _, value, _ in sample if not isinstance(value, BadLine)]
     problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, BadLine)]
-    columns, candidates = _columns(good, found.names), _candidates(good)
+    columns, candidates = columns_of(good, found.names), _candidates(good)
     notes = [*found.notes, *_separated(found)]
     return Detection(
         found.container,
@@ -123,7 +105,12 @@ def detect(
 
 
 def preview(
-    open_: Callable[[], BinaryIO], filename: str, plan: Plan, limits: Limits, rows: int = 20, scratch: Path | None = None
+    open_: Callable[[], BinaryIO],
+    filename: str,
+    plan: Plan,
+    limits: Limits,
+    rows: int = 20,
+    scratch: Path | None = None,
 ) -> list[PreviewRow]:
     """The first rows as they would be stored. Of formats that gather answers, those that the first records give."""
     with opened(open_, filename, limits, scratch=scratch) as found:
@@ -172,8 +159,7 @@ def _separated(found: Opened) -> list[str]:
 
 
 def _candidates(records: list[dict[str, Any]]) -> list[Candidate]:
-    found = [candidate for known in FORMATS.values() for candidate in _rated(known, records)]
-    return sorted(found, key=lambda one: (-one.score, -one.specific))
+    return ordered([candidate for known in FORMATS.values() for candidate in _rated(known, records)])
 
 
 def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
@@ -190,55 +176,6 @@ def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
         less = 0 if known.one_of_many else 10 if known.fits_as else 1
         specific = known.specific - less * index
         yield Candidate(known.id, known.title, kind.value, round(score, 4), why, specific)
-
-
-def _columns(records: list[dict[str, Any]], names: list[str] | None) -> list[Column]:
-    """In the order in which they come; what the file names before its records is there even if nothing fills it."""
-    seen: dict[str, list[Any]] = {name: [] for name in (names or [])[:_MOST_COLUMNS]}
-    for record in records:
-        for path, value in _paths(record, "", _NESTED):
-            if path in seen or len(seen) < _MOST_COLUMNS:
-                seen.setdefault(path, []).append(value)
-    return [_column(name, values, len(records)) for name, values in seen.items()]
-
-
-def _paths(record: Mapping[str, Any], before: str, levels: int) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in record.items():
-        path = f"{before}{name}"
-        if isinstance(value, dict) and value and levels > 1:
-            found += _paths(value, f"{path}.", levels - 1)
-        else:
-            found.append((path, value))
-    return found
-
-
-def _column(name: str, values: list[Any], records: int) -> Column:
-    texts = dict.fromkeys(_short(value) for value in values[:_RECORDS] if value is not None)
-    types = dict.fromkeys(_type(value) for value in values)
-    given = [value for value in values if value is not None]
-    return Column(name, " or ".join(types) or "null", list(texts)[:_EXAMPLES], round(len(given) / max(1, records), 4))
-
-
-def _short(value: Any) -> str:
-    return (value if isinstance(value, str) else compact(value))[:_EXAMPLE_CHARACTERS]
-
-
-def _type(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true/false"
-        case str():
-            return "text"
-        case int() | float():
-            return "number"
-        case [dict() as first, *_] if "content" in first or "value" in first:
-            return "messages"
-        case list():
-            return "list"
-    return "object"
 
 
 def _preview_row(unit: Unit, raw: Mapping[int, str]) -> PreviewRow:

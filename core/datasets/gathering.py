@@ -6,7 +6,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,14 +78,11 @@ def _ranking(part: list[Answer]) -> dict[str, Any]:
 
 
 def _parts(answers: list[Answer]) -> Iterator[list[Answer]]:
-    """As many as one ranking may have at a time; where that is not all, the scores are dealt out evenly."""
-    if len(answers) > MOST_RANKED:
-        by_score: dict[float, list[Answer]] = defaultdict(list)
-        for answer in answers:
-            by_score[answer.score].append(answer)
-        answers = [answer for dealt in zip_longest(*by_score.values()) for answer in dealt if answer is not None]
-    for start in range(0, len(answers), MOST_RANKED):
-        yield answers[start : start + MOST_RANKED]
+    """As few rankings as there must be; where that is more than one, each gets its share of every score."""
+    count = max(1, -(-len(answers) // MOST_RANKED))
+    dealt = answers if count == 1 else sorted(answers, key=lambda answer: -answer.score)
+    for at in range(count if answers else 0):
+        yield dealt[at::count]
 
 
 def spooled(answers: Iterator[Answer | Other], scratch: Path | None) -> Iterator[list[Answer] | Other]:

@@ -94,7 +94,7 @@ def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | Non
 
     FormatUnclear where several are as likely, or where nothing is likely and no kind was named.
     """
-    candidates = [one for one in detection.candidates if kind in (None, one.kind)]
+    candidates = ordered([one for one in detection.candidates if kind in (None, one.kind)])
     # Somebody who names the kind has looked; then a weak likeness will do, and records that are otherwise are told.
     if stands_out(candidates, _LIKELY if kind is None else _POSSIBLE):
         return candidates[0].format, candidates[0].kind
@@ -103,15 +103,24 @@ def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | Non
     raise _unclear(detection, candidates)
 
 
-_LIKELY, _POSSIBLE = 0.6, 0.1
+_LIKELY, _POSSIBLE, _AS_WELL = 0.6, 0.1, 0.97
 
 
 def stands_out(candidates: list["Candidate"], least: float = _LIKELY) -> bool:
-    """Whether the first fits this share of the records, and better than the second or in a more telling way."""
+    """Whether the first of them, in their order, fits this share of the records, and says more than others that fit as well."""
     if not candidates or candidates[0].score < least:
         return False
-    rest = [one for one in candidates[1:] if one.score >= candidates[0].score]
+    rest = [one for one in candidates[1:] if one.score >= _AS_WELL * candidates[0].score]
     return all(one.specific < candidates[0].specific for one in rest)
+
+
+def ordered(candidates: list["Candidate"]) -> list["Candidate"]:
+    """Those that fit about as well as any come first, the more telling the earlier: a few records that are otherwise do not
+    make another format of a file."""
+    best = max((one.score for one in candidates), default=0)
+    return sorted(
+        candidates, key=lambda one: (-1, -one.specific) if one.score >= _AS_WELL * best else (-one.score, -one.specific)
+    )
 
 
 def _own(kind: str | None) -> str:
@@ -124,10 +133,10 @@ def _own(kind: str | None) -> str:
 def _unclear(detection: "Detection", candidates: list["Candidate"]) -> FormatUnclear:
     shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
     names = ", ".join(column.name for column in detection.columns[:12]) or "none"
-    if shown:
+    if shown and candidates[0].score >= _LIKELY:
         detail = f"The records could be {' or '.join(_named(one) for one in candidates[:3])}: say which."
-    elif detection.records:
-        detail = f"No known format has these columns: {names}. Map them to fields, with the format custom."
+    elif detection.columns:
+        detail = f"No known format fits these columns: {names}. Map them to fields, with the format custom, or name a format."
     elif detection.problems:
         detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
     else:

@@ -1,11 +1,12 @@
 """Records become rows: each through its format and then through the canonical form, or with what is wrong with it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.datasets.containers import Record
-from core.datasets.containers.records import shown
+from core.datasets.containers.records import compact, shown
 from core.datasets.findings import SAMPLE_CHARACTERS, Findings
 from core.datasets.formats.base import Format, Rated, Reading
 from core.datasets.gathering import Answer, ranking_units, spooled
@@ -47,14 +48,15 @@ def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Pa
 def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str]) -> Iterator[Unit]:
     line, value, _ = record
     if isinstance(value, BadLine):
-        yield Unit(line, value, shown(record, SAMPLE_CHARACTERS))
+        yield Unit(line, value, _sample(record, value))
         return
     reading.line = line
     shape = SHAPES[reading.kind]
     try:
         rows = [shape(row) for row in known.rows(value, reading) if not isinstance(row, Rated)]
     except BadLine as bad:
-        yield Unit(line, _renamed(bad, names), shown(record, SAMPLE_CHARACTERS))
+        bad = _renamed(bad, names)
+        yield Unit(line, bad, _sample(record, bad))
         return
     for row in rows:
         yield Unit(line, row, "")
@@ -73,7 +75,8 @@ def _answers(
                 assert isinstance(rated, Rated)
                 yield _checked(line, rated)
         except BadLine as bad:
-            yield Unit(line, _renamed(bad, names), shown(record, SAMPLE_CHARACTERS))
+            bad = _renamed(bad, names)
+            yield Unit(line, bad, _sample(record, bad))
 
 
 def _checked(line: int, rated: Rated) -> Answer:
@@ -103,6 +106,19 @@ def _ranked(group: list[Answer], sided: bool) -> Iterator[Unit]:
             yield Unit(line, row if isinstance(row, BadLine) else SHAPES[DatasetKind.PREFERENCES](row), text)
         except BadLine as bad:
             yield Unit(line, bad, group[0].completion)
+
+
+_OF_A_FIELD = frozenset({"wrong_type", "bad_label", "bad_number", "unknown_field"})
+_BREAK = re.compile(r"\n\s*")
+
+
+def _sample(record: Record, bad: BadLine) -> str:
+    """What shows the trouble: the field, where it is the field's own, otherwise how the record begins."""
+    _, value, _ = record
+    name = (bad.pointer or "").removeprefix("/").partition("/")[0]
+    if bad.code in _OF_A_FIELD and isinstance(value, dict) and name in value:
+        return compact({name: value[name]})[:SAMPLE_CHARACTERS]
+    return _BREAK.sub(" ", shown(record, 2 * SAMPLE_CHARACTERS))[:SAMPLE_CHARACTERS]
 
 
 def _renamed(bad: BadLine, names: Mapping[str, str]) -> BadLine:

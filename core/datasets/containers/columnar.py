@@ -15,6 +15,8 @@ _MOST_FOOTER = 64 * 1024**2
 """Bytes of the file's own description; a million columns need more."""
 _BATCH = 64
 """Records that are unpacked at a time: a dictionary page can make large ones out of few bytes."""
+_BUFFER = 1024**2
+"""Bytes of a column that are read ahead."""
 _LEAVES = 20
 """Nested columns for each column that is allowed."""
 
@@ -30,7 +32,7 @@ class Columnar:
         self._limits, self._arrow, self._progress = limits, arrow, progress
         self._bytes = _check_footer(file)
         try:
-            self._file = parquet.ParquetFile(file, pre_buffer=False, memory_map=False)
+            self._file = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
             self.names: list[str] = list(self._file.schema_arrow.names)
         except (arrow.ArrowException, OSError, ValueError) as error:
             raise unusable("broken_parquet", f"The Parquet file is broken: {_first_line(error)}") from error
@@ -61,7 +63,9 @@ class Columnar:
                 self._progress(self._bytes * number // self._file.metadata.num_rows)
                 count += batch.nbytes
                 if count > self._limits.expanded_bytes:
-                    detail = f"Unpacked, the file has more than {self._limits.expanded_bytes} bytes, which is the limit."
+                    detail = (
+                        f"Unpacked, the file has more than {self._limits.expanded_bytes} bytes, which is the limit."
+                    )
                     raise unusable("expands_too_far", detail, number)
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             detail = f"The Parquet file is broken behind row {number}: {_first_line(error)}"

@@ -34,6 +34,7 @@ _BOMS = (
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[])|([}\]])')
 
 
@@ -63,7 +64,7 @@ def container(head: bytes, filename: str) -> str:
         return named[0] if named and named[0] != "parquet" else "jsonl"
     if text.startswith((b"{", b"[")):
         return _json_or_lines(text)
-    if b"\0" in text:
+    if len(text.translate(None, _CONTROLS)) < 0.9 * len(text):
         raise unusable("unknown_container", "The file is none of JSON Lines, JSON, CSV and Parquet: it is not text.")
     lines = [line for line in text.splitlines() if line.strip()][:50]
     if any(_is_object(line) for line in lines) or ("csv" not in named and _is_json(lines[0])):
@@ -74,8 +75,7 @@ def container(head: bytes, filename: str) -> str:
         return named[0]
     raise unusable(
         "unknown_container",
-        "The file is none of JSON Lines, JSON, CSV and Parquet. Plain text goes one text a line, as "
-        '{"text": "…"}.',
+        'The file is none of JSON Lines, JSON, CSV and Parquet. Plain text goes one text a line, as {"text": "…"}.',
     )
 
 
@@ -129,4 +129,6 @@ def _looks_like_a_table(lines: list[bytes]) -> bool:
     """Several columns in the first line, and no fewer separators in the second."""
     if len(lines) < 2:
         return False
-    return any(lines[0].count(sign) and lines[1].count(sign) >= lines[0].count(sign) for sign in (b",", b"\t", b";", b"|"))
+    return any(
+        lines[0].count(sign) and lines[1].count(sign) >= lines[0].count(sign) for sign in (b",", b"\t", b";", b"|")
+    )

@@ -103,7 +103,9 @@ class Utf8(_Raw):
                 yield self._decoder.decode(block).encode("utf-8", "surrogatepass")
             yield self._decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise unusable("not_utf8", f"The file is not the {error.encoding.upper()} text that it begins as.") from error
+            raise unusable(
+                "not_utf8", f"The file is not the {error.encoding.upper()} text that it begins as."
+            ) from error
 
 
 class Expanded(_Raw):
@@ -141,8 +143,11 @@ class Expanded(_Raw):
 
 
 class _Decoder(Protocol):
-    eof: bool
-    unused_data: bytes
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
 
     def decompress(self, data: bytes, /) -> bytes: ...
 

@@ -82,7 +82,7 @@ class _Lines:
             raise StopIteration
         self._number += 1
         self._size += len(line)
-        if self._size > self._limit + 2:
+        if self._size > self._limit + 2 or (len(line) > self._limit and not line.endswith(b"\n")):
             raise self._too_long()
         if b"\0" in line:
             self.bad = BadLine("holds a NUL character", code="bad_characters")

@@ -114,8 +114,16 @@ FORMAT = Format(
             "response1": "Blue, by day.",
             "response2": "Green.",
             "preference": [
-                {"user_id": "kim", "value": {"rank": [1, 2], "value": ["response1", "response2"]}, "status": "submitted"},
-                {"user_id": "lee", "value": {"rank": [1, 1], "value": ["response1", "response2"]}, "status": "submitted"},
+                {
+                    "user_id": "kim",
+                    "value": {"rank": [1, 2], "value": ["response1", "response2"]},
+                    "status": "submitted",
+                },
+                {
+                    "user_id": "lee",
+                    "value": {"rank": [1, 1], "value": ["response1", "response2"]},
+                    "status": "submitted",
+                },
             ],
         },
     ),

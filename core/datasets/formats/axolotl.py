@@ -40,7 +40,11 @@ def _autotrain(record: Source, reading: Reading) -> Rows:
 
 
 def _is_chatml(record: Source) -> bool:
-    return has(record, "chosen", "rejected") and ("question" in record or "input" in record or has(record, "prompt", "system")) and _asks(record) is not None
+    return (
+        has(record, "chosen", "rejected")
+        and ("question" in record or "input" in record or has(record, "prompt", "system"))
+        and _asks(record) is not None
+    )
 
 
 CHATML = Format(

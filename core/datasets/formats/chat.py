@@ -21,7 +21,9 @@ def messages(value: Any, pointer: str) -> list[Message]:
     if isinstance(value, dict):
         value = [value]
     if not isinstance(value, list):
-        raise BadLine("must be a list of messages", pointer=pointer, code="empty_text" if value is None else "wrong_type")
+        raise BadLine(
+            "must be a list of messages", pointer=pointer, code="empty_text" if value is None else "wrong_type"
+        )
     found = [_message(message, f"{pointer}/{index}") for index, message in enumerate(value)]
     return [message for message in found if message["role"] != "system" or message["content"].strip()]
 

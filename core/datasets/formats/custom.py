@@ -56,7 +56,10 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
         raise _invalid("labels", "must say a, b or tie for each value")
     form = next((form for form in _FORMS if form[1] <= set(fields)), None)
     if form is None:
-        raise _invalid("fields", "are not enough for a row: chosen and rejected, a and b, prompt and completions, messages, prompt or text")
+        raise _invalid(
+            "fields",
+            "are not enough for a row: chosen and rejected, a and b, prompt and completions, messages, prompt or text",
+        )
     if strange := sorted(set(fields) - form[2]):
         raise _invalid(f"fields/{strange[0]}", f"does not go with {', '.join(sorted(form[1]))}")
     return form[0], {"fields": dict(fields), "labels": {str(key): value for key, value in labels.items()}}
@@ -82,7 +85,16 @@ def _rows(record: Source, reading: Reading) -> Rows:
     fields = reading.mapping["fields"]
     found = {name: _at(record, path) for name, path in fields.items()}
     for name, path in fields.items():
-        if found[name] is None and name in ("chosen", "rejected", "a", "b", "completion", "completions", "messages", "text"):
+        if found[name] is None and name in (
+            "chosen",
+            "rejected",
+            "a",
+            "b",
+            "completion",
+            "completions",
+            "messages",
+            "text",
+        ):
             raise BadLine("is missing or empty", pointer=f"/{path.replace('.', '/')}", code="missing_field")
     yield from _made(found, reading)
 
@@ -161,7 +173,9 @@ def _notes(found: Row, reading: Reading) -> Row:
         value = found.get(name)
         if value is None or value == "":
             continue
-        notes[name] = number(value, name, reading) if name == "margin" else time(value) if name == "time" else str(value)
+        notes[name] = (
+            number(value, name, reading) if name == "margin" else time(value) if name == "time" else str(value)
+        )
     return {name: value for name, value in notes.items() if value is not None}
 
 

@@ -20,8 +20,11 @@ _NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("
 
 
 def guess(columns: Sequence[str]) -> dict[str, Any] | None:
-    """`{"fields": …, "labels": {}}`, or None where no prompt, pair or answer is to be seen. Paths count by their last part."""
-    names = {column.rpartition(".")[2].lower(): column for column in reversed(columns)} | {c.lower(): c for c in columns}
+    """`{"fields": …, "labels": {}}`, or None where no prompt, pair or answer is to be seen. Of a path any part counts."""
+    names = {column.lower(): column for column in columns}
+    for column in columns:
+        for part in reversed(column.lower().split(".")):
+            names.setdefault(part, column)
     fields: dict[str, str] = {}
     if (prompt := _first(names, _PROMPTS)) is not None:
         fields["prompt"] = prompt
@@ -30,8 +33,8 @@ def guess(columns: Sequence[str]) -> dict[str, Any] | None:
         return None
     if "chosen" in fields or "a" in fields:
         for note, known in _NOTES.items():
-            if (column := _first(names, known)) is not None:
-                fields[note] = column
+            if (said := _first(names, known)) is not None:
+                fields[note] = said
     return {"fields": fields, "labels": {}}
 
 

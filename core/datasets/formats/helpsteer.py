@@ -47,8 +47,8 @@ def _said(
     """A row for each person who compared the pair; the overall preference where they are not told one by one."""
     row = {"prompt": prompt, "a": sides[0], "b": sides[1]}
     voices = people if isinstance(people, list) else []
-    scores = [voice.get(one) for voice in voices if isinstance(voice, dict)]
-    if scores and len(scores) == len(voices) and all(type(score) is int for score in scores):
+    scores = [score for voice in voices if isinstance(voice, dict) and type(score := voice.get(one)) is int]
+    if scores and len(scores) == len(voices):
         for index, score in enumerate(scores, 1):
             yield row | _preference(score) | notes(record, annotator=f"annotator{index}")
     else:
@@ -69,9 +69,25 @@ RATED = Format(
     source="https://huggingface.co/datasets/nvidia/HelpSteer2",
     kinds=(PREFERENCES,),
     example=(
-        {"prompt": "What colour is the sky?", "response": "Blue, by day.", "helpfulness": 4, "correctness": 4, "coherence": 4, "complexity": 1, "verbosity": 1},
-        {"prompt": "What colour is the sky?", "response": "Green.", "helpfulness": 0, "correctness": 0, "coherence": 4, "complexity": 0, "verbosity": 0},
-    ),  # fmt: skip
+        {
+            "prompt": "What colour is the sky?",
+            "response": "Blue, by day.",
+            "helpfulness": 4,
+            "correctness": 4,
+            "coherence": 4,
+            "complexity": 1,
+            "verbosity": 1,
+        },
+        {
+            "prompt": "What colour is the sky?",
+            "response": "Green.",
+            "helpfulness": 0,
+            "correctness": 0,
+            "coherence": 4,
+            "complexity": 0,
+            "verbosity": 0,
+        },
+    ),
     fields=frozenset({"prompt", "response", "helpfulness"}),
     fits=lambda record: has(record, "prompt", "response", "helpfulness"),
     rows=_rated,
@@ -86,10 +102,22 @@ SECOND = Format(
     source="https://huggingface.co/datasets/nvidia/HelpSteer2",
     kinds=(PREFERENCES,),
     example=(
-        {"prompt": "What colour is the sky?", "response_1": "Blue, by day.", "response_2": "Green.", "preference_strength": -2},
+        {
+            "prompt": "What colour is the sky?",
+            "response_1": "Blue, by day.",
+            "response_2": "Green.",
+            "preference_strength": -2,
+        },
     ),
     fields=frozenset(
-        {"prompt", "response_1", "response_2", "preference_strength", "three_most_similar_preferences", "all_preferences_unprocessed"}
+        {
+            "prompt",
+            "response_1",
+            "response_2",
+            "preference_strength",
+            "three_most_similar_preferences",
+            "all_preferences_unprocessed",
+        }
     ),
     fits=lambda record: has(record, "prompt", "response_1", "response_2", "preference_strength"),
     rows=_second,
@@ -109,7 +137,10 @@ THIRD = Format(
             "response1": "Green.",
             "response2": "Blue, by day.",
             "overall_preference": 3,
-            "individual_preference": [{"score": 3, "reasoning": "The second is right."}, {"score": 2, "reasoning": "So it is."}],
+            "individual_preference": [
+                {"score": 3, "reasoning": "The second is right."},
+                {"score": 2, "reasoning": "So it is."},
+            ],
         },
     ),
     fields=frozenset({"domain", "context", "response1", "response2", "overall_preference", "individual_preference"}),

@@ -12,6 +12,7 @@ from core.datasets.row_shapes import NOTES
 # Only at the beginning of a paragraph: "Human:" in the middle of a sentence is what somebody said.
 _TURN = re.compile(r"\n\n(Human|Assistant):(?=\s|\Z)")
 _OPENS = re.compile(r"\s*Human:\s")
+_QUESTION, _ANSWER = "\n\nHuman:", "\n\nAssistant:"
 _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
@@ -36,11 +37,28 @@ def _rows(record: Source, reading: Reading) -> Rows:
         prompt = turns(record["prompt"], "/prompt")
         if prompt[-1] == {"role": "assistant", "content": ""}:
             prompt.pop()
-        yield {"prompt": prompt, "chosen": text(record, "chosen").strip(), "rejected": text(record, "rejected").strip()} | notes
+        yield {
+            "prompt": prompt,
+            "chosen": text(record, "chosen").strip(),
+            "rejected": text(record, "rejected").strip(),
+        } | notes
         return
-    first, a = _last(text(record, "chosen"), "/chosen")
-    second, b = _last(text(record, "rejected"), "/rejected")
-    yield {"prompt": chat.shared(first, second, "/rejected"), "chosen": a, "rejected": b} | notes
+    prompt, a, b = _parted(text(record, "chosen"), text(record, "rejected"))
+    yield {"prompt": prompt, "chosen": a, "rejected": b} | notes
+
+
+def _parted(chosen: str, rejected: str) -> tuple[list[Message], str, str]:
+    """The dialogue that two share, and their last answers."""
+    before, _, a = chosen.rpartition(_ANSWER)
+    other, _, b = rejected.rpartition(_ANSWER)
+    last = all(_QUESTION not in said and (not said or said[0].isspace()) for said in (a, b))
+    if before == other and last:  # nearly always: what they share is read once
+        prompt = turns(before, "/chosen")
+        if prompt[-1]["role"] == "user":
+            return prompt, a.strip(), b.strip()
+    first, a = _last(chosen, "/chosen")
+    second, b = _last(rejected, "/rejected")
+    return chat.shared(first, second, "/rejected"), a, b
 
 
 def _last(dialogue: str, pointer: str) -> tuple[list[Message], str]:

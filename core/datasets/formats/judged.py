@@ -51,7 +51,9 @@ PANDA = Format(
             "annotator3": 0,
         },
     ),
-    fields=frozenset({"instruction", "input", "response1", "response2", "cmp_key", *(f"annotator{n}" for n in range(1, 10))}),
+    fields=frozenset(
+        {"instruction", "input", "response1", "response2", "cmp_key", *(f"annotator{n}" for n in range(1, 10))}
+    ),
     fits=lambda record: has(record, "instruction", "response1", "response2") and any(map(_PERSON.fullmatch, record)),
     rows=_panda,
     names={"a": "response1", "b": "response2", "prompt": "instruction"},

@@ -36,11 +36,15 @@ FORMAT = Format(
     kinds=(PREFERENCES,),
     example=(
         {
-            "input": {"messages": [{"role": "user", "content": "How cold is San Francisco today?"}], "tools": [], "parallel_tool_calls": True},
+            "input": {
+                "messages": [{"role": "user", "content": "How cold is San Francisco today?"}],
+                "tools": [],
+                "parallel_tool_calls": True,
+            },
             "preferred_output": [{"role": "assistant", "content": "About 12 °C, and it feels colder by the water."}],
             "non_preferred_output": [{"role": "assistant", "content": "It is not particularly cold."}],
         },
-    ),  # fmt: skip
+    ),
     fields=frozenset({"input", "preferred_output", "non_preferred_output", *NOTES}),
     fits=lambda record: has(record, "preferred_output", "non_preferred_output"),
     rows=_rows,

@@ -2,7 +2,19 @@
 
 from collections.abc import Callable
 
-from core.datasets.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, says_which
+from core.datasets.formats.base import (
+    PREFERENCES,
+    PRETRAINING,
+    PROMPTS,
+    SFT,
+    Format,
+    Reading,
+    Row,
+    Rows,
+    Source,
+    has,
+    says_which,
+)
 from core.datasets.formats.pairs import refuse_misspelt
 from core.datasets.formats.values import field, given, listed, number
 from core.datasets.line_json import BadLine
@@ -95,7 +107,14 @@ ROWS = Format(
     source="",
     kinds=(PREFERENCES, SFT, PROMPTS, PRETRAINING),
     example=(
-        {"prompt": "The sky is", "a": " blue.", "b": " grey.", "label": "tie", "annotator": "kim", "time": "2026-01-31T12:00:00Z"},
+        {
+            "prompt": "The sky is",
+            "a": " blue.",
+            "b": " grey.",
+            "label": "tie",
+            "annotator": "kim",
+            "time": "2026-01-31T12:00:00Z",
+        },
         {"prompt": "The sky is", "completions": [" blue.", " grey.", " green."], "ranks": [1, 1, 2]},
     ),
     fields=_COLUMNS,

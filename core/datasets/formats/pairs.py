@@ -1,7 +1,6 @@
 """What formats of pairs share: the prompt of two sides, margins out of scores, names that look misspelt."""
 
 import difflib
-import os.path
 from functools import lru_cache
 from typing import Any
 
@@ -21,9 +20,12 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str]) ->
     said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
     if not (_is_conversation(chosen) or _is_conversation(rejected)):
         return said, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
-    first, a = chat.prompt_and_answer(chosen, f"/{names[0]}")
-    second, b = chat.prompt_and_answer(rejected, f"/{names[1]}")
-    found = chat.shared(first, second, f"/{names[1]}") if first and second else first or second
+    found, a = chat.prompt_and_answer(chosen, f"/{names[0]}")
+    if _is_conversation(rejected) and found and chosen[:-1] == rejected[:-1]:
+        b = chat.answer(rejected[-1:], f"/{names[1]}")
+    else:
+        second, b = chat.prompt_and_answer(rejected, f"/{names[1]}")
+        found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
     if isinstance(said, list) and found[: len(said)] != said:
         found = said + found  # the sides go on where the prompt ends
     return found, a, b
@@ -81,7 +83,7 @@ def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
     That is behind the last sign of a turn, otherwise before a space, so that no word is torn apart (as TRL's extract_prompt
     does). BadLine if nothing is left that could be a prompt.
     """
-    prefix = os.path.commonprefix([chosen, rejected])
+    prefix = chosen[: _shared_length(chosen, rejected)]
     cut = max((prefix.rfind(sign) + len(sign) for sign in _TURNS if sign in prefix), default=None)
     if cut is None:
         cut = _between_words(prefix, chosen, rejected)
@@ -94,10 +96,22 @@ def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
     return prompt, chosen[cut:], rejected[cut:]
 
 
+def _shared_length(first: str, second: str) -> int:
+    """Of the longest common beginning, by halves: whole pieces are compared at once."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def _between_words(prefix: str, chosen: str, rejected: str) -> int:
     """Where to cut so that neither rest is blank and no word is torn; the space goes with the answers."""
     end = len(prefix)
-    torn = prefix[-1:].isalnum() and any(text[end : end + 1].isalnum() for text in (chosen, rejected))
+    torn = prefix[-1:].isalnum() and not all(text[end : end + 1].isspace() for text in (chosen, rejected))
     whole = all(text[end:].strip() for text in (chosen, rejected))
     if whole and not (torn and prefix.isascii()):
         return end - 1 if prefix.endswith(" ") else end

@@ -22,7 +22,7 @@ def _plain(record: Source, reading: Reading) -> Rows:
 
 
 def _gsm8k(record: Source, reading: Reading) -> Rows:
-    worked, mark, final = text(record, "answer").rpartition("####")
+    _, mark, final = text(record, "answer").rpartition("####")
     if not mark or not final.strip():
         raise BadLine("has no final answer behind ####", pointer="/answer", code="missing_field")
     if reading.kind is SFT:

@@ -78,6 +78,8 @@ def _carries(record: Source) -> bool:
     return "prompt" in record and isinstance(first, dict) and ("rank" in first or "score" in first)
 
 
+_ASKED = {"role": "user", "content": "The sky?"}
+
 LISTS = Format(
     id="rankings",
     title="Rankings and scores side by side",
@@ -111,11 +113,11 @@ SAMPLES = Format(
     example=(
         {
             "samples": [
-                {"messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": text}], "evals": {"score": score}}
+                {"messages": [_ASKED, {"role": "assistant", "content": text}], "evals": {"score": score}}
                 for text, score in (("Blue.", 1.0), ("Green.", 0.0))
             ]
         },
-    ),  # fmt: skip
+    ),
     fields=frozenset({"samples", "source", "annotator", "time"}),
     fits=lambda record: has(record, "samples") and isinstance(record["samples"], list),
     rows=_samples,

@@ -20,7 +20,12 @@ def source(record: Source) -> Row:
 def _talk(record: Source, reading: Reading) -> Rows:
     name = next((name for name in _TALKS if name in record), _TALKS[0])
     messages = chat.messages(field(record, name), f"/{name}")
-    if isinstance(record.get("system"), str) and record["system"].strip() and messages[:1] and messages[0]["role"] != "system":
+    if (
+        isinstance(record.get("system"), str)
+        and record["system"].strip()
+        and messages[:1]
+        and messages[0]["role"] != "system"
+    ):
         messages = [{"role": "system", "content": record["system"]}, *messages]
     if record.get("tools"):
         reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")

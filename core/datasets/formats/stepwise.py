@@ -8,9 +8,13 @@ from core.datasets.line_json import BadLine
 def _rows(record: Source, reading: Reading) -> Rows:
     steps, labels = listed(record, "completions"), listed(record, "labels")
     if len(steps) != len(labels) or not all(isinstance(step, str) for step in steps):
-        raise BadLine("completions and labels must be lists of one length, of texts and of true or false", code="wrong_type")
+        raise BadLine(
+            "completions and labels must be lists of one length, of texts and of true or false", code="wrong_type"
+        )
     if not all(truth(label, f"labels/{index}") for index, label in enumerate(labels)):
-        detail = "a step is wrong; rewards for single steps are not trained here, and a wrong solution is nothing to imitate"
+        detail = (
+            "a step is wrong; rewards for single steps are not trained here, and a wrong solution is nothing to imitate"
+        )
         raise BadLine(detail, pointer="/labels", code="not_usable")
     yield {"prompt": text(record, "prompt"), "completion": "\n".join(step.strip("\n") for step in steps)}
 

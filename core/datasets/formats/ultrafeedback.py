@@ -84,7 +84,15 @@ ARGILLA = Format(
         },
     ),
     fields=frozenset(
-        {"system", "instruction", "chosen_response", "rejected_response", "chosen_avg_rating", "rejected_avg_rating", "source"}
+        {
+            "system",
+            "instruction",
+            "chosen_response",
+            "rejected_response",
+            "chosen_avg_rating",
+            "rejected_avg_rating",
+            "source",
+        }
     ),
     fits=lambda record: has(record, "instruction", "chosen_response", "rejected_response"),
     rows=_argilla,

@@ -77,8 +77,14 @@ FACTORY = Format(
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
     kinds=(PREFERENCES,),
     example=(
-        {"messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Blue."}], "label": True},
-        {"messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Green."}], "label": False},
+        {
+            "messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Blue."}],
+            "label": True,
+        },
+        {
+            "messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Green."}],
+            "label": False,
+        },
     ),
     fields=FIELDS | {"messages", "conversations", "output", "label", "kto_tag", "source"},
     fits=_is_factory,

@@ -1,0 +1,234 @@
+"""Files are what their bytes are: containers, compression, encodings; and what is wrong with a file as a whole."""
+
+import codecs
+import gzip
+import io
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from core.datasets.containers import opened
+from core.datasets.limits import Limits
+from core.datasets.line_json import BadLine
+from tests.core.datasets.reading import Row, errors, jsonl, read, refusal
+
+TWO = [{"prompt": "p", "chosen": "ä", "rejected": "r"}, {"prompt": "q", "chosen": "c", "rejected": "r"}]
+LINES = json.dumps(TWO[0], ensure_ascii=False).encode() + b"\n\n" + json.dumps(TWO[1]).encode() + b"\n"
+STORED = [{"prompt": row["prompt"], "a": row["chosen"], "b": "r", "label": "a"} for row in TWO]
+ZSTD = zstandard.ZstdCompressor().compress
+
+
+def records(content: bytes, name: str = "file", limits: Limits | None = None) -> list[tuple[int, Row | str]]:
+    """Each record with its line, or what is wrong with it."""
+    with opened(lambda: io.BytesIO(content), name, limits or Limits()) as found:
+        return [(line, str(value) if isinstance(value, BadLine) else value) for line, value, _ in found.records(None)]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (LINES, [1, 3]),
+        (LINES.replace(b"\n", b"\r\n"), [1, 3]),
+        (LINES.rstrip(), [1, 3]),
+        (json.dumps(TWO).encode(), [1, 2]),
+        (json.dumps(TWO, indent=4).encode(), [1, 2]),
+        (b"\n".join(json.dumps(row, indent=1).encode() for row in TWO), [1, 2]),
+        (gzip.compress(LINES), [1, 3]),
+        (gzip.compress(LINES[:20]) + gzip.compress(LINES[20:]) + b"\0" * 100, [1, 3]),
+        (ZSTD(LINES), [1, 3]),
+        (ZSTD(LINES[:20]) + ZSTD(LINES[20:]), [1, 3]),
+        (codecs.BOM_UTF8 + LINES, [1, 3]),
+        (LINES.decode().encode("utf-16"), [1, 3]),
+        (LINES.decode().encode("utf-16-le"), [1, 3]),
+        (LINES.decode().encode("utf-16-be"), [1, 3]),
+        (LINES.decode().encode("utf-32"), [1, 3]),
+        (gzip.compress(codecs.BOM_UTF8 + json.dumps(TWO).encode()), [1, 2]),
+    ],
+)
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet.gz", "x"])
+def test_the_same_rows_whatever_they_lie_in_and_whatever_it_is_called(
+    content: bytes, lines: list[int], name: str
+) -> None:
+    found = read(content, name)
+    assert (found.rows, found.lines) == (STORED, lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "noted"),
+    [
+        ("x.jsonl", LINES, ""),
+        ("x.json", LINES, ""),
+        ("x.jsonl.gz", gzip.compress(LINES), ""),
+        ("pairs", LINES, ""),
+        ("x.csv", LINES, "it is JSON Lines, and was read as that"),
+        ("x.parquet", json.dumps(TWO).encode(), "it is JSON, and was read as that"),
+        ("x.jsonl", gzip.compress(LINES), "it is JSON Lines, compressed with gzip"),
+        ("x.jsonl.zst", gzip.compress(LINES), "it is JSON Lines, compressed with gzip"),
+        ("x.jsonl.gz", LINES, "it is JSON Lines, and was read as that"),
+        ("x.jsonl", codecs.BOM_UTF8 + LINES, "byte-order mark at the beginning was skipped"),
+        ("x.jsonl", LINES.decode().encode("utf-16"), "The text is UTF-16-LE"),
+    ],
+)
+def test_what_is_unusual_is_noted(name: str, content: bytes, noted: str) -> None:
+    found = read(content, name)
+    assert noted in " ".join(found.detection.notes) and bool(noted) == bool(found.detection.notes)
+    assert ("read_as" in {finding["code"] for finding in found.converted.findings}) == bool(noted)
+
+
+TABLE = b'prompt,chosen,rejected\n"two\nlines","say ""hi""",r\n\np,,r\np,c\nx,y,z\n'
+
+
+def test_csv_records_are_at_the_line_where_they_begin() -> None:
+    assert records(TABLE, "x.csv") == [
+        (2, {"prompt": "two\nlines", "chosen": 'say "hi"', "rejected": "r"}),
+        (5, {"prompt": "p", "chosen": None, "rejected": "r"}),
+        (6, "has 2 fields; the header has 3"),
+        (7, {"prompt": "x", "chosen": "y", "rejected": "z"}),
+    ]
+    found = read(TABLE, "x.csv")
+    assert (found.plan.format, found.lines) == ("trl_explicit", [2, 7])
+    assert found.found == {"empty_text": [5], "wrong_field_count": [6]}
+
+
+@pytest.mark.parametrize(("sign", "note"), [(",", ""), ("\t", "tabs"), (";", "semicolons"), ("|", "vertical bars")])
+def test_the_sign_between_the_columns_is_found(sign: str, note: str) -> None:
+    rows = [["prompt", "chosen", "rejected"], ["a, b; c", "1\u2009|x" if sign != "|" else "1", "2"], ["d", "3", "4"]]
+    content = "\r\n".join(sign.join(f'"{cell}"' for cell in row) for row in rows).encode()
+    found = read(content, "x.csv")
+    assert [row["prompt"] for row in found.rows] == ["a, b; c", "d"]
+    assert note in " ".join(found.detection.notes)
+
+
+def test_lines_may_end_as_on_old_macintoshes() -> None:
+    assert records(b"prompt,chosen\ra,b\rc,d\r", "x.csv")[1] == (3, {"prompt": "c", "chosen": "d"})
+
+
+def test_a_conversation_in_a_cell_is_read_as_one_and_a_list_of_numbers_stays_text() -> None:
+    said = '[{""role"": ""user"", ""content"": ""hi""}]'
+    table = f"prompt,chosen,rejected\n\"{said}\",\"[1, 2]\",r\n\"[{{'role': 'user', 'content': 1}}]\",c,r\n"
+    found = read(table.encode(), "x.csv")
+    assert found.rows == [{"prompt": [{"role": "user", "content": "hi"}], "a": "[1, 2]", "b": "r", "label": "a"}]
+    assert "as Python prints it" in found.finding("wrong_type")["detail"]
+
+
+def test_what_is_wrong_with_the_bytes_or_quotes_of_one_csv_record_is_told_there() -> None:
+    assert records(b'prompt,chosen\na,\xff\n"b"c,d\ne\0,f\ng,h\n"i,j\n', "x.csv") == [
+        (2, "is not UTF-8: byte 0xff in line 2; save the file as UTF-8"),
+        (3, "has quotes that do not fit together: ',' expected after '\"'"),
+        (4, "holds a NUL character"),
+        (5, {"prompt": "g", "chosen": "h"}),
+        (6, "has quotes that do not fit together: unexpected end of data"),
+    ]
+
+
+def test_an_element_that_is_bad_hides_no_other_in_an_array() -> None:
+    content = b'[\n {"a": 1},\n {"a" 2},\n "x",\n {"a": "]}"},\n {"a": 3, "a": 4},\n {"b": [[], {}]}\n]'
+    assert records(content) == [
+        (1, {"a": 1}),
+        (2, "is not valid JSON: expecting ':' delimiter"),
+        (3, "must be a JSON object"),
+        (4, {"a": "]}"}),
+        (5, "holds the key 'a' twice"),
+        (6, {"b": [[], {}]}),
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_an_array_is_cut_the_same_wherever_it_is_read_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.datasets.containers.values._CHUNK", size)
+    rows = [{"a": '\\"]', "b": [{"c": "ä\n"}]}, {}, {"d": None}]
+    assert records(json.dumps(rows).encode()) == list(enumerate(rows, 1))
+
+
+UNUSABLE = [
+    (gzip.compress(LINES * 100)[:-5], "x.gz", "truncated"),
+    (gzip.compress(LINES * 100)[:30], "x.gz", "truncated"),
+    (ZSTD(LINES * 100)[:-5], "x.zst", "truncated"),
+    (gzip.compress(LINES)[:-8] + b"\0" * 8, "x.gz", "broken_compression"),
+    (ZSTD(LINES)[:8] + b"\xff" * 30, "x.zst", "broken_compression"),
+    (json.dumps(TWO).encode()[:-4], "x.json", "truncated"),
+    (b'[{"prompt": "open', "x.json", "truncated"),
+    (b"prompt,prompt\n1,2\n", "x.csv", "duplicate_columns"),
+    (b",,\n1,2,3\n", "x.csv", "no_header"),
+    (b",".join(b"c%d" % n for n in range(1001)) + b"\n", "x.csv", "too_many_columns"),
+    (b"PK\x03\x04" + b"\0" * 30, "x.csv", "unknown_container"),
+    (gzip.compress(gzip.compress(LINES)), "x.jsonl.gz.gz", "unknown_container"),
+    (b"\0\1\2\3" * 100, "x.jsonl", "unknown_container"),
+    (b"Dear all,\n\nthis is prose.\n", "x.txt", "unknown_container"),
+    (b"\xff\xfe" + LINES.decode().encode("utf-16-le")[:-1], "x.jsonl", "not_utf8"),
+]
+
+
+@pytest.mark.parametrize(("content", "name", "code"), UNUSABLE, ids=[f"{n}-{one[2]}" for n, one in enumerate(UNUSABLE)])
+def test_a_file_that_is_no_good_as_a_whole_is_refused_with_a_code(content: bytes, name: str, code: str) -> None:
+    (error,) = errors(content, name, kind="preferences")
+    assert error["code"] == code and error["detail"].endswith(".")
+
+
+def test_a_million_columns_are_refused_before_they_are_read() -> None:
+    header = b",".join(b"c%d" % n for n in range(1_000_000))
+    limits = Limits(line_bytes=len(header) + 10)
+    assert errors(header + b"\n1\n", "x.csv", limits=limits)[0]["code"] == "too_many_columns"
+    assert errors(header + b"\n1\n", "x.csv")[0]["code"] == "line_too_long"
+
+
+def test_a_quote_that_never_closes_does_not_swallow_the_file_into_memory() -> None:
+    content = b'prompt,chosen\na,b\n"open,c\n' + b"d,e\n" * 1000
+    (error,) = errors(content, "x.csv", limits=Limits(line_bytes=500))
+    assert (error["code"], error["line"]) == ("line_too_long", 3)
+    assert "a quote that opens there may have no end" in error["detail"]
+
+
+def test_an_array_whose_records_are_too_long_is_refused() -> None:
+    content = b'[{"a": 1}, {"a": "' + b"x" * 3_000_000 + b'"}]'
+    (error,) = errors(content, "x.json", limits=Limits(line_bytes=1000))
+    assert (error["code"], error["line"]) == ("line_too_long", 2)
+
+
+@pytest.mark.parametrize("bomb", [gzip.compress(bytes(40_000_000), 9), ZSTD(bytes(40_000_000))], ids=["gzip", "zstd"])
+def test_what_grows_beyond_all_measure_is_refused(bomb: bytes) -> None:
+    (error,) = errors(bomb, kind="preferences", limits=Limits(line_bytes=1000))
+    assert (error["code"], error["detail"]) == (
+        "expands_too_far",
+        "Decompressed, the file is more than 200 times as large as it was sent.",
+    )
+
+
+def test_what_grows_beyond_the_largest_size_is_refused() -> None:
+    content = gzip.compress(jsonl(*TWO) * 1000)
+    (error,) = errors(content, limits=Limits(expanded_bytes=50_000))
+    assert error["code"] == "expands_too_far"
+
+
+def test_the_most_compressed_block_comes_in_small_pieces() -> None:
+    """A zstd block of four bytes makes 128 KiB: what one step of decompression makes is bounded by what goes in."""
+    from core.datasets.containers import streams
+
+    bomb = ZSTD(bytes(100_000_000))
+    source = streams.Counted(io.BytesIO(bomb), lambda _: None)
+    blocks = streams.Expanded(io.BufferedReader(source, streams.BUFFER), source, "zstd", Limits(ratio=1e9)).blocks()
+    assert max(map(len, blocks)) <= 36 * 1024**2
+
+
+def test_progress_is_told_in_bytes_of_the_file_as_it_was_sent(tmp_path: Path) -> None:
+    content, told = zlib.compress(b""), []
+    content = gzip.compress(LINES * 10_000, 1)
+    with opened(lambda: io.BytesIO(content), "x", Limits(), told.append) as found:
+        assert sum(1 for _ in found.records(None)) == 20_000
+    assert told == sorted(told) and told[-1] == len(content)
+
+
+def test_names_of_files_lead_nowhere(tmp_path: Path) -> None:
+    for name in ("../../etc/passwd", "/etc/passwd", "a\0b.csv", "..", "", "x" * 5000, "C:\\x.csv"):
+        assert read(LINES, name, scratch=tmp_path).rows == STORED
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_upload_cut_in_the_middle_is_refused_or_its_last_line_is_bad() -> None:
+    whole = jsonl(*TWO) * 50
+    (error,) = errors(whole[: len(whole) // 2 - 9])
+    assert error["line"] == 50
+    assert refusal(gzip.compress(whole)[: len(gzip.compress(whole)) // 2]).extras["errors"][0]["code"] == "truncated"
