@@ -16,7 +16,7 @@ from typing import Any
 ROWS = 160_000
 _WORDS = 30_000
 _TURNS, _TURN_WEIGHTS = (1, 2, 3, 4), (35, 30, 20, 15)
-_ASKED, _ANSWERED = (2.55, 0.75), (3.6, 0.85)
+_ASKED, _ANSWERED = (2.4, 0.7), (3.4, 0.8)
 """Of the logarithm of a turn's words: mean and standard deviation."""
 _LONGEST = 600
 _COPIES, _NEAR_COPIES, _CONTRADICTIONS = 0.01, 0.01, 0.005
@@ -61,7 +61,7 @@ def _rows(rng: random.Random) -> Iterator[tuple[Row, str]]:
             yield _nearly(rng.choice(kept), text, rng), "near_copies"
         elif kept and draw < _COPIES + _NEAR_COPIES + _CONTRADICTIONS:
             row = rng.choice(kept)
-            yield row | {"label": "b" if row["label"] == "a" else "a"}, "contradictions"
+            yield row | {"a": row["b"], "b": row["a"]}, "contradictions"
         else:
             row = _row(text, rng)
             kept = [*kept[-_REMEMBERED:], row] if rng.random() < 0.1 else kept

@@ -1,6 +1,6 @@
 """Reports on datasets, and fixes of what they find."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from sqlalchemy.orm import Session
@@ -29,12 +29,14 @@ from core.pages import page
 
 router = APIRouter(prefix="/datasets", tags=["Reports"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, CrossOrigin, NotFound, DatasetNotReady, WrongMediaType, InvalidRequest, DatasetFailed)
+_THERE: dict[int | str, dict[str, Any]] = {200: {"description": "It has been made.", "model": Report}}
+_READY: dict[int | str, dict[str, Any]] = {201: {"description": "It is ready at once.", "model": DatasetVersion}}
 
 
 @router.post(
     "/{dataset_id}/reports",
     status_code=202,
-    responses={200: {"description": "There is one with the same settings.", "model": Report}} | documented(*_REFUSALS),
+    responses=_THERE | documented(*_REFUSALS),
 )
 def request_report(
     dataset: DatasetDep, principal: PrincipalDep, body: RequestReport, session: SessionDep, response: Response
@@ -72,8 +74,7 @@ def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Repo
 @router.post(
     "/{dataset_id}/fixes",
     status_code=202,
-    responses={201: {"description": "Its rows are the same, and it is ready.", "model": DatasetVersion}}
-    | documented(*_REFUSALS),
+    responses=_READY | documented(*_REFUSALS),
 )
 def apply_fixes(
     dataset: DatasetDep,

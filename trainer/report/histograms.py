@@ -58,7 +58,7 @@ def _quantile(ordered: npt.NDArray[np.uint32], share: float) -> int:
 
 def _round_up(width: int) -> int:
     """To 1, 2 or 5 times a power of ten."""
-    scale = 10 ** (len(str(width)) - 1)
+    scale: int = 10 ** (len(str(width)) - 1)
     return min(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
 
 
