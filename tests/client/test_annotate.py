@@ -29,14 +29,15 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-@pytest.fixture
-def dataset(client: Client, tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def dataset(up: Up, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Two pairs and a ranking that nobody has labelled."""
-    file = tmp_path / "unlabelled.jsonl"
+    file = tmp_path_factory.mktemp("unlabelled") / "unlabelled.jsonl"
     rows = [{"prompt": f"p{n}", "a": "left", "b": "right", "label": None} for n in range(2)]
     ranking = {"prompt": "r", "completions": ["one", "two", "three"], "ranks": None}
     file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, ranking]))
-    return client.upload_dataset(file, "preferences", "unlabelled")["id"]
+    with up.client() as client:
+        return client.upload_dataset(file, "preferences", "unlabelled")["id"]
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_quitting_leaves_the_item_where_it_was(run: Run, client: Client, describ
 
 
 def test_going_on_says_what_is_in_the_way(client: Client, dataset: str) -> None:
-    round_id = opened(client, client.create_annotation_round({"type": "dataset", "dataset": dataset})["id"])
+    round_id = client.create_annotation_round({"type": "dataset", "dataset": dataset})["id"]
     for verb in (client.get_annotation_continuation, client.continue_job):
         with pytest.raises(ApiError, match="close it first") as refusal:
             verb(round_id, "job_x")

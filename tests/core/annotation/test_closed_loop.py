@@ -1,0 +1,106 @@
+"""The closed loop, with nothing made up: a job's two policies answer, two people compare, and the job goes on with that."""
+
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from api.app import create_app
+from core import keys
+from core.blobs import blob_store
+from core.models.dataset import DatasetKind
+from core.settings import Settings
+from tests.core.annotation.tools import work
+from tests.core.factories import make_version
+from worker.launcher import Launcher
+from worker.presence import Presence
+from worker.runner import Station
+from worker.stopping import StopRequest
+from worker.tasks import drain
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+ROUNDS = "/v1/annotation/rounds"
+SHORT = {"sft": {"epochs": 1}, "reward_model": {"epochs": 1}, "ppo": {"steps": 2, "eval_every": 2}}
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def call(session: Session, settings: Settings) -> Iterator[Call]:
+    """A request that must not be refused; what it answers."""
+    _, key = keys.create_key(session, "tester")
+    session.commit()
+    with TestClient(create_app(settings), headers={"Authorization": f"Bearer {key}"}) as client:
+
+        def call(method: str, path: str, **body: Any) -> Any:
+            answer = client.request(method, path, **({"json": body} if method != "GET" else {}))
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        yield call
+
+
+def run_jobs(settings: Settings) -> None:
+    """Everything that is queued, by a worker with the real trainer."""
+    with Presence(settings) as presence:
+        drain(Station(settings, blob_store(settings), Launcher(), StopRequest()), presence)
+
+
+def tiny_spec(session: Session, owner_id: str) -> dict[str, Any]:
+    spec = tomllib.loads((EXAMPLES / "tiny.toml").read_text())
+    for kind in (DatasetKind.SFT, DatasetKind.PREFERENCES):
+        content = (EXAMPLES / "tiny" / f"{kind.value}.jsonl").read_bytes()
+        spec["data"][kind.value] = make_version(session, owner_id, kind, content).dataset_id
+    session.commit()
+    return {**spec, **{section: spec[section] | changes for section, changes in SHORT.items()}}
+
+
+def answer_all(call: Call, round_id: str, annotator: str) -> None:
+    """By a rule of taste: the longer text, wherever it stands."""
+    while items := call("POST", f"{ROUNDS}/{round_id}/next", annotator=annotator)["items"]:
+        lengths = [len(text) for text in items[0]["completions"]]
+        choice = "tie" if lengths[0] == lengths[1] else str(1 + lengths.index(max(lengths)))
+        call("PUT", f"{ROUNDS}/{round_id}/items/{items[0]['id']}/answer", annotator=annotator, choice=choice)
+
+
+def test_policies_are_compared_by_two_people_and_the_job_goes_on(
+    session: Session, settings: Settings, call: Call
+) -> None:
+    spec = tiny_spec(session, call("GET", "/v1/session")["key"]["id"])
+    dataset = spec["data"]["preferences"]
+    job = call("POST", "/v1/jobs", **spec)["id"]
+    run_jobs(settings)
+    final = {one["stage"]: one["id"] for one in call("GET", f"/v1/jobs/{job}/checkpoints?final=true")["data"]}
+
+    source = {"type": "checkpoints", "checkpoints": [final["sft"], final["ppo"]], "prompts": dataset, "limit": 6}
+    made = call("POST", ROUNDS, source=source, overlap=2, reward_model=final["reward_model"])
+    path = f"{ROUNDS}/{made['id']}"
+    work()
+    opened = call("GET", path)
+    assert opened["status"] == "open", opened["error"]
+    assert opened["items"] + opened["left_out"] == 6 and opened["items"] > 0
+    assert [policy["stage"] for policy in opened["policies"]] == ["sft", "ppo"]
+
+    for annotator in ("kim", "lee"):
+        answer_all(call, made["id"], annotator)
+    progress = call("GET", f"{path}/progress")
+    answers = progress["answers"]
+    assert (answers, progress["pairwise"]) == (2 * opened["items"], 1.0)
+    assert (progress["reward_model"]["status"], progress["reward_model"]["of"]) == ("done", answers - progress["ties"])
+    sft, ppo = progress["sides"]
+    assert (sft["checkpoint"], sft["wins"], sft["losses"]) == (final["sft"], ppo["losses"], ppo["wins"])
+
+    call("POST", f"{path}/close", dataset=dataset)
+    work()
+    assert call("GET", path)["status"] == "closed"
+    assert call("GET", f"/v1/datasets/{dataset}/versions/2")["rows"] == 160 + answers
+    following = call("POST", f"{path}/continue", job=job, steps=2)["id"]
+    run_jobs(settings)
+    done = call("GET", f"/v1/jobs/{following}")
+    assert done["status"] == "succeeded", done["error"]
+    assert done["spec"]["stages"] == ["reward_model", "ppo", "evaluation"]
+    assert (done["spec"]["model"]["path"], done["spec"]["ppo"]["reference"]["path"]) == (final["ppo"], final["sft"])
+    assert call("GET", path)["jobs"] == [following]
