@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trainer.errors import DataError
+from trainer.errors import DataError, ModelError
 from trainer.report import (
     about_copies,
     about_rows,
@@ -48,6 +48,8 @@ def make(
     Raises DataError for rows that the trainer would refuse, ModelError for a tokenizer that cannot be loaded, SpecError where
     a library is not installed.
     """
+    if settings.model is not None and Path(settings.model).is_absolute() and not Path(settings.model).is_dir():
+        raise ModelError(f"There is no folder {settings.model} on this machine.")  # said before torch is imported
     rows_dir.mkdir(parents=True, exist_ok=True)
     cut = rows_file.chunks(path)
     count = processes or (1 if sum(chunk.length for chunk in cut) <= _SMALL else min(cores(), len(cut)))
