@@ -2,8 +2,12 @@ import type { components } from "@/api/schema.gen";
 
 type Schemas = components["schemas"];
 
+export type AnnotationItem = Schemas["AnnotationItem"];
+export type AnnotationResult = Schemas["AnnotationResult"];
+export type AnnotatorProgress = Schemas["AnnotatorProgress"];
 export type Checkpoint = Schemas["Checkpoint"];
 export type Dataset = Schemas["Dataset"];
+export type DatasetFormat = Schemas["DatasetFormat"];
 export type DatasetKind = Schemas["DatasetKind"];
 export type DatasetRow = Schemas["DatasetRow"];
 export type DatasetVersion = Schemas["DatasetVersion"];
@@ -16,6 +20,11 @@ export type JobSummary = Schemas["JobSummary"];
 export type MetricInfo = Schemas["MetricInfo"];
 export type Problem = Schemas["Problem"];
 export type ProblemItem = Schemas["ProblemItem"];
+export type RewardModelProgress = Schemas["RewardModelProgress"];
+export type Round = Schemas["AnnotationRound"];
+export type RoundPolicy = Schemas["AnnotationPolicy"];
+export type RoundProgress = Schemas["AnnotationProgress"];
+export type RoundSide = Schemas["AnnotationSide"];
 export type Report = Schemas["Report"];
 export type ReportResult = Schemas["ReportResult"];
 export type UploadPreview = Schemas["UploadPreview"];

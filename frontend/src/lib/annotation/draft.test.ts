@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { answersOf, bodyOf, checkpointLabel, draftOfJob, emptyDraft, problemsOf, type Draft } from "@/lib/annotation/draft";
+import {
+  answersOf,
+  bodyOf,
+  checkpointLabel,
+  draftOfDataset,
+  draftOfJob,
+  emptyDraft,
+  problemsOf,
+  type Draft,
+} from "@/lib/annotation/draft";
 
 const checkpoint = (stage: string, final: boolean, step = 6) => ({
   id: `ckpt_${stage}_${step}`,
@@ -40,6 +49,11 @@ test("of a job that saved one policy, that one writes both completions", () => {
   const draft = draftOfJob(job, [checkpoint("ppo", false, 2)]);
   expect([draft.first, draft.second, draft.rewardModel]).toEqual(["ckpt_ppo_2", "", ""]);
   expect(bodyOf(draft).source).toMatchObject({ checkpoints: ["ckpt_ppo_2"], completions: 2 });
+});
+
+test("preferences are judged themselves, prompts are answered first", () => {
+  expect(draftOfDataset("preferences", "ds_1@2")).toMatchObject({ from: "dataset", dataset: "ds_1@2" });
+  expect(draftOfDataset("prompts", "ds_1")).toMatchObject({ from: "checkpoints", prompts: "ds_1", dataset: "" });
 });
 
 test("an empty form says what is missing", () => {

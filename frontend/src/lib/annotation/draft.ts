@@ -94,7 +94,14 @@ export function draftOfJob(job: AnyJob, checkpoints: readonly AnyCheckpoint[]): 
   };
 }
 
-type Problems = Partial<Record<keyof Draft, string>>;
+/** Preferences are judged themselves; of any other kind, the prompts are answered first. `reference` may name a version. */
+export function draftOfDataset(kind: string, reference: string): Draft {
+  if (kind === "preferences") return { ...emptyDraft, dataset: reference };
+  return { ...emptyDraft, from: "checkpoints", prompts: reference };
+}
+
+/** What is wrong, by field. */
+export type Problems = Partial<Record<keyof Draft, string | undefined>>;
 
 /** What is still missing or wrong, by field. */
 export function problemsOf(draft: Draft): Problems {

@@ -30,9 +30,7 @@ export function keptWishes(storage: Store | null, round: string, annotator: stri
 
 /** The rounds and annotators whose answers wait in this browser, left by pages that were closed in between. */
 export function whoseWishesWait(storage: Store | null): { round: string; annotator: string }[] {
-  const found = new Set(
-    keys(storage, `${PREFIX}:`).map((key) => key.slice(PREFIX.length + 1, key.lastIndexOf(":"))),
-  );
+  const found = new Set(keys(storage, `${PREFIX}:`).map((key) => key.slice(PREFIX.length + 1, key.lastIndexOf(":"))));
   return [...found].map((owner) => {
     const colon = owner.indexOf(":");
     return { round: owner.slice(0, colon), annotator: decodeURIComponent(owner.slice(colon + 1)) };

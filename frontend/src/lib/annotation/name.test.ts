@@ -6,7 +6,7 @@ test.each([
   ["x".repeat(70), "x".repeat(60)],
   [" \t ", null],
   [null, null],
-  ["\ud800", "\ufffd"],
+  ["a\ud800\0b 🙂", "a b 🙂"],
 ])("%o is stored as %o", (typed, name) => {
   expect(asName(typed)).toBe(name);
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Outbox } from "@/lib/annotation/outbox";
-import { Queue, type Hand, type Receipt } from "@/lib/annotation/queue";
+import type { Hand, Receipt } from "@/lib/annotation/hand";
+import { Queue } from "@/lib/annotation/queue";
 import type { Item, Wish } from "@/lib/annotation/wish";
 
 const away = new Error("The server cannot be reached.");

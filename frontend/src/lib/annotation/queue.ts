@@ -1,51 +1,14 @@
+import type { Given, Hand, QueueView, Receipt } from "@/lib/annotation/hand";
 import type { Outbox } from "@/lib/annotation/outbox";
 import { Stopwatch } from "@/lib/annotation/stopwatch";
 import type { Item, Verdict, Wish } from "@/lib/annotation/wish";
-
-/** What the server hands out: first what this annotator was handed before and has not answered. */
-export interface Hand {
-  readonly status: string;
-  readonly items: readonly Item[];
-  readonly done: number;
-  readonly total: number;
-  /** What this annotator answered last. */
-  readonly last_item: string | null;
-}
-
-/** What the server says to an answer, or to one taken back. */
-export interface Receipt {
-  readonly done: number;
-  readonly total: number;
-  /** After taking an answer back: what it was about, and what was answered before it. */
-  readonly item?: Item | null | undefined;
-  readonly last_item?: string | null | undefined;
-}
-
-export interface Given {
-  readonly item: Item;
-  readonly verdict: Verdict;
-}
-
-export interface QueueView {
-  /** Of the round; null before the server has said it. */
-  readonly status: string | null;
-  readonly item: Item | null;
-  /** Tells one showing from the next, also of the same item. */
-  readonly showing: number;
-  /** The newest answer of this visit. */
-  readonly last: Given | null;
-  readonly canUndo: boolean;
-  readonly done: number;
-  readonly total: number;
-  /** Nothing is left for this annotator, as far as the server knows. */
-  readonly finished: boolean;
-  readonly error: Error | null;
-}
 
 /** So many items are at hand, the one on the screen included, so that the next one is there at once. */
 const AT_HAND = 3;
 const MOST_ASKED = 10;
 const LOOK_AGAIN_MS = 5000;
+/** A day: what takes longer was left lying. */
+const LONGEST_S = 86_400;
 /** What comes sooner after an item appeared was meant for the one before: a key that bounced. */
 const TOO_SOON_S = 0.15;
 
@@ -113,7 +76,7 @@ export class Queue {
     this.items = rest;
     this.given.push({ item, verdict });
     this.answered.add(item.id);
-    this.outbox.put(item.id, { type: "answer", verdict, seconds: Math.round(seconds * 10) / 10 });
+    this.outbox.put(item.id, { type: "answer", verdict, seconds: Math.min(LONGEST_S, Math.round(seconds * 10) / 10) });
     this.show({});
     void this.fill();
   };

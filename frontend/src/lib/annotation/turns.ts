@@ -6,7 +6,9 @@ export interface Turn {
   readonly text: string;
 }
 
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
 export const turnsOf = (prompt: Prompt): Turn[] =>
   typeof prompt === "string"
     ? [{ role: null, text: prompt }]
-    : prompt.map(({ role, content }) => ({ role, text: content }));
+    : prompt.map(({ role, content }) => ({ role: asText(role), text: asText(content) }));

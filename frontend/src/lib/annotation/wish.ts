@@ -1,5 +1,5 @@
-/** A prompt as stored: text, or a conversation. */
-export type Prompt = string | readonly { readonly role: string; readonly content: string }[];
+/** A prompt as stored: text, or the messages of a conversation. */
+export type Prompt = string | readonly Readonly<Record<string, unknown>>[];
 
 /** What is judged: a prompt and its completions, in the order in which this annotator sees them. */
 export interface Item {

@@ -1,18 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
+import { datasetQuery } from "@/api/datasets";
 import { checkpointsQuery, jobQuery } from "@/api/jobs";
 import { ErrorNotice } from "@/components/error-notice";
 import { useDocumentTitle } from "@/components/page-title";
 import { Skeleton } from "@/components/skeleton";
 import styles from "@/features/annotation/create/create.module.css";
 import { RoundForm } from "@/features/annotation/create/round-form";
-import { draftOfJob, emptyDraft } from "@/lib/annotation/draft";
+import { draftOfDataset, draftOfJob, emptyDraft } from "@/lib/annotation/draft";
+import { bareDataset } from "@/lib/annotation/round";
 import { paths } from "@/lib/paths";
 
 /** A new round, filled in from the job or the dataset that the address names. */
 export function NewRoundPage() {
   const [params] = useSearchParams();
-  const job = params.get("job");
+  const [job, dataset] = [params.get("job"), params.get("dataset")];
   useDocumentTitle("New round");
   return (
     <div className={styles.page}>
@@ -22,7 +24,7 @@ export function NewRoundPage() {
         </nav>
         <h1>New round</h1>
       </header>
-      {job ? <OfJob id={job} /> : <RoundForm start={{ ...emptyDraft, dataset: params.get("dataset") ?? "" }} />}
+      {job ? <OfJob id={job} /> : dataset ? <OfDataset reference={dataset} /> : <RoundForm start={emptyDraft} />}
     </div>
   );
 }
@@ -34,4 +36,13 @@ function OfJob({ id }: { id: string }) {
   if (error) return <ErrorNotice error={error} doing="read the job" onRetry={() => void job.refetch()} />;
   if (!job.data || !checkpoints.data) return <Skeleton rows={5} height="2.5rem" label="Loading the job" />;
   return <RoundForm start={draftOfJob(job.data, checkpoints.data)} job={job.data} />;
+}
+
+function OfDataset({ reference }: { reference: string }) {
+  const query = useQuery(datasetQuery(bareDataset(reference)));
+  if (query.isPending) return <Skeleton rows={5} height="2.5rem" label="Loading the dataset" />;
+  if (query.isError) {
+    return <ErrorNotice error={query.error} doing="read the dataset" onRetry={() => void query.refetch()} />;
+  }
+  return <RoundForm start={draftOfDataset(query.data.kind, reference)} />;
 }

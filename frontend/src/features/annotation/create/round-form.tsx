@@ -11,13 +11,13 @@ import styles from "@/features/annotation/create/create.module.css";
 import { DatasetFields } from "@/features/annotation/create/dataset-fields";
 import { Field } from "@/features/annotation/create/field";
 import { PeopleFields } from "@/features/annotation/create/people-fields";
-import { bodyOf, problemsOf, type Draft } from "@/lib/annotation/draft";
+import { bodyOf, problemsOf, type Draft, type Problems } from "@/lib/annotation/draft";
 import { paths } from "@/lib/paths";
 
 export interface FieldsProps {
   draft: Draft;
   /** Shown once the person has tried to send the form. */
-  problems: Partial<Record<keyof Draft, string>>;
+  problems: Problems;
   onChange: (change: Partial<Draft>) => void;
 }
 
@@ -41,8 +41,18 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
       <section>
         <h2>What is compared</h2>
         <div className={styles.choices}>
-          <Segmented label="Where the answers come from" options={FROM} value={draft.from} onChange={(from) => fields.onChange({ from })} />
-          <Segmented label="What is asked" options={KINDS} value={draft.kind} onChange={(kind) => fields.onChange({ kind })} />
+          <Segmented
+            label="Where the answers come from"
+            options={FROM}
+            value={draft.from}
+            onChange={(from) => fields.onChange({ from })}
+          />
+          <Segmented
+            label="What is asked"
+            options={KINDS}
+            value={draft.kind}
+            onChange={(kind) => fields.onChange({ kind })}
+          />
         </div>
         {draft.from === "dataset" ? <DatasetFields {...fields} /> : <CheckpointFields {...fields} job={job} />}
       </section>
@@ -52,7 +62,12 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
       </section>
       <section>
         <Field label="Name" note="For people; left out, it is called after its source.">
-          <input type="text" value={draft.name} maxLength={200} onChange={(event) => fields.onChange({ name: event.target.value })} />
+          <input
+            type="text"
+            value={draft.name}
+            maxLength={200}
+            onChange={(event) => fields.onChange({ name: event.target.value })}
+          />
         </Field>
       </section>
       {create.error && (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { Link } from "react-router";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { Button } from "@/components/button";
 import { ProgressBar } from "@/components/progress-bar";
 import { Judge } from "@/features/annotation/queue/judge";
@@ -9,7 +9,7 @@ import { NoItem } from "@/features/annotation/queue/no-item";
 import styles from "@/features/annotation/queue/queue.module.css";
 import { Sending } from "@/features/annotation/queue/sending";
 import { useQueue } from "@/features/annotation/queue/use-queue";
-import type { QueueView } from "@/lib/annotation/queue";
+import type { QueueView } from "@/lib/annotation/hand";
 import { inWords } from "@/lib/annotation/wish";
 import { paths } from "@/lib/paths";
 

@@ -5,7 +5,8 @@ import { Notice } from "@/components/notice";
 import { Skeleton } from "@/components/skeleton";
 import { useKeys } from "@/features/annotation/queue/use-keys";
 import { pairCommand } from "@/lib/annotation/keys";
-import type { Queue, QueueView } from "@/lib/annotation/queue";
+import type { QueueView } from "@/lib/annotation/hand";
+import type { Queue } from "@/lib/annotation/queue";
 import { count } from "@/lib/format";
 import { paths } from "@/lib/paths";
 

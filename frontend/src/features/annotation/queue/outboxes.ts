@@ -3,7 +3,7 @@ import { ApiError } from "@/api/problem";
 import { noticeSignOut } from "@/api/query-client";
 import { keptWishes, whoseWishesWait } from "@/lib/annotation/kept-wishes";
 import { Outbox } from "@/lib/annotation/outbox";
-import type { Receipt } from "@/lib/annotation/queue";
+import type { Receipt } from "@/lib/annotation/hand";
 import type { Wish } from "@/lib/annotation/wish";
 import { toItem } from "@/features/annotation/queue/to-item";
 
@@ -31,7 +31,10 @@ export function sendLeftovers(): void {
 async function tell(round: string, annotator: string, item: string, wish: Wish): Promise<Receipt> {
   try {
     if (wish.type === "answer") {
-      return await putAnswer(round, item, { annotator, ...wish.verdict, seconds: wish.seconds });
+      const { verdict, seconds } = wish;
+      const said = "ranks" in verdict ? { ranks: [...verdict.ranks] } : verdict;
+      const { done, total } = await putAnswer(round, item, { annotator, ...said, seconds });
+      return { done, total };
     }
     const receipt = await undoAnswer(round, annotator, item);
     return { ...receipt, item: receipt.item && toItem(receipt.item) };

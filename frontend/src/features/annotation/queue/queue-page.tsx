@@ -30,11 +30,6 @@ export function QueuePage() {
   }
   if (!annotator || asking) return <Who name={annotator} onName={enter} />;
   return (
-    <Desk
-      key={`${roundId} ${annotator}`}
-      round={query.data}
-      annotator={annotator}
-      onOther={() => setAsking(true)}
-    />
+    <Desk key={`${roundId} ${annotator}`} round={query.data} annotator={annotator} onOther={() => setAsking(true)} />
   );
 }

@@ -1,4 +1,4 @@
-import type { Item as Handed } from "@/api/annotation-types";
+import type { AnnotationItem as Handed } from "@/api/types";
 import type { Choice, Item, Verdict } from "@/lib/annotation/wish";
 
 const CHOICES: readonly Choice[] = ["1", "2", "tie", "skip"];

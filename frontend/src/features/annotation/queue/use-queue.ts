@@ -4,7 +4,8 @@ import { noticeSignOut } from "@/api/query-client";
 import { outboxOf } from "@/features/annotation/queue/outboxes";
 import { toItem } from "@/features/annotation/queue/to-item";
 import type { Outbox, OutboxView } from "@/lib/annotation/outbox";
-import { Queue, type Hand, type QueueView, type Receipt } from "@/lib/annotation/queue";
+import type { Hand, QueueView, Receipt } from "@/lib/annotation/hand";
+import { Queue } from "@/lib/annotation/queue";
 
 interface Desk {
   queue: Queue;

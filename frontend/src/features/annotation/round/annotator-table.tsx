@@ -1,9 +1,20 @@
-import type { AnnotatorProgress } from "@/api/annotation-types";
+import type { AnnotatorProgress } from "@/api/types";
 import { TimeAgo } from "@/components/time-ago";
 import styles from "@/features/annotation/round/round.module.css";
 import { duration, number, percent } from "@/lib/format";
 
-const COLUMNS = ["Annotator", "Answers", "Ties", "Skips", "Median time", "Per hour", "Gold", "With others", "With reward model", "Last"];
+const COLUMNS = [
+  "Annotator",
+  "Answers",
+  "Ties",
+  "Skips",
+  "Median time",
+  "Per hour",
+  "Gold",
+  "With others",
+  "With reward model",
+  "Last",
+];
 
 /** Who has answered how much, how fast, and how much like the others. */
 export function AnnotatorTable({ annotators }: { annotators: readonly AnnotatorProgress[] }) {

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { closeRound } from "@/api/annotation";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { datasetQuery } from "@/api/datasets";
 import { jobQuery } from "@/api/jobs";
 import { Button } from "@/components/button";

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tansta
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { continuationQuery, continueJob, roundsKey } from "@/api/annotation";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { jobQuery, jobsKey, jobsQuery } from "@/api/jobs";
 import { Button } from "@/components/button";
 import { ConfirmDialog } from "@/components/confirm-dialog";
@@ -108,7 +108,7 @@ function useContinue(round: string) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    mutationFn: ({ job, steps }: { job: string; steps: number | null }) => continueJob(round, job, steps),
+    mutationFn: ({ job, steps }: { job: string; steps: number | null }) => continueJob(round, { job, steps }),
     onSuccess: async (job) => {
       void client.invalidateQueries({ queryKey: jobsKey });
       void client.invalidateQueries({ queryKey: roundsKey });

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { deleteRound, roundsKey } from "@/api/annotation";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { Button } from "@/components/button";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import styles from "@/features/annotation/round/round.module.css";

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { disagreedQuery } from "@/api/annotation";
-import type { ItemResult, Round } from "@/api/annotation-types";
+import type { AnnotationResult, Round } from "@/api/types";
 import { Button } from "@/components/button";
 import { ErrorNotice } from "@/components/error-notice";
 import { Skeleton } from "@/components/skeleton";
@@ -39,7 +39,7 @@ function List({ id }: { id: string }) {
   );
 }
 
-function ItemCard({ item }: { item: ItemResult }) {
+function ItemCard({ item }: { item: AnnotationResult }) {
   return (
     <li>
       {turnsOf(item.prompt).map(({ role, text }, index) => (
@@ -67,7 +67,7 @@ function ItemCard({ item }: { item: ItemResult }) {
 const LETTERS = ["a", "b"];
 
 /** Who preferred this one; of a ranking, which rank each gave it. */
-function votersFor({ answers }: ItemResult, index: number): string {
+function votersFor({ answers }: AnnotationResult, index: number): string {
   return answers
     .flatMap(({ annotator, choice, ranks }) => {
       if (ranks) return [`${annotator} ${ranks[index] ?? "–"}`];
@@ -76,8 +76,9 @@ function votersFor({ answers }: ItemResult, index: number): string {
     .join(", ");
 }
 
-function others({ answers }: ItemResult): string {
-  const of = (choice: string) => answers.filter((one) => !one.ranks && one.choice === choice).map((one) => one.annotator);
+function others({ answers }: AnnotationResult): string {
+  const of = (choice: string) =>
+    answers.filter((one) => !one.ranks && one.choice === choice).map((one) => one.annotator);
   const [ties, skips] = [of("tie"), of("skip")];
   return [ties.length ? `Tie: ${ties.join(", ")}` : "", skips.length ? `Skipped: ${skips.join(", ")}` : ""]
     .filter(Boolean)

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Round, RoundProgress } from "@/api/annotation-types";
+import type { Round, RoundProgress } from "@/api/types";
 import { InfoTip } from "@/components/info-tip";
 import { RewardModelCard } from "@/features/annotation/round/reward-model-card";
 import styles from "@/features/annotation/round/round.module.css";

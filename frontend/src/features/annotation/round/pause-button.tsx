@@ -1,5 +1,5 @@
 import { changeRound } from "@/api/annotation";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { Button } from "@/components/button";
 import styles from "@/features/annotation/round/round.module.css";
 import { useRoundChange } from "@/features/annotation/round/use-round-change";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { datasetQuery } from "@/api/datasets";
 import { ContinueButton } from "@/features/annotation/round/continue-button";
 import styles from "@/features/annotation/round/round.module.css";

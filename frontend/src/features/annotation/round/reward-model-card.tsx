@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { compareWith, progressQuery } from "@/api/annotation";
-import type { RewardModelAgreement, Round, RoundProgress } from "@/api/annotation-types";
+import type { RewardModelProgress, Round, RoundProgress } from "@/api/types";
 import { checkpointsQuery } from "@/api/jobs";
 import { InfoTip } from "@/components/info-tip";
 import { ProgressBar } from "@/components/progress-bar";
@@ -27,7 +27,7 @@ export function RewardModelCard({ round, progress }: { round: Round; progress: R
   );
 }
 
-function Standing({ model }: { model: RewardModelAgreement | null }) {
+function Standing({ model }: { model: RewardModelProgress | null }) {
   if (!model) return <p className={styles.note}>Choose one to see how often it agrees with these answers.</p>;
   if (model.status === "failed") return <p className={styles.error}>{model.error?.message}</p>;
   if (model.status !== "done") {

@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import type { Policy, Round } from "@/api/annotation-types";
+import type { Round, RoundPolicy } from "@/api/types";
 import { buttonClass } from "@/components/button";
 import { StatusBadge } from "@/components/status-badge";
 import { TimeAgo } from "@/components/time-ago";
@@ -72,7 +72,7 @@ function Facts({ round }: { round: Round }) {
   );
 }
 
-function PolicyName({ policy }: { policy: Policy }) {
+function PolicyName({ policy }: { policy: RoundPolicy }) {
   const { job, stage, step } = policy;
   const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
   return <span>{job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : name}</span>;

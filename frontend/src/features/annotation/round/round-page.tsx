@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { progressQuery, roundQuery } from "@/api/annotation";
-import type { Round, RoundProgress } from "@/api/annotation-types";
+import type { Round, RoundProgress } from "@/api/types";
 import { ErrorNotice } from "@/components/error-notice";
 import { Notice } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";

@@ -1,11 +1,11 @@
-import type { Policy, Round, Side } from "@/api/annotation-types";
+import type { Round, RoundPolicy, RoundSide } from "@/api/types";
 import styles from "@/features/annotation/round/round.module.css";
 import { winRate } from "@/lib/annotation/figures";
 import { percent } from "@/lib/format";
 import { stageShort } from "@/lib/stages";
 
 /** Which model people prefer. Folded away while the round runs, as whoever annotates should not know. */
-export function Sides({ round, sides }: { round: Round; sides: readonly Side[] }) {
+export function Sides({ round, sides }: { round: Round; sides: readonly RoundSide[] }) {
   return (
     <section className={styles.card} aria-label="Which model is preferred">
       <h2>Which model is preferred</h2>
@@ -22,7 +22,7 @@ export function Sides({ round, sides }: { round: Round; sides: readonly Side[] }
           <tbody>
             {sides.map((side, index) => (
               <tr key={index}>
-                <th scope="row">{nameOf(round.policies?.[index], side)}</th>
+                <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>
                 <td>{percent(winRate(side))}</td>
                 <td>
                   {side.wins}, {side.losses}, {side.ties}
@@ -37,7 +37,7 @@ export function Sides({ round, sides }: { round: Round; sides: readonly Side[] }
   );
 }
 
-function nameOf(policy: Policy | undefined, side: Side): string {
+function nameOf(policy: RoundPolicy | undefined, side: RoundSide): string {
   if (policy?.stage) return `${stageShort(policy.stage)}${policy.step === null ? "" : `, step ${policy.step}`}`;
-  return policy?.model ?? side.checkpoint;
+  return policy?.model ?? side.checkpoint ?? "a model";
 }

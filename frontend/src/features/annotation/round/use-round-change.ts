@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { roundQuery, roundsKey } from "@/api/annotation";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 
 /** A request that answers with the round as it is now. */
 export function useRoundChange<T>(id: string, change: (argument: T) => Promise<Round>) {

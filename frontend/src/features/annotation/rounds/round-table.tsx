@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import type { Round } from "@/api/annotation-types";
+import type { Round } from "@/api/types";
 import { buttonClass } from "@/components/button";
 import { ProgressBar } from "@/components/progress-bar";
 import { StatusBadge } from "@/components/status-badge";
