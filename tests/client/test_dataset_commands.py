@@ -15,7 +15,6 @@ from client.sdk import Client
 from tests.client.conftest import Up
 from tests.waiting import eventually
 
-ROWS = [{"prompt": f"question {n}", "chosen": "good", "rejected": "bad"} for n in range(30)]
 Run = Callable[..., Result]
 
 
@@ -33,8 +32,10 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def dataset(client: Client, tmp_path: Path) -> Dataset:
+    """Thirty pairs that no other test has, in the search index."""
+    rows = [{"prompt": f"question {n}", "chosen": "good", "rejected": tmp_path.name} for n in range(30)]
     file = tmp_path / "pairs.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     made = client.upload_dataset(file, "preferences", "thirty")
     indexed = {"index": "done"}
     eventually(
