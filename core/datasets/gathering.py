@@ -19,8 +19,8 @@ from core.errors import DiskFull
 Made = tuple[int, dict[str, Any] | BadLine, str]
 """The line, a row or what is wrong, and the text of a wrong one."""
 Other = TypeVar("Other")
-_FULL = 13
-"""SQLITE_FULL"""
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+"""The second where a quota or the largest size of a file is in the way."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def spooled(answers: Iterator[Answer | Other], scratch: Path | None) -> Iterator
         try:
             yield from _through(connection, answers)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != _FULL:
+            if error.sqlite_errorcode not in _FULL:
                 raise
             raise DiskFull("There is no room to bring the answers to each prompt together.") from error
         finally:

@@ -15,6 +15,7 @@ text. A ranking stays one row, so that its pairs count together.
 import difflib
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from core.datasets.line_json import BadLine
@@ -99,7 +100,8 @@ def _ranking(row: Row) -> Row:
 
 def _only(row: Row, *known: str) -> None:
     """Every field is known, and every one that is not optional is there."""
-    if len(row) == len(known) and all(name in row for name in known):
+    least, most = _bounds(known)
+    if least <= row.keys() <= most:
         return
     required = [name for name in known if name not in OPTIONAL]
     unknown = [name for name in row if name not in known]
@@ -111,6 +113,12 @@ def _only(row: Row, *known: str) -> None:
         near = difflib.get_close_matches(unknown[0], known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
         raise BadLine(f"unknown field {unknown[0]!r}; {hint}", pointer=f"/{unknown[0]}", code="unknown_field")
+
+
+@lru_cache
+def _bounds(known: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """What must be there, and all that may."""
+    return frozenset(known).difference(OPTIONAL), frozenset(known)
 
 
 def _prompt(row: Row) -> Any:

@@ -13,6 +13,7 @@ from core.datasets.containers import lines, sniff, streams, table, values
 from core.datasets.containers.columnar import Columnar
 from core.datasets.containers.records import Record
 from core.datasets.limits import Limits
+from core.disk import full_disk_told
 
 __all__ = ["Opened", "Record", "opened"]
 
@@ -62,8 +63,10 @@ def opened(
             yield _columnar(file, compression, filename, limits, progress)
         else:
             place = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
-            place.write(head)
-            shutil.copyfileobj(plain, place, streams.BUFFER)
+            with full_disk_told():
+                place.write(head)
+                shutil.copyfileobj(plain, place, streams.BUFFER)
+                place.flush()
             yield _columnar(place, compression, filename, limits, lambda _: None)
 
 

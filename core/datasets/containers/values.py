@@ -44,43 +44,43 @@ class _Cutter:
         """Up to where `text` was looked at."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        """The records that end in this piece of the text."""
         self.text, self.looked = self.text[self.start :] + data, self.looked - self.start
         self.start = 0
+        looked = len(self.text)
         for mark in _MARK.finditer(self.text, self.looked):
             kind = mark.lastindex
+            if kind == _STRING:
+                continue
             if kind == _OPEN_STRING:
-                self.looked = mark.start()
+                looked = mark.start()
                 break
-            self.looked = mark.end()
-            if kind != _STRING:
-                yield from self._at(kind, mark)
-        else:
-            self.looked = len(self.text)
+            if kind == _OPEN:
+                if self.depth == 0 and mark[0] == b"[":
+                    yield from self._between(mark.start(), mark.end())
+                    self.base = 1
+                self.depth += 1
+            elif kind == _CLOSE:
+                self.depth -= 1
+                if self.depth <= self.base:
+                    yield from self._closed(mark)
+            elif self.depth == self.base:
+                yield from self._between(mark.start(), mark.end())
+        self.looked = looked
         if len(self.text) - self.start > self.limits.line_bytes + _CHUNK:
             raise self._too_long()
 
-    def _at(self, kind: int | None, mark: re.Match[bytes]) -> Iterator[bytes]:
-        if kind == _OPEN:
-            if self.depth == 0 and mark[0] == b"[":
-                yield from self._between(mark.start())
-                self.base, self.start = 1, mark.end()
-            self.depth += 1
-        elif kind == _COMMA:
-            if self.depth == self.base:
-                yield from self._between(mark.start())
-                self.start = mark.end()
-        else:
-            self.depth -= 1
-            if self.depth < self.base:
-                yield from self._between(mark.start() if self.base else mark.end())
-                self.start, self.base, self.depth = mark.end(), 0, 0
-            elif self.depth == 0:
-                yield from self._between(mark.end())
-                self.start = mark.end()
+    def _closed(self, mark: re.Match[bytes]) -> Iterator[bytes]:
+        """Behind a bracket that ends an array of records, or a record that stands by itself."""
+        if self.depth < self.base or self.depth < 0:
+            yield from self._between(mark.start() if self.base else mark.end(), mark.end())
+            self.base = self.depth = 0
+        elif self.depth == 0:
+            yield from self._between(mark.end(), mark.end())
 
-    def _between(self, end: int) -> Iterator[bytes]:
-        """What lies between two separators, unless it is blank."""
-        piece = self.text[self.start : end].strip()
+    def _between(self, end: int, start: int) -> Iterator[bytes]:
+        """What lies between two separators, unless it is blank. `start`: where the next one may begin."""
+        piece, self.start = self.text[self.start : end].strip(), start
         if len(piece) > self.limits.line_bytes:
             raise self._too_long()
         if piece:
@@ -92,7 +92,7 @@ class _Cutter:
         if self.depth > 0 or self.looked < len(self.text):
             line = self.count + 1
             raise unusable("truncated", f"The JSON ends too early, at record {line}: the file was cut off.", line)
-        yield from self._between(len(self.text))
+        yield from self._between(len(self.text), len(self.text))
 
     def _too_long(self) -> Exception:
         line = self.count + 1

@@ -33,29 +33,45 @@ _OPTIONAL: dict[DatasetKind, tuple[str, ...]] = {
     PROMPTS: ("answer", "source"),
     PRETRAINING: ("source",),
 }
+_WHOLE = {
+    kind: [
+        (form, frozenset(form), frozenset(form).union(_OPTIONAL[kind]) - ({"margin"} if "ranks" in form else set()))
+        for form in forms
+    ]
+    for kind, forms in _FORMS.items()
+}
+"""Each form with the fields that it needs, and all that it may have."""
 _VERDICTS = ("label", "ranks")
 _COLUMNS = frozenset(name for forms in _FORMS.values() for form in forms for name in form) | {"answer", *NOTES}
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
-    """The form is the first of which any field but the prompt is there. What belongs to another form is refused: it is not
-    clear what was meant. Null is as good as absent, but that a null label says outright that there is none."""
-    forms, optional = _FORMS[reading.kind], _OPTIONAL[reading.kind]
+    form, optional = _form(record, reading.kind), _OPTIONAL[reading.kind]
+    row = {name: record[name] for name in form} | given(record, reading, *optional)
+    yield _from_text(row, reading) if "completions" in form else row
+
+
+def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
+    """The first of which any field but the prompt is there. What belongs to another form is refused: it is not clear what was
+    meant. Null is as good as absent, but that a null label says outright that there is none."""
+    for form, least, most in _WHOLE[kind]:  # nearly always
+        if least <= record.keys() <= most and None not in record.values():
+            return form
+    forms = _FORMS[kind]
     said = {name: value for name, value in record.items() if value is not None}
     form = next((form for form in forms if any(name in said for name in form if name != "prompt")), forms[-1])
     if missing := [name for name in form if name not in said and not (name in _VERDICTS and name in record)]:
         found = f"; found {', '.join(map(repr, list(said)[:12]))}"
         detail = f"the field {missing[0]!r} is missing (needed: {', '.join(form)}){found}"
         raise BadLine(detail, pointer=f"/{missing[0]}", code="missing_field")
-    refuse_misspelt(said, frozenset((*form, *optional)))
+    refuse_misspelt(said, frozenset((*form, *_OPTIONAL[kind])))
     others = {name for other in forms for name in other}.difference(form)
     if "completions" in form:
         others.add("margin")  # which belongs to a pair
     if strange := next((name for name in said if name in others), None):
         detail = f"the field {strange!r} does not go with {', '.join(form)}"
         raise BadLine(detail, pointer=f"/{strange}", code="unknown_field")
-    row = {name: record[name] for name in form} | given(record, reading, *optional)
-    yield _from_text(row, reading)
+    return form
 
 
 def _from_text(row: Row, reading: Reading) -> Row:

@@ -1,5 +1,6 @@
 """Answers that are records of their own: thumbs, scores and ratings become rankings of each prompt."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.datasets.formats.ranking import ranks
 from core.datasets.row_shapes import MOST_RANKED
+from core.errors import DiskFull
 from tests.core.datasets.reading import Row, jsonl, read
 
 
@@ -121,3 +123,16 @@ def test_many_prompts_wait_in_a_file(count: int, tmp_path: Path) -> None:
     found = read(jsonl(*half, *other), scratch=tmp_path)
     assert [row["prompt"] for row in found.rows] == [f"p{n}" for n in range(count)]
     assert found.lines == list(range(1, count + 1))
+
+
+def test_a_full_disk_is_told_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    """A limit on the size of files stands for it: the system says the same of both."""
+    content = jsonl(*(thumb(f"p{n}", "x" * 9000, True) for n in range(500)))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(DiskFull):
+            read(content, scratch=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,8 @@ import datetime
 import decimal
 import gzip
 import io
+import resource
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 from core.datasets.containers import opened
 from core.datasets.limits import Limits
 from core.datasets.line_json import BadLine
+from core.errors import DiskFull
 from tests.core.datasets.reading import errors, read, talk
 
 PAIRS = [{"prompt": talk(f"q{n}"), "chosen": f"c{n}", "rejected": "r", "margin": n / 2} for n in range(300)]
@@ -120,3 +123,14 @@ def test_halves_of_surrogate_pairs_cannot_be_in_it_and_bad_text_is_no_crash() ->
     strings = arrow.array([b"\xff\xfe"], arrow.binary()).view(arrow.string())
     (error,) = errors(file(arrow.table({"prompt": strings})), "x.parquet", kind="prompts")
     assert error["code"] == "broken_parquet" or isinstance(error["detail"], BadLine | str)
+
+
+def test_no_room_to_unpack_it_is_told(tmp_path: Path) -> None:
+    content = gzip.compress(file([row | {"noise": secrets.token_hex(500)} for row in PAIRS], compression="none"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(DiskFull):
+            read(content, "x.parquet.gz", scratch=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
