@@ -54,6 +54,20 @@ export const archiveDataset = (id: string, archived: boolean) =>
 
 export const deleteDataset = (id: string) => accepted(api.DELETE("/v1/datasets/{dataset_id}", { params: at(id) }));
 
+/** Ends what is filling its newest version, which then fails with the code `cancelled`. */
+export async function stopImport(id: string): Promise<void> {
+  const tasks = (await answer(api.GET("/v1/datasets/{dataset_id}/tasks", { params: at(id) }))).data;
+  const running = tasks.filter(
+    (task) => FILLING.has(task.kind) && (task.status === "queued" || task.status === "running"),
+  );
+  for (const task of running) {
+    const path = { dataset_id: id, task_id: task.id };
+    await answer(api.POST("/v1/datasets/{dataset_id}/tasks/{task_id}/cancel", { params: { path } }));
+  }
+}
+
+const FILLING = new Set(["import", "fix"]);
+
 export const EXPORTS = [
   { format: "rows", label: "Rows as stored", note: "canonical JSONL" },
   { format: "trl", label: "TRL", note: "JSONL with prompt, chosen, rejected" },

@@ -10,6 +10,10 @@ test("each side keeps its own words, and marks those that the other one lacks", 
   expect(b).toEqual([plain("the film was "), changed("very bad")]);
 });
 
+test("words that changed side by side are one change", () => {
+  expect(diffTexts("so one two end", "so three four end").a).toEqual([plain("so "), changed("one two"), plain(" end")]);
+});
+
 test("whitespace that differs is a difference", () => {
   expect(diffTexts("one\ntwo", "one two").a.some((part) => part.changed)).toBe(true);
 });

@@ -1,28 +1,61 @@
-import { KINDS } from "@/features/datasets/kinds";
+import { useQuery } from "@tanstack/react-query";
+import { formatsQuery } from "@/api/imports";
+import type { DatasetFormat } from "@/api/types";
 import styles from "@/features/datasets/add/add.module.css";
+import { KINDS } from "@/features/datasets/kinds";
 
-/** What a dataset may hold, for somebody who has no file yet. */
+/** What a file may hold: the kinds of data, and of each kind the formats that are known by their columns. */
 export function Examples() {
+  const formats = useQuery(formatsQuery);
+  if (!formats.data) return null;
   return (
-    <details className={styles.examples}>
-      <summary>What can be in it?</summary>
-      <dl>
-        {KINDS.map((kind) => (
-          <div key={kind.id}>
-            <dt>{kind.label}</dt>
-            <dd>{kind.use}</dd>
-            {kind.examples.map((example) => (
-              <dd key={example}>
-                <code>{example}</code>
-              </dd>
-            ))}
-          </div>
-        ))}
-      </dl>
+    <section className={styles.known} aria-labelledby="known-files">
+      <h2 id="known-files">Files that are known</h2>
       <p>
-        The files of TRL, OpenAI, hh-rlhf, UltraFeedback, HelpSteer, LLaMA-Factory, Axolotl and others are known by
-        their columns. For any other you say which column is what.
+        Whatever it is called, a file is known by its columns. Where they say nothing, you say which column is what.
       </p>
-    </details>
+      {KINDS.map((kind) => (
+        <div key={kind.id} className={styles.kind}>
+          <h3>{kind.label}</h3>
+          <p>{kind.use}</p>
+          <ul>
+            {formats.data
+              .filter((format) => format.kinds[0] === kind.id)
+              .map((format) => (
+                <Known key={format.id} format={format} />
+              ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Known({ format }: { format: DatasetFormat }) {
+  return (
+    <li>
+      <details>
+        <summary>{format.title}</summary>
+        <p>{format.about.replaceAll("`", "")}</p>
+        <Records title="In the file" records={format.example} />
+        <Records title="As it is stored" records={format.becomes} />
+        {format.source && (
+          <a href={format.source} target="_blank" rel="noreferrer">
+            Where it is described
+          </a>
+        )}
+      </details>
+    </li>
+  );
+}
+
+function Records({ title, records }: { title: string; records: readonly object[] }) {
+  return (
+    <figure>
+      <figcaption>{title}</figcaption>
+      {records.map((record, index) => (
+        <code key={index}>{JSON.stringify(record)}</code>
+      ))}
+    </figure>
   );
 }

@@ -13,8 +13,6 @@ import { RowsTab } from "@/features/datasets/rows/rows-tab";
 import { VersionsTab } from "@/features/datasets/versions/versions-tab";
 
 const BUSY_MS = 1000;
-/** A report is asked for by the import itself, a moment after it. */
-const LATE_MS = 60_000;
 
 interface Props {
   dataset: Dataset;
@@ -60,9 +58,9 @@ export function DatasetTabs({ dataset, version, versions, place, go }: Props) {
   );
 }
 
+/** Until a report is done; the first one is asked for by the import itself, a moment after it. */
 function isBusy(reports: readonly { status: string }[] | undefined, version: DatasetVersion): boolean {
   if (!reports) return false;
-  if (reports.some((one) => one.status === "queued" || one.status === "running")) return true;
-  const ready = version.ready_at === null ? null : Date.parse(version.ready_at);
-  return !reports.length && ready !== null && Date.now() - ready < LATE_MS;
+  if (!reports.length) return version.status === "ready" || version.status === "blocked";
+  return reports.some((one) => one.status === "queued" || one.status === "running");
 }

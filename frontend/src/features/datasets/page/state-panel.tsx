@@ -1,10 +1,13 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
+import { datasetsKey, stopImport } from "@/api/datasets";
 import type { Dataset, DatasetVersion, ProblemItem } from "@/api/types";
+import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { ProgressBar } from "@/components/progress-bar";
 import styles from "@/features/datasets/datasets.module.css";
 import type { Go } from "@/features/datasets/page/use-place";
-import { Problems } from "@/features/datasets/problem-lines";
+import { ProblemLines, Problems } from "@/features/datasets/problem-lines";
 import { FixButton } from "@/features/datasets/report/fix-button";
 import { count, percent } from "@/lib/format";
 import { paths } from "@/lib/paths";
@@ -47,6 +50,11 @@ export function StatePanel({ dataset, version, wanted, go }: Props) {
 
 function Importing({ dataset }: { dataset: Dataset }) {
   const { fraction = 0, note = "" } = dataset.progress ?? {};
+  const client = useQueryClient();
+  const stop = useMutation({
+    mutationFn: () => stopImport(dataset.id),
+    onSettled: () => client.invalidateQueries({ queryKey: [...datasetsKey, dataset.id] }),
+  });
   return (
     <div className={styles.progress} role="status">
       <p>
@@ -54,6 +62,12 @@ function Importing({ dataset }: { dataset: Dataset }) {
         be left.
       </p>
       <ProgressBar fraction={fraction} label="Import" />
+      <p>
+        <Button onClick={() => stop.mutate()} disabled={stop.isPending}>
+          Stop the import
+        </Button>
+      </p>
+      {stop.error && <ProblemLines error={stop.error} title="Not stopped" />}
     </div>
   );
 }
@@ -67,7 +81,12 @@ function Blocked({ dataset, version, go }: { dataset: Dataset; version: DatasetV
           No job takes this version until you say what is to become of them. Leave them out, or mend the file and upload
           it again. Below stands what is wrong with them, and on which lines.
         </p>
-        <FixButton {...{ dataset, version, go }} found={[]} label={`Leave out ${count(version.left_out, "record")}`} />
+        <FixButton
+          {...{ dataset, version, go }}
+          found={[]}
+          look="primary"
+          label={`Leave out ${count(version.left_out, "record")}`}
+        />
       </Notice>
     </div>
   );

@@ -1,3 +1,4 @@
+import { useId } from "react";
 import type { UploadPreview } from "@/api/types";
 import { withField, withShape, type Draft, type Side } from "@/features/datasets/preview/mapping";
 import styles from "@/features/datasets/preview/preview.module.css";
@@ -62,10 +63,11 @@ interface RowProps {
 function ColumnRow({ field, columns, value, onChange }: RowProps) {
   const example = columns.find((column) => column.name === value)?.examples[0];
   const isListed = !value || columns.some((column) => column.name === value);
+  const id = useId();
   return (
-    <label className={styles.field}>
-      <span>{field.label}</span>
-      <select value={value} required={field.required} onChange={(event) => onChange(event.target.value)}>
+    <div className={styles.field}>
+      <label htmlFor={id}>{field.label}</label>
+      <select id={id} value={value} required={field.required} onChange={(event) => onChange(event.target.value)}>
         <option value="">{field.required ? "Choose a column…" : "none"}</option>
         {!isListed && <option value={value}>{value}</option>}
         {columns.map((column) => (
@@ -75,7 +77,7 @@ function ColumnRow({ field, columns, value, onChange }: RowProps) {
         ))}
       </select>
       {example && <small title={example}>{example}</small>}
-    </label>
+    </div>
   );
 }
 
@@ -87,28 +89,33 @@ const SIDES: readonly { id: Side; label: string }[] = [
 
 /** What each value of the label means. */
 function Labels({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
+  const id = useId();
   const values = Object.entries(draft.labels);
   if (!values.length) return null;
   return (
     <fieldset className={styles.labels}>
       <legend>What its values mean</legend>
       {values.map(([value, side]) => (
-        <label key={value}>
-          <code>{value}</code>
+        <div key={value} className={styles.field}>
+          <label htmlFor={`${id}-${value}`}>
+            <code>{value}</code>
+          </label>
           <select
-            value={side}
+            id={`${id}-${value}`}
+            value={side ?? ""}
             onChange={(event) => {
-              const chosen = SIDES.find((one) => one.id === event.target.value);
-              if (chosen) onChange({ ...draft, labels: { ...draft.labels, [value]: chosen.id } });
+              const chosen = SIDES.find((one) => one.id === event.target.value)?.id ?? null;
+              onChange({ ...draft, labels: { ...draft.labels, [value]: chosen } });
             }}
           >
+            <option value="">not usable</option>
             {SIDES.map((one) => (
               <option key={one.id} value={one.id}>
                 {one.label}
               </option>
             ))}
           </select>
-        </label>
+        </div>
       ))}
     </fieldset>
   );

@@ -39,6 +39,12 @@ test("the values of a label are guessed from their words", () => {
   expect(labels).toEqual({ model_a: "a", model_b: "b", "tie (bothbad)": "tie" });
 });
 
+test("a value that says nothing is not taken for a tie", () => {
+  const draft = labelled("left", "?", "=");
+  expect(draft.labels).toEqual({ left: "a", "?": null, "=": "tie" });
+  expect(toMapping(draft).labels).toEqual({ left: "a", "=": "tie" });
+});
+
 test("a signed preference says by its sign who wins, an index counts from 0", () => {
   expect(labelled("-3", "0", "2").labels).toEqual({ "-3": "a", "0": "tie", "2": "b" });
   expect(labelled("0", "1").labels).toEqual({ "0": "a", "1": "b" });

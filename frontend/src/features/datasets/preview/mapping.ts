@@ -8,13 +8,15 @@ export interface Column {
 
 export type Side = "a" | "b" | "tie";
 
+export type Labels = Readonly<Record<string, Side | null>>;
+
 /** A mapping while it is being filled in. */
 export interface Draft {
   readonly shape: Shape;
   /** The column of each field; a field that is missing has none. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What each value of the label's column means. */
-  readonly labels: Readonly<Record<string, Side>>;
+  /** What each value of the label's column means; null: a record with it cannot be used. */
+  readonly labels: Labels;
 }
 
 /** The draft of a mapping that is there already, or that the columns' names suggest. */
@@ -22,7 +24,7 @@ export function fromMapping(mapping: Mapping | null, columns: readonly Column[])
   const fields = mapping?.fields ?? {};
   const drafts = SHAPES.map((shape) => ({ shape, fields, labels: {} }));
   const best = drafts.reduce((one, other) => (merit(other) > merit(one) ? other : one));
-  const labels = { ...labelsOf(fields.label, columns), ...(mapping?.labels as Record<string, Side> | undefined) };
+  const labels = { ...labelsOf(fields.label, columns), ...(mapping?.labels as Labels | undefined) };
   return { ...best, labels };
 }
 
@@ -63,10 +65,12 @@ export const missing = (draft: Draft): string[] =>
 export function toMapping({ shape, fields, labels }: Draft): Mapping {
   const names = new Set(shape.fields.map((field) => field.name));
   const known = Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)));
-  return "label" in known ? { fields: known, labels: { ...labels } } : { fields: known };
+  if (!("label" in known)) return { fields: known };
+  const said = Object.entries(labels).flatMap(([value, side]) => (side === null ? [] : [[value, side] as const]));
+  return { fields: known, labels: Object.fromEntries(said) };
 }
 
-function labelsOf(column: string | undefined, columns: readonly Column[]): Record<string, Side> {
+function labelsOf(column: string | undefined, columns: readonly Column[]): Labels {
   const examples = columns.find((one) => one.name === column)?.examples ?? [];
   const isBelowZero = (text: string) => Number(text) < 0;
   const said = examples.some(isBelowZero) ? bySign : examples.some((text) => text.trim() === "0") ? byIndex : meaning;
@@ -77,16 +81,19 @@ function labelsOf(column: string | undefined, columns: readonly Column[]): Recor
 const bySign = (text: string): Side => (Number(text) === 0 ? "tie" : Number(text) < 0 ? "a" : "b");
 
 /** Counted from 0. */
-const byIndex = (text: string): Side => (text.trim() === "0" ? "a" : text.trim() === "1" ? "b" : "tie");
+const byIndex = (text: string): Side | null =>
+  (({ "0": "a", "1": "b" })[text.trim()] as Side | undefined) ?? meaning(text);
 
-const FIRST = /(^|[^a-z0-9])(a|1|first|left|true)$/;
-const SECOND = /(^|[^a-z0-9])(b|2|second|right|false)$/;
+const MEANINGS: readonly (readonly [Side, RegExp])[] = [
+  ["tie", /tie|equal|both|neither|same|draw|^=+$/],
+  ["a", /(^|[^a-z0-9])(a|1|first|left|true)$/],
+  ["b", /(^|[^a-z0-9])(b|2|second|right|false)$/],
+];
 
-/** What a label's value most likely says; what is none of both sides is a tie until the person says otherwise. */
-function meaning(text: string): Side {
+/** What a label's value most likely says; null where only a person can tell. */
+function meaning(text: string): Side | null {
   const value = text.trim().toLowerCase();
-  if (FIRST.test(value)) return "a";
-  return SECOND.test(value) ? "b" : "tie";
+  return MEANINGS.find(([, words]) => words.test(value))?.[0] ?? null;
 }
 
 const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLowerCase();

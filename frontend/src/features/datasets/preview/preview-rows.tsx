@@ -41,6 +41,7 @@ export function PreviewRows({ query, waitsFor }: Props) {
       </header>
       {query.error && <ProblemLines error={query.error} title="It cannot be read like this" />}
       {query.isPending && query.isFetching && <Skeleton rows={5} height="4rem" label="Loading the first rows" />}
+      {query.data && rows.length === 0 && <Columns columns={query.data.columns} />}
       <ol className={rowStyles.rows}>
         {rows.map((row, index) => (
           <li key={index} className={`${rowStyles.row} ${row.problem === null ? "" : rowStyles.broken}`}>
@@ -49,6 +50,24 @@ export function PreviewRows({ query, waitsFor }: Props) {
         ))}
       </ol>
     </section>
+  );
+}
+
+/** What there is in the file, while nobody has said what is what. */
+function Columns({ columns }: { columns: UploadPreview["columns"] }) {
+  return (
+    <dl className={styles.found}>
+      {columns.map((column) => (
+        <div key={column.name}>
+          <dt>
+            {column.name} <small>{column.type}</small>
+          </dt>
+          {column.examples.slice(0, 3).map((example) => (
+            <dd key={example}>{example}</dd>
+          ))}
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -1,5 +1,6 @@
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import type { ReportResult } from "@/api/types";
+import { Segmented } from "@/components/segmented";
 import { HistogramCard } from "@/features/datasets/report/histogram-card";
 import { Measure } from "@/features/datasets/report/measure";
 import styles from "@/features/datasets/report/report.module.css";
@@ -14,18 +15,34 @@ const LABELS: Record<string, string> = {
 /** How the data is made up, whether or not anything is wrong with it. */
 export function Figures({ result }: { result: ReportResult }) {
   const { summary, histograms, languages, length_bias: length, position, agreement, splits } = result;
+  const [chosen, setChosen] = useState<string | null>(null);
+  const units = [...new Set(histograms.map((one) => one.unit))];
+  const unit = units.find((one) => one === chosen) ?? units[0] ?? "";
+  const shown = histograms.filter((one) => one.unit === unit);
   return (
     <section aria-label="Figures">
       <dl className={styles.summary}>
-        {Object.entries(summary).map(([name, value]) => (
-          <div key={name}>
-            <dt>{LABELS[name] ?? name.replaceAll("_", " ")}</dt>
-            <dd>{Number.isInteger(value) ? value.toLocaleString("en-US") : number(value)}</dd>
-          </div>
-        ))}
+        {Object.entries(summary)
+          .filter(([, value]) => value !== 0)
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{LABELS[name] ?? name.replaceAll("_", " ")}</dt>
+              <dd>{Number.isInteger(value) ? value.toLocaleString("en-US") : number(value)}</dd>
+            </div>
+          ))}
       </dl>
+      {units.length > 1 && (
+        <p className={styles.units}>
+          <Segmented
+            label="Lengths in"
+            options={units.map((id) => ({ id, label: `in ${id}` }))}
+            value={unit}
+            onChange={setChosen}
+          />
+        </p>
+      )}
       <div className={styles.grid}>
-        {histograms.map((one) => (
+        {shown.map((one) => (
           <HistogramCard key={one.name} histogram={one} />
         ))}
         {length && <Length length={length} />}

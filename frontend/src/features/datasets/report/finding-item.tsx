@@ -21,7 +21,8 @@ interface Props {
 export function FindingItem({ dataset, version, found, place, go }: Props) {
   const { finding, report } = found;
   const { title, detail, severity, count, share, samples, fix, code } = finding;
-  const lines = linesText(finding);
+  // A sample says its line itself.
+  const lines = finding.lines.length > samples.length ? linesText(finding) : "";
   const rowsAt = (row: number | null) => {
     const change = {
       tab: "rows",

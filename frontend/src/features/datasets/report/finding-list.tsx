@@ -27,7 +27,8 @@ export function FindingList({ dataset, version, found, checked, place, go }: Pro
       </Notice>
     );
   }
-  const fixable = found.filter((one) => one.finding.fix && one.report !== null);
+  // What is merely worth knowing is mended one by one, by somebody who has looked at it.
+  const fixable = found.filter((one) => one.finding.fix && one.report !== null && one.finding.severity !== "info");
   return (
     <section className={styles.findings} aria-label="Findings">
       <header>

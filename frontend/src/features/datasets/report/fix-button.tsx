@@ -16,6 +16,7 @@ interface Props {
   /** Of one report. None: only what the import could not use is left out. */
   found: readonly Found[];
   label: string;
+  look?: "plain" | "primary";
   go: Go;
 }
 
@@ -23,11 +24,11 @@ interface Props {
 const LEAVE_OUT = "leave_out";
 
 /** A fix: after a question, a new version without what is wrong. */
-export function FixButton({ dataset, version, found, label, go }: Props) {
+export function FixButton({ dataset, version, found, label, look = "plain", go }: Props) {
   const [asking, setAsking] = useState(false);
   const isBlocked = version.status === "blocked";
   const client = useQueryClient();
-  const fix = useMutation({
+  const mend = useMutation({
     mutationFn: () => {
       const codes = found.map((one) => one.finding.code);
       const all = isBlocked ? [...codes, LEAVE_OUT] : codes;
@@ -38,15 +39,14 @@ export function FixButton({ dataset, version, found, label, go }: Props) {
       go({ version: made.number, tab: "report" }, true);
     },
   });
-  const labels = found.flatMap((one) => one.finding.fix?.label ?? []);
   return (
     <>
-      <Button onClick={() => setAsking(true)} disabled={fix.isPending}>
-        {fix.isPending ? "Making a new version…" : label}
+      <Button look={look} onClick={() => setAsking(true)} disabled={mend.isPending}>
+        {mend.isPending ? "Making a new version…" : label}
       </Button>
-      {fix.error && (
+      {mend.error && (
         <span className={styles.error} role="alert">
-          {fix.error.message}
+          {mend.error.message}
         </span>
       )}
       <ConfirmDialog
@@ -57,14 +57,18 @@ export function FixButton({ dataset, version, found, label, go }: Props) {
         look="primary"
         onConfirm={() => {
           setAsking(false);
-          fix.mutate();
+          mend.mutate();
         }}
         onClose={() => setAsking(false)}
       >
-        {labels.length > 1 && (
+        {found.length > 0 && (
           <ul className={styles.fixes}>
-            {labels.map((text) => (
-              <li key={text}>{text}</li>
+            {found.map(({ finding: { code, title, count: times, share, fix } }) => (
+              <li key={code}>
+                <b>{title}</b>
+                {share !== null && ` (${times.toLocaleString("en-US")})`}
+                {found.length > 1 && `: ${lowerFirst(fix?.label ?? "")}`}
+              </li>
             ))}
           </ul>
         )}
@@ -80,3 +84,5 @@ export function FixButton({ dataset, version, found, label, go }: Props) {
     </>
   );
 }
+
+const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);

@@ -24,7 +24,7 @@ export function RowTable({ rows, place, go }: Props) {
           <tr>
             <th scope="col">Row</th>
             {columns.map((column) => (
-              <th key={column.title} scope="col">
+              <th key={column.title} scope="col" className={column.narrow ? styles.narrow : ""}>
                 {column.title}
               </th>
             ))}
@@ -35,23 +35,21 @@ export function RowTable({ rows, place, go }: Props) {
             <tr aria-current={row.row_number === place.row || undefined}>
               <td className={styles.number}>
                 <RowNumber row={row} place={place} />
+                <button
+                  type="button"
+                  className={styles.opener}
+                  aria-expanded={row.row_number === place.row}
+                  aria-label={`Row ${row.row_number} in full`}
+                  onClick={() => go({ row: row.row_number === place.row ? null : row.row_number })}
+                />
               </td>
               {columns.map((column) => (
                 <TextCell key={column.title} cell={column.cell(read[index])} />
               ))}
-              <td className={styles.opener}>
-                <button
-                  type="button"
-                  aria-expanded={row.row_number === place.row}
-                  onClick={() => go({ row: row.row_number === place.row ? null : row.row_number })}
-                >
-                  <span className="visually-hidden">Show row {row.row_number} in full</span>
-                </button>
-              </td>
             </tr>
             {row.row_number === place.row && (
               <tr className={styles.opened}>
-                <td colSpan={columns.length + 2}>
+                <td colSpan={columns.length + 1}>
                   <RowCard row={row.row} number={null} diff={place.diff} />
                 </td>
               </tr>

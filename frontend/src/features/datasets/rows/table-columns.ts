@@ -7,6 +7,7 @@ export interface Cell {
 
 export interface Column {
   readonly title: string;
+  readonly narrow?: boolean;
   readonly cell: (row: ReadRow | undefined) => Cell;
 }
 
@@ -27,5 +28,5 @@ export function tableColumns(rows: readonly ReadRow[]): Column[] {
     })),
   ];
   if (!rows.some((row) => row.verdict)) return columns;
-  return [...columns, { title: "Verdict", cell: (row) => plain(row?.verdict ?? "") }];
+  return [...columns, { title: "Verdict", narrow: true, cell: (row) => plain(row?.verdict ?? "") }];
 }

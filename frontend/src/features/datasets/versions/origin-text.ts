@@ -35,10 +35,9 @@ const changedText = (changed: unknown): string =>
     ? `, ${changed.toLocaleString("en-US")} ${changed === 1 ? "row" : "rows"} changed`
     : "";
 
-/** "−12 rows" against the version before; empty where nothing can be said. */
+/** "−12 rows" against the version before; empty where there is nothing to say. */
 export function rowsChange(rows: number | null, before: number | null | undefined): string {
-  if (rows === null || before === null || before === undefined) return "";
-  if (rows === before) return "the same number of rows";
+  if (rows === null || before === null || before === undefined || rows === before) return "";
   const size = Math.abs(rows - before).toLocaleString("en-US");
   return `${rows > before ? "+" : "−"}${size} ${size === "1" ? "row" : "rows"}`;
 }
