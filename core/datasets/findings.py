@@ -49,6 +49,7 @@ CODES = {
     "prompt_repeated": (WARNING, "Both answers repeat the prompt"),
     "columns_ignored": (INFO, "Columns that were not used"),
     "numbers_as_text": (INFO, "Numbers that were written as text"),
+    "not_imitated": (INFO, "Answers with a thumb down, which SFT leaves out"),
     "unlabelled": (INFO, "Pairs that nobody has compared yet"),
     "read_as": (INFO, "How the file was read"),
 }

@@ -70,6 +70,8 @@ class Plan:
     @property
     def grouped(self) -> str:
         """Where the answers to one prompt lie, if each is a record of its own: "consecutive", "anywhere" or ""."""
+        if self.kind != DatasetKind.PREFERENCES:
+            return ""
         if self.format == custom.FORMAT.id:
             return "anywhere" if custom.grouped(self.mapping or {}) else ""
         return self.reads_as.grouped

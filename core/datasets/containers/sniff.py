@@ -27,6 +27,10 @@ _OTHERS = {
     b"\x80\x04": "a pickle: save it as Parquet or JSON Lines",
     b"\x80\x05": "a pickle: save it as Parquet or JSON Lines",
     b"%PDF": "a PDF",
+    b"version https://git-lfs": "a pointer of Git LFS, not the data: fetch the file itself (git lfs pull)",
+    b"<!DOCTYPE": "a web page, not the data: download the file itself",
+    b"<!doctype": "a web page, not the data: download the file itself",
+    b"<html": "a web page, not the data: download the file itself",
     b"\x1f\x8b": "compressed twice: unpack it once",
     b"\x28\xb5\x2f\xfd": "compressed twice: unpack it once",
 }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from core.datasets.formats.base import Reading, Source
 from core.datasets.line_json import BadLine
 
 Message = dict[str, str]
@@ -64,6 +65,13 @@ def told(system: Any, user: str) -> str | list[Message]:
     if isinstance(system, str) and system.strip():
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
     return user
+
+
+def pass_over_tools(record: Source, reading: Reading) -> None:
+    """Definitions of tools in `tools`, as a list or as JSON text, that no message calls: they are left out, with a warning."""
+    said = record.get("tools")
+    if said and not (isinstance(said, str) and said.strip() in ("", "[]", "{}", "null")):
+        reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
 
 
 def _message(value: Any, pointer: str) -> Message:

@@ -10,6 +10,10 @@ _DOCS = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
+    """Older files have both answers in `output`, the better first."""
+    both = record.get("output")
+    if isinstance(both, list) and "chosen" not in record:
+        record = record | dict(zip(("chosen", "rejected"), both, strict=False))
     sides = [chat.answer(field(record, name), f"/{name}") for name in ("chosen", "rejected")]
     yield {"prompt": asked(record), "chosen": sides[0], "rejected": sides[1]} | given(record, reading, *NOTES)
 
@@ -20,8 +24,7 @@ def _sharegpt(record: Source, reading: Reading) -> Rows:
     prompt = chat.messages(field(record, name), f"/{name}")
     if isinstance(record.get("system"), str) and record["system"].strip():
         prompt = [{"role": "system", "content": record["system"]}, *prompt]
-    if record.get("tools"):
-        reading.note("tools_dropped", "`tools` defines tools that neither side calls; the definitions were left out")
+    chat.pass_over_tools(record, reading)
     sides = [chat.answer(field(record, side), f"/{side}") for side in ("chosen", "rejected")]
     yield {"prompt": prompt, "chosen": sides[0], "rejected": sides[1]} | notes(record)
 
@@ -31,6 +34,11 @@ def _is_sharegpt(record: Source) -> bool:
     return talk and has(record, "chosen", "rejected") and isinstance(record["chosen"], dict)
 
 
+def _is_alpaca(record: Source) -> bool:
+    both = isinstance(record.get("output"), list) and len(record["output"]) == 2
+    return "instruction" in record and "prompt" not in record and (both or has(record, "chosen", "rejected"))
+
+
 ALPACA = Format(
     id="llama_factory_alpaca",
     title="LLaMA-Factory, alpaca ranking",
@@ -38,8 +46,8 @@ ALPACA = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "chosen": "Bonjour.", "rejected": "Bonne nuit."},),
-    fields=FIELDS | {"chosen", "rejected", *NOTES},
-    fits=lambda record: has(record, "instruction", "chosen", "rejected") and "prompt" not in record,
+    fields=FIELDS | {"chosen", "rejected", "output", *NOTES},
+    fits=_is_alpaca,
     rows=_alpaca,
     names={"prompt": "instruction"},
     specific=70,

@@ -1,4 +1,4 @@
-"""The platform's own rows, in all their forms; and pairs that nobody has compared yet."""
+"""The platform's own rows, in all their forms."""
 
 from collections.abc import Callable
 
@@ -12,11 +12,9 @@ from core.datasets.formats.base import (
     Row,
     Rows,
     Source,
-    has,
-    says_which,
 )
 from core.datasets.formats.pairs import refuse_misspelt
-from core.datasets.formats.values import field, given, listed, number
+from core.datasets.formats.values import given, listed, number
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import NOTES
 from core.models.dataset import DatasetKind
@@ -93,29 +91,6 @@ def _is(record: Source, form: tuple[str, ...]) -> bool:
     return all(record.get(name) is not None or (name in _VERDICTS and name in record) for name in form)
 
 
-def _waiting(record: Source, reading: Reading) -> Rows:
-    reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
-    notes = given(record, reading, "source")
-    if "completions" in record:
-        yield {"prompt": field(record, "prompt"), "completions": listed(record, "completions"), "ranks": None} | notes
-        return
-    a, b = next((pair for pair in _PAIRS if has(record, *pair)), _PAIRS[0])
-    yield {"prompt": field(record, "prompt"), "a": field(record, a), "b": field(record, b), "label": None} | notes
-
-
-_PAIRS = (
-    ("a", "b"), ("response_a", "response_b"), ("response1", "response2"), ("response_1", "response_2"),
-    ("completion_a", "completion_b"), ("output_1", "output_2"), ("answer_a", "answer_b"),
-)  # fmt: skip
-
-
-def _is_waiting(record: Source) -> float:
-    """Weakly where some field may be a label under a name that nobody knows here."""
-    if "prompt" not in record or not ("completions" in record or any(has(record, *pair) for pair in _PAIRS)):
-        return 0
-    return 0.5 if says_which(record, ()) else 1
-
-
 ROWS = Format(
     id="rows",
     title="Rows of this platform",
@@ -138,16 +113,4 @@ ROWS = Format(
     fits_as={PREFERENCES: _fits(PREFERENCES), SFT: _fits(SFT)},
     rows=_rows,
     specific=45,
-)
-UNLABELLED = Format(
-    id="unlabelled",
-    title="Unlabelled pairs",
-    about="A prompt and answers that nobody has compared yet: for annotating.",
-    source="",
-    kinds=(PREFERENCES,),
-    example=({"prompt": "The sky is", "response_a": " blue.", "response_b": " grey."},),
-    fields=frozenset({"prompt", "completions", "source"}.union(*_PAIRS)),
-    fits=_is_waiting,
-    rows=_waiting,
-    specific=30,
 )

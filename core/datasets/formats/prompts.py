@@ -3,7 +3,18 @@
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PRETRAINING, PROMPTS, SFT, Format, Reading, Rows, Source, has, says_more
+from core.datasets.formats.base import (
+    PRETRAINING,
+    PROMPTS,
+    SFT,
+    Format,
+    Reading,
+    Rows,
+    Source,
+    has,
+    says_more,
+    says_which,
+)
 from core.datasets.formats.pairs import refuse_misspelt
 from core.datasets.formats.sft import source
 from core.datasets.formats.values import field, text
@@ -46,7 +57,8 @@ def _fits_plain(record: Source) -> float:
     name = next((name for name in _NAMES if name in record), None)
     if name is None or (name != "prompt" and "answer" in record):
         return 0
-    return 0.5 if says_more(record, (*_NAMES, "answer", "source")) else 1
+    known = (*_NAMES, "answer", "source")
+    return 0.5 if says_more(record, known) or says_which(record, known) else 1
 
 
 def _fits_text(record: Source) -> float:

@@ -27,8 +27,7 @@ def _talk(record: Source, reading: Reading) -> Rows:
         and messages[0]["role"] != "system"
     ):
         messages = [{"role": "system", "content": record["system"]}, *messages]
-    if record.get("tools"):
-        reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
+    chat.pass_over_tools(record, reading)
     if reading.kind is SFT:
         yield {"messages": messages} | source(record)
     else:

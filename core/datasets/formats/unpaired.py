@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, Format, Rated, Reading, Rows, Source, has
+from core.datasets.formats.base import PREFERENCES, SFT, Format, Rated, Reading, Rows, Source, has
 from core.datasets.formats.instruction import FIELDS, asked
 from core.datasets.formats.values import field, number, text, truth
 from core.datasets.formats.values import notes as usual_notes
@@ -21,7 +21,17 @@ def _prompt(record: Source) -> Any:
 def _thumb(record: Source, reading: Reading) -> Rows:
     good = truth(field(record, "label"), "label")
     completion = chat.answer(field(record, "completion"), "/completion")
-    yield Rated(_prompt(record), completion, float(good), usual_notes(record))
+    yield from _told(Rated(_prompt(record), completion, float(good), usual_notes(record)), reading)
+
+
+def _told(rated: Rated, reading: Reading) -> Rows:
+    """To be ranked; or, to be imitated, only if it is good."""
+    if reading.kind is not SFT:
+        yield rated
+    elif rated.score:
+        yield {"prompt": rated.prompt, "completion": rated.completion}
+    else:
+        reading.note("not_imitated", "a thumb down: the answer is nothing to imitate")
 
 
 def _factory(record: Source, reading: Reading) -> Rows:
@@ -29,11 +39,12 @@ def _factory(record: Source, reading: Reading) -> Rows:
     name = "kto_tag" if "kto_tag" in record else "label"
     good = float(truth(field(record, name), name))
     talk = next((name for name in ("messages", "conversations") if name in record), None)
+    prompt: Any
     if talk is not None:
         prompt, answer = chat.prompt_and_answer(field(record, talk), f"/{talk}")
-        yield Rated(prompt, answer, good, usual_notes(record))
     else:
-        yield Rated(asked(record), text(record, "output"), good, usual_notes(record))
+        prompt, answer = asked(record), text(record, "output")
+    yield from _told(Rated(prompt, answer, good, usual_notes(record)), reading)
 
 
 def _scored(record: Source, reading: Reading) -> Rows:
@@ -56,9 +67,9 @@ def _is_scored(record: Source) -> bool:
 KTO = Format(
     id="trl_unpaired",
     title="TRL, unpaired (KTO)",
-    about="A prompt, one completion, and whether it is good. Good and bad ones of one prompt, wherever they stand, become a ranking.",
+    about="A prompt, one completion, and whether it is good. Good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count.",
     source=_DOCS,
-    kinds=(PREFERENCES,),
+    kinds=(PREFERENCES, SFT),
     example=(
         {"prompt": "The sky is", "completion": " blue.", "label": True},
         {"prompt": "The sky is", "completion": " green.", "label": False},
@@ -75,7 +86,7 @@ FACTORY = Format(
     title="LLaMA-Factory, KTO",
     about="A conversation with `label`, or alpaca's columns with `kto_tag`: whether the last answer is good.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
-    kinds=(PREFERENCES,),
+    kinds=(PREFERENCES, SFT),
     example=(
         {
             "messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Blue."}],

@@ -156,6 +156,8 @@ UNUSABLE = [
     (b",".join(b"c%d" % n for n in range(1001)) + b"\n", "x.csv", "too_many_columns"),
     (b"PK\x03\x04" + b"\0" * 30, "x.csv", "unknown_container"),
     (gzip.compress(gzip.compress(LINES)), "x.jsonl.gz.gz", "unknown_container"),
+    (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "train.jsonl.gz", "unknown_container"),
+    (b"<!DOCTYPE html><html><body>Not found</body></html>", "x.jsonl", "unknown_container"),
     (b"\0\1\2\3" * 100, "x.jsonl", "unknown_container"),
     (b"Dear all,\n\nthis is prose.\n", "x.txt", "unknown_container"),
     (b"\xff\xfe" + LINES.decode().encode("utf-16-le")[:-1], "x.jsonl", "not_utf8"),

@@ -50,15 +50,15 @@ def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
 
 
 def test_pairs_with_a_label_under_another_name_are_suggested_not_guessed() -> None:
-    record = {"prompt": "p", "response_0": "x", "response_1": "y", "better_response_id": 1, "annotator": "kim"}
+    record = {"prompt": "p", "left": "x", "right": "y", "choice": 1, "annotator": "kim"}
     detection = seen(record)
     assert not detection.sure
     assert detection.suggested == {
         "fields": {
             "prompt": "prompt",
-            "a": "response_0",
-            "b": "response_1",
-            "label": "better_response_id",
+            "a": "left",
+            "b": "right",
+            "label": "choice",
             "annotator": "annotator",
         },
         "labels": {},

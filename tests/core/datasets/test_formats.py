@@ -69,6 +69,17 @@ EXPECTED: dict[str, list[Row]] = {
         for n, label in ((1, "b"), (2, "b"), (3, "tie"))
     ],
     "llmbar": [{"prompt": SKY, "a": "Green.", "b": "Blue, by day.", "label": "b"}],
+    "summarize_from_feedback": [
+        {
+            "prompt": "SUBREDDIT: r/weather\nTITLE: Weather\nPOST: The sky was blue all day.\nTL;DR:",
+            "a": " It was green.",
+            "b": " Blue sky.",
+            "label": "b",
+            "annotator": "w1",
+        }
+    ],
+    "shp": [{"prompt": SKY, "a": "Blue.", "b": "Green.", "label": "a", "source": "askscience_train"}],
+    "pku_saferlhf": [{"prompt": SKY, "a": "Green.", "b": "Blue.", "label": "b"}],
     "llama_factory_alpaca": [{"prompt": "Translate into French.\nGood morning.", "a": "Bonjour.", "b": "Bonne nuit.", "label": "a"}],
     "llama_factory_sharegpt": [PAIR | {"prompt": talk(SKY)}],
     "llama_factory_kto": [{"prompt": talk("The sky?"), "completions": ["Blue.", "Green."], "ranks": [1, 2]}],
@@ -124,6 +135,8 @@ OTHER_KINDS = [
         DatasetKind.SFT,
         [{"prompt": "What is 6 times 12?", "completion": "6 times 12 is <<6*12=72>>72.\n#### 72"}],
     ),
+    ("trl_unpaired", DatasetKind.SFT, [{"prompt": "The sky is", "completion": " blue."}]),
+    ("llama_factory_kto", DatasetKind.SFT, [{"prompt": talk("The sky?"), "completion": "Blue."}]),
     ("question_answer", DatasetKind.PROMPTS, [{"prompt": "What is 6 times 12?", "answer": "72"}]),
 ]
 

@@ -192,3 +192,37 @@ def test_sharegpt_conversations_have_their_own_names() -> None:
     assert read(jsonl({"conversations": said}, {"conversations": [{"from": "alien", "value": "q"}]})).found == {
         "bad_conversation": [2]
     }
+
+
+def test_pairs_of_outputs_that_nobody_has_compared_wait_for_somebody() -> None:
+    record = {"instruction": "i", "input": "n", "output_1": "x", "output_2": "y"}
+    found = read(jsonl(record))
+    assert (found.plan.format, found.rows) == ("unlabelled", [{"prompt": "i\nn", "a": "x", "b": "y", "label": None}])
+    assert found.finding("unlabelled")["severity"] == "info"
+
+
+def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
+    found = read(jsonl({"instruction": "i", "input": "", "output": ["good", "bad"]}))
+    assert (found.plan.format, found.rows) == (
+        "llama_factory_alpaca",
+        [{"prompt": "i", "a": "good", "b": "bad", "label": "a"}],
+    )
+
+
+def test_an_empty_list_of_tools_is_none_and_a_call_is_told() -> None:
+    said = [{"from": "human", "value": "q"}, {"from": "gpt", "value": "z"}]
+    called = [said[0], {"from": "function_call", "value": "{}"}, {"from": "observation", "value": "1"}, said[1]]
+    tools = [
+        {"conversations": said, "tools": "[]"},
+        {"conversations": called, "tools": "[]"},
+        {"conversations": said, "tools": '[{"name": "f"}]'},
+    ]
+    found = read(jsonl(*tools))
+    assert (found.lines, found.found) == ([1, 3], {"tools": [2], "tools_dropped": [3]})
+
+
+def test_thumbs_down_are_nothing_to_imitate() -> None:
+    thumbs = [{"prompt": "p", "completion": c, "label": good} for c, good in (("x", True), ("y", False), ("z", True))]
+    found = read(jsonl(*thumbs), kind="sft")
+    assert [row["completion"] for row in found.rows] == ["x", "z"]
+    assert found.found == {"not_imitated": [2]}

@@ -1,0 +1,61 @@
+"""Answers that nobody has compared yet, for annotating."""
+
+from typing import Any
+
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
+from core.datasets.formats.instruction import FIELDS, asked
+from core.datasets.formats.values import field, given, listed
+
+_PAIRS = (
+    ("a", "b"), ("response_a", "response_b"), ("response1", "response2"), ("response_1", "response_2"),
+    ("completion_a", "completion_b"), ("output_1", "output_2"), ("answer_a", "answer_b"),
+)  # fmt: skip
+
+
+def _rows(record: Source, reading: Reading) -> Rows:
+    reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+    row = {"prompt": _prompt(record)} | given(record, reading, "source")
+    if "completions" in record:
+        texts = listed(record, "completions")
+        answers = [chat.answer(said, f"/completions/{at}") for at, said in enumerate(texts)]
+        yield row | {"completions": answers, "ranks": None}
+        return
+    a, b = _pair(record) or _PAIRS[0]
+    yield row | {
+        "a": chat.answer(field(record, a), f"/{a}"),
+        "b": chat.answer(field(record, b), f"/{b}"),
+        "label": None,
+    }
+
+
+def _prompt(record: Source) -> Any:
+    if "prompt" not in record:
+        return asked(record)
+    value = field(record, "prompt")
+    return value if isinstance(value, str) else chat.messages(value, "/prompt")
+
+
+def _pair(record: Source) -> tuple[str, str] | None:
+    return next((pair for pair in _PAIRS if has(record, *pair)), None)
+
+
+def _fits(record: Source) -> float:
+    """Weakly where some field may be a label under a name that nobody knows here."""
+    if not ("prompt" in record or "instruction" in record) or not ("completions" in record or _pair(record)):
+        return 0
+    return 0.5 if says_which(record, ()) else 1
+
+
+FORMAT = Format(
+    id="unlabelled",
+    title="Unlabelled pairs",
+    about="A prompt and answers that nobody has compared yet: for annotating.",
+    source="",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "The sky is", "response_a": " blue.", "response_b": " grey."},),
+    fields=FIELDS.union({"prompt", "completions", "source"}, *_PAIRS),
+    fits=_fits,
+    rows=_rows,
+    specific=30,
+)
