@@ -14,7 +14,7 @@ from core.datasets.rows_of import units
 from core.errors import InvalidDataset
 from core.models.dataset import DatasetKind
 
-_TOLD_COLUMNS = 12
+_TOLD_COLUMNS, _NAME = 12, 60
 
 
 class Rows(Protocol):
@@ -82,7 +82,7 @@ class _Counted:
         self._unused: dict[str, int] = {}
         """With the line where each was first."""
         if found.names is not None and self._used is not None:
-            self._unused = {name: 1 for name in found.names if name not in self._used}
+            self._unused = {name[:_NAME]: 1 for name in found.names if name not in self._used}
 
     def records(self) -> Iterator[Record]:
         used = self._used
@@ -96,13 +96,13 @@ class _Counted:
     def _notice(self, value: dict[str, Any], used: frozenset[str], line: int) -> None:
         if len(self._unused) < 1000:
             for name in value.keys() - used - self._unused.keys():
-                self._unused[name] = line
+                self._unused.setdefault(name[:_NAME], line)
 
     def tell_unused(self, findings: Findings) -> None:
         if self._unused:
             names = sorted(self._unused)
             more = f" and {len(names) - _TOLD_COLUMNS} more" if len(names) > _TOLD_COLUMNS else ""
-            detail = f"Not used: {', '.join(name[:60] for name in names[:_TOLD_COLUMNS])}{more}"
+            detail = f"Not used: {', '.join(name for name in names[:_TOLD_COLUMNS])}{more}"
             findings.note("columns_ignored", min(self._unused.values()), detail)
 
 

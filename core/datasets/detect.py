@@ -85,7 +85,7 @@ class Preview:
 def detect(open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch: Path | None = None) -> Detection:
     """Look at the file's first records. Raises InvalidDataset for what is no file of records."""
     with opened(open_, filename, limits, scratch=scratch) as found:
-        sample = _sample(found)
+        sample = _sample(found, None, _RECORDS)
     good = [value for _, value, _ in sample if not isinstance(value, BadLine)]
     problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, BadLine)]
     columns, candidates = columns_of(good, found.names), _candidates(good)
@@ -114,7 +114,7 @@ def preview(
 ) -> list[PreviewRow]:
     """The first rows as they would be stored. Of formats that gather answers, those that the first records give."""
     with opened(open_, filename, limits, scratch=scratch) as found:
-        sample = list(islice(found.records(plan.columns), _RECORDS if plan.grouped else rows))
+        sample = _sample(found, plan.columns, _RECORDS if plan.grouped else rows)
     raw = {record[0]: shown(record, _RAW) for record in sample}
     made = units(iter(sample), plan, Findings(), scratch)
     return [_preview_row(unit, raw) for unit in islice(made, rows)]
@@ -139,10 +139,11 @@ def look(
     return Preview(detection, plan, preview(open_, filename, plan, limits, scratch=scratch))
 
 
-def _sample(found: Opened) -> list[Record]:
+def _sample(found: Opened, columns: frozenset[str] | None, count: int) -> list[Record]:
+    """The first records, fewer where they are long."""
     sample: list[Record] = []
     size = 0
-    for record in islice(found.records(None), _RECORDS):
+    for record in islice(found.records(columns), count):
         sample.append(record)
         size += len(record[2] or shown(record, _BYTES))
         if size > _BYTES:

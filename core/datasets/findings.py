@@ -6,11 +6,14 @@ from typing import Any
 
 from core.datasets.line_json import BadLine
 from core.errors import InvalidDataset
+from core.storable import storable
 
 LISTED = 20
 """Lines that are listed; all are counted."""
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
+_LONGEST = 400
+"""Characters of what is said: names of fields may be as long as a record."""
 _WORDINGS = 5
 """Different things that are said under one code."""
 LEAVE_OUT = {"id": "leave_out", "label": "Leave these rows out"}
@@ -90,6 +93,7 @@ class _Seen:
             self.lines.append(line)
         if len(self.samples) < SAMPLES:
             self.samples.append({"line": line, "row": None, "text": text[:SAMPLE_CHARACTERS]})
+        wording = wording[:_LONGEST]
         if wording in self.wordings or len(self.wordings) < _WORDINGS:
             self.wordings[wording] += 1
 
@@ -114,8 +118,9 @@ class Findings:
         """A record that cannot be used."""
         self.error_count += 1
         if len(self.errors) < LISTED:
-            error = {"line": line, "detail": bad.detail, "column": bad.column, "pointer": bad.pointer}
-            self.errors.append({name: value for name, value in error.items() if value is not None})
+            pointer = None if bad.pointer is None else bad.pointer[:_LONGEST]
+            error = {"line": line, "detail": bad.detail[:_LONGEST], "column": bad.column, "pointer": pointer}
+            self.errors.append(storable({name: value for name, value in error.items() if value is not None}))
         self.note(bad.code, line, told(bad), text)
 
     def note(self, code: str, line: int, detail: str, text: str = "") -> None:
@@ -128,7 +133,7 @@ class Findings:
         """All of them, the worst and most frequent first. `records`: of which `share` is the share."""
         order = (BLOCKING, WARNING, INFO)
         found = sorted(self._seen.items(), key=lambda item: (order.index(CODES[item[0]][0]), -item[1].count))
-        return [_finding(code, seen, records).as_json() for code, seen in found]
+        return [storable(_finding(code, seen, records).as_json()) for code, seen in found]
 
 
 def _finding(code: str, seen: _Seen, records: int) -> Finding:

@@ -38,6 +38,10 @@ def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
         if not row:
             continue
         if names is None:
+            if lines.bad is not None:
+                raise unusable(
+                    "no_header", f"The first line, which names the columns, {lines.bad.detail}.", lines.first
+                )
             names = _header(row, limits)
             continue
         yield lines.first, _record(names, row, lines), None

@@ -51,7 +51,7 @@ def refuse_misspelt(record: Source, known: frozenset[str]) -> None:
     if record.keys() <= known:
         return
     for name in record:
-        if name not in known and (near := _near(name, known)) is not None:
+        if name not in known and (near := _near(name[:100], known)) is not None:
             detail = f"unknown field {name!r}; did you mean {near!r}?"
             raise BadLine(detail, pointer=f"/{name}", code="unknown_field")
 
@@ -59,7 +59,7 @@ def refuse_misspelt(record: Source, known: frozenset[str]) -> None:
 @lru_cache(maxsize=10_000)
 def _near(name: str, known: frozenset[str]) -> str | None:
     """The same names come with every record."""
-    found = difflib.get_close_matches(name[:200], sorted(known), n=1, cutoff=_NEAR)
+    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_NEAR)
     return found[0] if found else None
 
 

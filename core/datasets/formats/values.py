@@ -13,12 +13,17 @@ from core.datasets.row_shapes import LARGEST
 def field(record: Source, name: str) -> Any:
     """What it holds. BadLine if it is not there, or null."""
     if name not in record:
-        found = ", ".join(repr(other) for other in list(record)[:12])
+        found = named(record)
         raise BadLine(f"the field {name!r} is missing; found {found}", pointer=f"/{name}", code="missing_field")
     value = record[name]
     if value is None:
         raise BadLine("is empty", pointer=f"/{name}", code="empty_text")
     return value
+
+
+def named(record: Source) -> str:
+    """The names of its fields, for a message."""
+    return ", ".join(repr(name[:60]) for name in list(record)[:12])
 
 
 def text(record: Source, name: str) -> str:

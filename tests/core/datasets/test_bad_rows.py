@@ -9,7 +9,7 @@ import pytest
 from core.datasets.containers import lines
 from core.datasets.limits import Limits
 from core.models.dataset import DatasetKind
-from tests.core.datasets.reading import errors, read, refusal
+from tests.core.datasets.reading import errors, jsonl, read, refusal
 
 GOOD = b'{"prompt": "p", "chosen": "c", "rejected": "r"}'
 P, S, Q, T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING
@@ -191,3 +191,12 @@ def test_nothing_but_ties_is_refused(tie: bytes) -> None:
 def test_a_tie_beside_something_that_was_preferred_is_fine() -> None:
     tie = b'{"prompt": "p", "a": "x", "b": "y", "label": "tie"}\n'
     assert len(read(tie + GOOD).rows) == 2
+
+
+def test_names_as_long_as_a_record_do_not_fill_the_findings() -> None:
+    long = "x" * 100_000
+    rows = [{"prompt": "p", "chosen": "c", "rejected": "r", f"{n}{long}": 1} for n in range(3)]
+    bad = {"prompt" + long: 1, "chosen": "c"}
+    found = read(jsonl(*rows, bad))
+    assert found.found == {"missing_field": [4]}
+    assert len(json.dumps([found.converted.findings, found.converted.errors])) < 5000

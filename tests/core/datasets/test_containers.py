@@ -153,6 +153,8 @@ UNUSABLE = [
     (b'[{"prompt": "open', "x.json", "truncated"),
     (b"prompt,prompt\n1,2\n", "x.csv", "duplicate_columns"),
     (b",,\n1,2,3\n", "x.csv", "no_header"),
+    (b"prompt,ch\0sen\n1,2\n", "x.csv", "no_header"),
+    (b"prompt,ch\xffsen\n1,2\n", "x.csv", "no_header"),
     (b",".join(b"c%d" % n for n in range(1001)) + b"\n", "x.csv", "too_many_columns"),
     (b"PK\x03\x04" + b"\0" * 30, "x.csv", "unknown_container"),
     (gzip.compress(gzip.compress(LINES)), "x.jsonl.gz.gz", "unknown_container"),
