@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def add_to(commands: Any) -> None:
     command.add_argument("--out", type=Path, required=True, help="file for the report, as JSON")
     command.add_argument("--rows-dir", type=Path, required=True, help="folder for <code>.u64: the rows of each finding")
     command.add_argument("--processes", type=int, help="at most; left out: one for each core, up to 8")
+    command.add_argument("--nice", type=int, default=0, help="how far behind other processes it stands, up to 19")
     command.set_defaults(run=run)
 
 
@@ -40,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     settings = read_settings(arguments.settings)
+    os.nice(arguments.nice)
     try:
         from trainer.report.build import make
     except ImportError as error:

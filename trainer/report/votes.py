@@ -7,14 +7,14 @@ from itertools import combinations
 
 import numpy as np
 
-from trainer.report.columns import Columns
+from trainer.report.columns import Columns, Rows
 
 ALL_PAIRS = 16
 """Answers up to which every pair of a ranking is looked at; of longer ones only answers whose ranks follow each other, which are
 enough to find circles."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Vote:
     """+1: the first of the two is preferred, −1 the second, 0 a tie."""
 
@@ -38,11 +38,12 @@ def by_prompt(columns: Columns) -> Iterator[Votes]:
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     ends = np.append(begins[1:], len(order))
     several = ends - begins > 1
+    starts = columns.starts
     for begin, end in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
-        yield _votes(columns, order[begin:end].tolist(), columns.starts)
+        yield _votes(columns, order[begin:end].tolist(), starts)
 
 
-def _votes(columns: Columns, rows: list[int], starts: np.ndarray) -> Votes:
+def _votes(columns: Columns, rows: list[int], starts: Rows) -> Votes:
     found: Votes = defaultdict(list)
     for row in rows:
         if not columns.arrays["judged"][row]:

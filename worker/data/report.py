@@ -18,6 +18,8 @@ from worker.data.task_run import TaskRun
 from worker.launcher import TRAINER
 
 _FETCHED, _MADE = 0.02, 0.98
+_BEHIND = "10"
+"""Jobs and requests go before reports that make themselves."""
 _SETTINGS = ("chat_template", "max_prompt_tokens", "max_completion_tokens", "eval_fraction")
 
 
@@ -33,6 +35,7 @@ def run(task: TaskRun) -> None:
         files = [str(folder / file) for file in ("rows.jsonl", "settings.json", "report.json", "rows")]
         rows, settings, out, rows_dir = files
         command = [*TRAINER, "report", rows, "--settings", settings, "--out", out, "--rows-dir", rows_dir]
+        command += ["--nice", _BEHIND]
         task.child(command, cwd=folder, span=(_FETCHED, _MADE))
         _store(task.blobs, report_id, folder)
 
