@@ -25,6 +25,22 @@ def test_a_pair_keeps_who_said_so_by_how_much_and_where_from() -> None:
     assert rows.comparisons(row, 3) == [Comparison("q", "x", "y", "a", annotator="kim", margin=2)]
 
 
+def test_a_pair_keeps_when_it_was_compared() -> None:
+    row = {"prompt": "q", "a": "x", "b": "y", "label": "tie", "time": "2026-01-31T12:00:00Z"}
+    assert rows.comparisons(row, 1) == [Comparison("q", "x", "y", "tie", time="2026-01-31T12:00:00Z")]
+    with pytest.raises(DataError, match="`time` must be a text"):
+        rows.comparisons(row | {"time": 3}, 1)
+
+
+def test_what_nobody_has_compared_teaches_nothing_but_is_looked_at() -> None:
+    pair = {"prompt": "q", "a": "x", "b": "y", "label": None}
+    assert rows.comparisons(pair, 1) == rows.comparisons(RANKED | {"ranks": None}, 1) == []
+    with pytest.raises(DataError, match="`b` must be a text"):
+        rows.comparisons(pair | {"b": " "}, 1)
+    with pytest.raises(DataError, match="lists of the same length"):
+        rows.comparisons(RANKED | {"completions": "x", "ranks": None}, 1)
+
+
 def test_of_a_ranking_sft_learns_the_best_once() -> None:
     best_of_three = rows.comparisons(RANKED, 1)
     all_alike = rows.comparisons(RANKED | {"ranks": [1, 1, 1]}, 2)
