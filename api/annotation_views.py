@@ -6,6 +6,7 @@ from dataclasses import asdict
 from sqlalchemy.orm import Session
 
 from api.schemas import annotation as schemas
+from api.schemas.annotation_progress import AnnotationProgress
 from core import models
 from core.annotation import results, scores, shuffle
 from core.annotation.figures import Figures
@@ -54,11 +55,11 @@ def answer_of(annotation: models.Annotation, standing: Standing) -> schemas.Anno
     return schemas.AnnotationAnswer.model_validate(whole)
 
 
-def progress_of(session: Session, round_: models.AnnotationRound) -> schemas.AnnotationProgress:
+def progress_of(session: Session, round_: models.AnnotationRound) -> AnnotationProgress:
     figures, counts = results.figures_of(session, round_), results.counts(session, [round_])[round_.id]
     own = {"items": counts.items, "items_done": counts.complete, "answers_wanted": counts.items * round_.overlap}
     sides = {"sides": _sides(round_, figures), "reward_model": _reward_model(session, round_, figures)}
-    return schemas.AnnotationProgress.model_validate(asdict(figures) | own | sides)
+    return AnnotationProgress.model_validate(asdict(figures) | own | sides)
 
 
 def result_of(item: models.AnnotationItem, answers: Sequence[models.Annotation]) -> schemas.AnnotationResult:

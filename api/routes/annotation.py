@@ -12,7 +12,6 @@ from api.routes.jobs import shown as shown_job
 from api.schemas.annotation import (
     AnnotationAnswer,
     AnnotationContinuation,
-    AnnotationProgress,
     AnnotationQueue,
     AnnotationResultList,
     AnnotationRound,
@@ -25,6 +24,7 @@ from api.schemas.annotation import (
     NextItems,
     TakeBack,
 )
+from api.schemas.annotation_progress import AnnotationProgress
 from api.schemas.job import Job
 from api.schemas.stored_spec import in_order
 from api.strict_json import StrictRoute
