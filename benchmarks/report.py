@@ -7,6 +7,7 @@ included; memory is the sum over its processes of what each has resident, at its
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import threading
@@ -74,7 +75,7 @@ def _measure(rows: Path, folder: Path, processes: int | None) -> dict[str, Any]:
     command = [trainer_python(), "-m", "trainer", "report", str(rows), "--settings", str(folder / "settings.json")]
     command += ["--out", str(folder / "report.json"), "--rows-dir", str(folder / "rows")]
     command += [] if processes is None else ["--processes", str(processes)]
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), _cpu()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     memory = _Memory(process.pid)
     phases: dict[str, float] = {}
@@ -86,7 +87,14 @@ def _measure(rows: Path, folder: Path, processes: int | None) -> dict[str, Any]:
     if status:
         sys.exit(f"The report ended with status {status}.")
     say(f"{seconds:.1f} s, {memory.peak() / 2**20:.0f} MiB")
-    return {"seconds": round(seconds, 2), "peak_bytes": memory.peak(), "ends_of_phases": phases}
+    cpu = round(_cpu() - spent, 2)
+    return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_bytes": memory.peak(), "ends_of_phases": phases}
+
+
+def _cpu() -> float:
+    """Of all processes that were started and have ended: what a busy machine leaves as it is, more or less."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class _Memory:
