@@ -53,8 +53,8 @@ export function Figures({ result }: { result: ReportResult }) {
           <Card title="Held out by prompt">
             <Measure share={splits.eval / Math.max(1, splits.train + splits.eval)} label="Held out" />
             <p>
-              {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt :
-              no prompt is on both sides
+              {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt.
+              None is on both sides
               {splits.near_prompts > 0 && `, but ${count(splits.near_prompts, "held-out one")} nearly`}.
             </p>
           </Card>

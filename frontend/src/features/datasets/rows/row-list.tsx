@@ -2,7 +2,6 @@ import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import type { DatasetRow } from "@/api/types";
 import { moved, writePlace, type Place } from "@/features/datasets/page/place";
-import type { Go } from "@/features/datasets/page/use-place";
 import { RowCard } from "@/features/datasets/rows/row-card";
 import { RowTable } from "@/features/datasets/rows/row-table";
 import styles from "@/features/datasets/rows/rows.module.css";
@@ -10,14 +9,16 @@ import styles from "@/features/datasets/rows/rows.module.css";
 interface Props {
   rows: readonly DatasetRow[];
   place: Place;
-  go: Go;
+  /** The number of the row that the keyboard is at. */
+  current: number | null;
+  onCurrent: (row: number | null) => void;
   /** These are the rows before; others are on their way. */
   busy: boolean;
 }
 
-export function RowList({ rows, place, go, busy }: Props) {
+export function RowList({ rows, place, current, onCurrent, busy }: Props) {
   const list = useRef<HTMLDivElement>(null);
-  const { row: current, view } = place;
+  const { view } = place;
   const isLoaded = rows.some((row) => row.row_number === current);
   useEffect(() => {
     if (current === null || !isLoaded) return;
@@ -28,7 +29,7 @@ export function RowList({ rows, place, go, busy }: Props) {
   return (
     <div ref={list} aria-busy={busy} className={styles.list}>
       {view === "table" ? (
-        <RowTable rows={rows} place={place} go={go} />
+        <RowTable {...{ rows, place, current, onCurrent }} />
       ) : (
         <ol className={styles.rows}>
           {rows.map((row) => (

@@ -1,6 +1,5 @@
 import type { DatasetRow } from "@/api/types";
 import type { Place } from "@/features/datasets/page/place";
-import type { Go } from "@/features/datasets/page/use-place";
 import { readRow } from "@/features/datasets/rows/read-row";
 import { RowCard } from "@/features/datasets/rows/row-card";
 import { RowNumber } from "@/features/datasets/rows/row-list";
@@ -10,11 +9,12 @@ import { tableColumns, type Cell } from "@/features/datasets/rows/table-columns"
 interface Props {
   rows: readonly DatasetRow[];
   place: Place;
-  go: Go;
+  current: number | null;
+  onCurrent: (row: number | null) => void;
 }
 
 /** Many rows at a glance, each cut to two lines; the one at hand is shown in full. */
-export function RowTable({ rows, place, go }: Props) {
+export function RowTable({ rows, place, current, onCurrent }: Props) {
   const read = rows.map((row) => readRow(row.row));
   const columns = tableColumns(read);
   return (
@@ -32,22 +32,22 @@ export function RowTable({ rows, place, go }: Props) {
         </thead>
         {rows.map((row, index) => (
           <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
-            <tr aria-current={row.row_number === place.row || undefined}>
+            <tr aria-current={row.row_number === current || undefined}>
               <td className={styles.number}>
                 <RowNumber row={row} place={place} />
                 <button
                   type="button"
                   className={styles.opener}
-                  aria-expanded={row.row_number === place.row}
+                  aria-expanded={row.row_number === current}
                   aria-label={`Row ${row.row_number} in full`}
-                  onClick={() => go({ row: row.row_number === place.row ? null : row.row_number })}
+                  onClick={() => onCurrent(row.row_number === current ? null : row.row_number)}
                 />
               </td>
               {columns.map((column) => (
                 <TextCell key={column.title} cell={column.cell(read[index])} />
               ))}
             </tr>
-            {row.row_number === place.row && (
+            {row.row_number === current && (
               <tr className={styles.opened}>
                 <td colSpan={columns.length + 1}>
                   <RowCard row={row.row} number={null} diff={place.diff} />

@@ -11,6 +11,7 @@ import type { Go } from "@/features/datasets/page/use-place";
 import { Pager } from "@/features/datasets/rows/pager";
 import { RowList } from "@/features/datasets/rows/row-list";
 import { RowsToolbar } from "@/features/datasets/rows/rows-toolbar";
+import { useCurrentRow } from "@/features/datasets/rows/use-current-row";
 import { useKeys } from "@/features/datasets/rows/use-keys";
 import { usePages } from "@/features/datasets/rows/use-pages";
 
@@ -32,7 +33,16 @@ interface Props {
 export function RowsTab({ datasetId, version, findings, reportId, place, go }: Props) {
   const search = useRef<HTMLInputElement>(null);
   const { search: text, finding, split, seed, after } = place;
-  const wanted = { version: version.number, after, limit: PAGE, search: text, finding, report: reportId, split, seed };
+  const wanted = {
+    version: version.number,
+    after,
+    limit: PAGE,
+    search: text,
+    finding,
+    report: finding && reportId,
+    split,
+    seed,
+  };
   const query = useQuery({
     ...rowsQuery(datasetId, wanted),
     placeholderData: keepPreviousData,
@@ -40,10 +50,11 @@ export function RowsTab({ datasetId, version, findings, reportId, place, go }: P
   });
   const rows = query.data?.data ?? [];
   const pages = usePages(place, go, query.data, PAGE);
-  const at = rows.findIndex((row) => row.row_number === place.row);
+  const [current, setCurrent] = useCurrentRow(place.row, go);
+  const at = rows.findIndex((row) => row.row_number === current);
   const moveTo = (index: number) => {
     const row = rows[Math.min(rows.length - 1, Math.max(0, index))];
-    if (row) go({ row: row.row_number });
+    if (row) setCurrent(row.row_number);
   };
   useKeys({
     next: () => (at === rows.length - 1 && pages.next ? pages.next() : moveTo(at + 1)),
@@ -66,7 +77,7 @@ export function RowsTab({ datasetId, version, findings, reportId, place, go }: P
       {query.error && <Trouble error={query.error} onRetry={() => void query.refetch()} />}
       {query.data && !query.error && (
         <>
-          <RowList rows={rows} place={place} go={go} busy={query.isPlaceholderData} />
+          <RowList {...{ rows, place, current }} onCurrent={setCurrent} busy={query.isPlaceholderData} />
           {rows.length === 0 && <NoRows version={version} isFiltered={Boolean(text || finding || split)} />}
           <Pager {...pages} rows={rows} total={query.data.total} sampled={seed !== null} />
         </>
