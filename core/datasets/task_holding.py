@@ -113,6 +113,12 @@ def sweep(session: Session) -> TaskSweep:
     return TaskSweep(requeued, failed, session.scalars(waiting).one())
 
 
+def somebody_waits(session: Session) -> bool:
+    """Whether a task is queued that is more than background work."""
+    waiting = DataTask.status == TaskStatus.QUEUED, DataTask.kind.not_in(_IN_THE_BACKGROUND)
+    return session.scalars(select(DataTask.id).where(*waiting).limit(1)).first() is not None
+
+
 def _next() -> Select[DataTask]:
     """Rows that another worker is claiming at this moment are skipped, not waited for."""
     other = aliased(DataTask)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Stopping(Exception):
-    """The worker is to end: the task goes back to the queue."""
+    """The task goes back to the queue: the worker is to end, or the task gives way to another."""
 
 
 class Hold:

@@ -17,7 +17,10 @@ Row = dict[str, Any]
 
 
 def run(task: TaskRun) -> None:
-    """Goes on where an earlier try ended. Nothing, if the rows are gone or another task has indexed them."""
+    """Goes on where an earlier try ended. Nothing, if the rows are gone or another task has indexed them.
+
+    It may take long, and nobody waits for it: it gives way to other tasks between two batches.
+    """
     sha256 = task.args["sha256"]
     with session_scope() as session:
         content = session.get(DatasetContent, sha256)
@@ -34,6 +37,9 @@ def run(task: TaskRun) -> None:
                     return
             done += len(batch)
             task.tell(done / content.rows, f"{done:,} of {content.rows:,} rows are in the search index")
+            task.give_way()
+    with session_scope() as session:
+        search.settle(session)
 
 
 def _batches(file: BinaryIO, after: int) -> Iterator[list[Row]]:

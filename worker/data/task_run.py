@@ -11,7 +11,7 @@ from core.datasets.task_holding import TaskClaim
 from core.db import session_scope
 from core.settings import Settings
 from worker.data import child_run
-from worker.data.hold import Hold
+from worker.data.hold import Hold, Stopping
 
 _TELL_SECONDS = 1.0
 OnLine = Callable[[dict[str, Any]], None]
@@ -22,7 +22,7 @@ class TaskRun:
 
     def __init__(self, claim: TaskClaim, hold: Hold, settings: Settings, blobs: BlobStore) -> None:
         self._claim, self._hold = claim, hold
-        self._told_at = 0.0
+        self._told_at = self._looked_at = 0.0
         self.settings = settings
         self.blobs = blobs
         self.owner_id = claim.owner_id
@@ -47,6 +47,15 @@ class TaskRun:
             self._told_at = now
             with session_scope() as session:
                 task_holding.tell(session, self._claim, fraction, note)
+
+    def give_way(self) -> None:
+        """For a handler that can go on where it was: back to the queue, if there is a task that somebody waits for."""
+        now = time.monotonic()
+        if now >= self._looked_at + _TELL_SECONDS:
+            self._looked_at = now
+            with session_scope() as session:
+                if task_holding.somebody_waits(session):
+                    raise Stopping
 
     def child(
         self,

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from api.app import create_app
+from core.datasets import tasks
 from core.db import session_scope
 from core.keys import create_key
 from core.models import DataTask
@@ -152,6 +153,29 @@ def test_an_index_goes_on_where_its_worker_was_lost(
     assert calls == [1, 1001, 1001, 2001]
     found = client.get(f"/v1/datasets/{made['id']}/rows", params={"search": "question"}).json()
     assert found["total"] == 2500
+
+
+def test_an_index_gives_way_to_what_somebody_waits_for(
+    client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    add = index.search.add
+
+    def asked_for_meanwhile(*arguments: Any) -> bool:
+        done.append(f"rows from {arguments[3]}")
+        if len(done) == 1:
+            with session_scope() as session:
+                owner = session.scalars(select(DataTask.owner_id)).first()
+                assert owner is not None
+                tasks.enqueue(session, owner, "urgent", {})
+        return add(*arguments)
+
+    monkeypatch.setattr(index.search, "add", asked_for_meanwhile)
+    monkeypatch.setitem(handlers.HANDLERS, "urgent", lambda task: done.append("urgent"))
+    imported(client, settings, jsonl(PAIRS))
+    assert done == ["rows from 1", "urgent", "rows from 1001", "rows from 2001"]
+    with session_scope() as session:
+        assert set(session.scalars(select(DataTask.status))) == {"done"}
 
 
 def test_two_imports_of_one_upload_share_their_rows(client: TestClient, settings: Settings) -> None:
