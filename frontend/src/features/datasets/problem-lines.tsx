@@ -28,7 +28,7 @@ export function Problems({ title, message, items, total }: ProblemsProps) {
   const all = total ?? items.length;
   return (
     <Notice tone="bad" title={all > 1 ? `${title}: ${count(all, "problem")}` : title}>
-      {items.length === 0 || items.every((item) => !item.detail) ? (
+      {items.every((item) => !item.line) ? (
         <p>{message}</p>
       ) : (
         <ol className={styles.problems}>

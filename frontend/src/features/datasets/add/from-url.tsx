@@ -7,6 +7,8 @@ import styles from "@/features/datasets/add/add.module.css";
 import { ProblemLines } from "@/features/datasets/problem-lines";
 import { paths } from "@/lib/paths";
 
+const ANYWHERE = ["https://…", "s3://bucket/key", "hf://datasets/owner/name"];
+
 /** Fetching by the server itself, where the operator allows it. */
 export function FromUrl() {
   const limits = useQuery(uploadLimitsQuery);
@@ -18,7 +20,7 @@ export function FromUrl() {
     onSuccess: (upload) => navigate(paths.upload(upload.id)),
   });
   if (!limits.data) return null;
-  const { import_urls: allowed } = limits.data;
+  const { import_urls: allowed, import_prefixes: prefixes } = limits.data;
   if (allowed === "none") {
     return (
       <p className={styles.hint}>
@@ -40,7 +42,7 @@ export function FromUrl() {
           inputMode="url"
           spellCheck={false}
           autoCapitalize="off"
-          placeholder="https://… · s3://bucket/key · hf://datasets/owner/name · file:///…"
+          placeholder={(allowed === "some" ? prefixes : ANYWHERE).join("  ")}
           value={url}
           onChange={(event) => setUrl(event.target.value)}
         />

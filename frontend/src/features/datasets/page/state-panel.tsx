@@ -58,8 +58,10 @@ function Importing({ dataset }: { dataset: Dataset }) {
   return (
     <div className={styles.progress} role="status">
       <p>
-        {fraction > 0 ? `Being imported: ${percent(fraction)}.` : "The import waits for a worker."} {note} This page may
-        be left.
+        {fraction > 0
+          ? `Being imported: ${[percent(fraction), note].filter(Boolean).join(", ")}.`
+          : "The import waits for a worker."}{" "}
+        This page may be left.
       </p>
       <ProgressBar fraction={fraction} label="Import" />
       <p>

@@ -4,13 +4,8 @@ import { Segmented } from "@/components/segmented";
 import { HistogramCard } from "@/features/datasets/report/histogram-card";
 import { Measure } from "@/features/datasets/report/measure";
 import styles from "@/features/datasets/report/report.module.css";
+import { summaryItems } from "@/features/datasets/report/summary-items";
 import { count, fixed, number, percent } from "@/lib/format";
-
-const LABELS: Record<string, string> = {
-  steps_sft: "steps of SFT",
-  steps_reward_model: "steps of the reward model",
-  steps_dpo: "steps of DPO",
-};
 
 /** How the data is made up, whether or not anything is wrong with it. */
 export function Figures({ result }: { result: ReportResult }) {
@@ -22,14 +17,12 @@ export function Figures({ result }: { result: ReportResult }) {
   return (
     <section aria-label="Figures">
       <dl className={styles.summary}>
-        {Object.entries(summary)
-          .filter(([, value]) => value !== 0)
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{LABELS[name] ?? name.replaceAll("_", " ")}</dt>
-              <dd>{Number.isInteger(value) ? value.toLocaleString("en-US") : number(value)}</dd>
-            </div>
-          ))}
+        {summaryItems(summary).map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{Number.isInteger(value) ? value.toLocaleString("en-US") : number(value)}</dd>
+          </div>
+        ))}
       </dl>
       {units.length > 1 && (
         <p className={styles.units}>

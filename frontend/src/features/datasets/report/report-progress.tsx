@@ -11,8 +11,7 @@ export function ReportProgress({ report }: { report: Report }) {
       <p>
         {report.status === "queued"
           ? "The report waits for a worker."
-          : `The report is being made: ${percent(fraction)}.`}
-        {note && ` ${note}`}
+          : `The report is being made: ${[percent(fraction), note].filter(Boolean).join(", ")}.`}
       </p>
       <ProgressBar fraction={fraction} label="Report" />
     </div>

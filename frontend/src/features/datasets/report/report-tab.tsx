@@ -33,6 +33,11 @@ export function ReportTab({ dataset, version, reports, report, place, go }: Prop
       )}
       <FindingList {...{ dataset, version, found, place, go }} checked={result !== null} />
       {result && <Figures result={result} />}
+      {version.status === "importing" && (
+        <Notice title="The report comes after the import">
+          <p>It looks at every row: for duplicates, contradictions, lengths, agreement and more.</p>
+        </Notice>
+      )}
       {canReport && !reports.length && (
         <Notice title="No report on this version yet">
           <p>It is made by itself after the import. Should none come, ask for one below.</p>

@@ -32,32 +32,51 @@ export function RowTable({ rows, place, current, onCurrent }: Props) {
         </thead>
         {rows.map((row, index) => (
           <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
-            <tr aria-current={row.row_number === current || undefined}>
-              <td className={styles.number}>
-                <RowNumber row={row} place={place} />
-                <button
-                  type="button"
-                  className={styles.opener}
-                  aria-expanded={row.row_number === current}
-                  aria-label={`Row ${row.row_number} in full`}
-                  onClick={() => onCurrent(row.row_number === current ? null : row.row_number)}
-                />
-              </td>
-              {columns.map((column) => (
-                <TextCell key={column.title} cell={column.cell(read[index])} />
-              ))}
-            </tr>
-            {row.row_number === current && (
-              <tr className={styles.opened}>
+            {row.row_number === current ? (
+              <tr aria-current className={styles.opened}>
                 <td colSpan={columns.length + 1}>
-                  <RowCard row={row.row} number={null} diff={place.diff} />
+                  <RowCard
+                    row={row.row}
+                    diff={place.diff}
+                    number={
+                      <>
+                        <RowNumber row={row} place={place} />
+                        <Opener row={row} isOpen onToggle={() => onCurrent(null)} />
+                      </>
+                    }
+                  />
                 </td>
+              </tr>
+            ) : (
+              <tr>
+                <td className={styles.number}>
+                  <RowNumber row={row} place={place} />
+                  <Opener row={row} isOpen={false} onToggle={() => onCurrent(row.row_number)} />
+                </td>
+                {columns.map((column) => (
+                  <TextCell key={column.title} cell={column.cell(read[index])} />
+                ))}
               </tr>
             )}
           </tbody>
         ))}
       </table>
     </div>
+  );
+}
+
+/** Over the whole of a row that is cut short; a word of its own in one that is open, whose texts can then be selected. */
+function Opener({ row, isOpen, onToggle }: { row: DatasetRow; isOpen: boolean; onToggle: () => void }) {
+  return (
+    <button
+      type="button"
+      className={isOpen ? styles.closer : styles.opener}
+      aria-expanded={isOpen}
+      aria-label={`Row ${row.row_number} in full`}
+      onClick={onToggle}
+    >
+      {isOpen && "close"}
+    </button>
   );
 }
 
