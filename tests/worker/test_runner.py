@@ -295,7 +295,7 @@ def test_a_store_that_is_back_at_the_next_try_costs_nothing_more(
     queue: Queue, few_tries: Settings, station: Station, presence: Presence
 ) -> None:
     job_id = queue("begin finish")
-    datasets, aside = few_tries.blob_dir / "datasets", few_tries.blob_dir / "aside"
+    datasets, aside = few_tries.blob_dir / "contents", few_tries.blob_dir / "aside"
     datasets.rename(aside)
     datasets.touch()
 
