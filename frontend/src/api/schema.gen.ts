@@ -47,7 +47,11 @@ export interface paths {
         put?: never;
         /**
          * Upload Dataset
-         * @description Upload JSONL. Every row is checked first; if one is bad, nothing is stored and the answer names lines and columns.
+         * @description Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
+         *
+         *     Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
+         *     `bad_rows` says otherwise. How the file is to be read is found out where it is not said; `format_unclear` lists what it
+         *     may be where that is open.
          */
         post: operations["upload_dataset"];
         delete?: never;
@@ -72,9 +76,133 @@ export interface paths {
         post?: never;
         /**
          * Delete Dataset
-         * @description Delete it, unless an unfinished job uses it.
+         * @description Delete it with all its versions, unless an unfinished job uses one: `jobs` of the problem lists them.
          */
         delete: operations["delete_dataset"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Dataset
+         * @description Rename it, or say how long it is to be kept.
+         */
+        patch: operations["change_dataset"];
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive Dataset
+         * @description Put it aside: it is left out of lists. Jobs that name it go on, and new ones may.
+         */
+        post: operations["archive_dataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unarchive Dataset
+         * @description Bring it back into lists.
+         */
+        post: operations["unarchive_dataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Dataset Tasks
+         * @description What is and was being done to it: imports, search indexes, reports.
+         */
+        get: operations["list_dataset_tasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/tasks/{task_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Dataset Task
+         * @description Stop it. A version that it was to make has failed then. Nothing changes if it is over.
+         */
+        post: operations["cancel_dataset_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Dataset Versions
+         * @description Its versions, each with the jobs that use it.
+         */
+        get: operations["list_dataset_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/versions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Dataset Version
+         * @description One version.
+         */
+        get: operations["get_dataset_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -89,11 +217,512 @@ export interface paths {
         };
         /**
          * List Dataset Rows
-         * @description Its rows in order, in canonical form.
+         * @description Rows in order, in canonical form: all, or those that fit everything that is asked for.
          */
         get: operations["list_dataset_rows"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Reports
+         * @description Reports on a dataset's versions, newest first.
+         */
+        get: operations["list_reports"];
+        put?: never;
+        /**
+         * Request Report
+         * @description Have a version looked at. Every version is, once it has rows, without a model; ask with the model and the lengths of a
+         *     job, and the report is made with that job's tokenizer and template.
+         */
+        post: operations["request_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Report
+         * @description One report: how far it is, and what was found.
+         */
+        get: operations["get_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/fixes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply Fixes
+         * @description Do what findings offer as their fix: a new version without those rows, or with those texts changed. The version that
+         *     was looked at stays as it is.
+         */
+        post: operations["apply_fixes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Dataset
+         * @description A version's rows as a file, sent as it is made.
+         *
+         *     TRL's and OpenAI's formats know pairs with a winner only: of a ranking they get its pairs, of ties nothing.
+         */
+        get: operations["export_dataset"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reference/formats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Formats
+         * @description The formats that files may have, each with an example and what becomes of it.
+         */
+        get: operations["list_formats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Uploads
+         * @description Your uploads that have not expired.
+         */
+        get: operations["list_uploads"];
+        put?: never;
+        /**
+         * Create Upload
+         * @description Begin to send a file. Then PUT each of its `parts`, in any order and several at a time, and complete it.
+         */
+        post: operations["create_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/from": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Upload From
+         * @description Have the platform fetch a file, where its operator allows that: see `GET /v1/reference/uploads`.
+         */
+        post: operations["create_upload_from"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reference/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Upload Limits
+         * @description How large files may be, and where they may come from.
+         */
+        get: operations["get_upload_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Upload
+         * @description One upload, with the parts that have arrived.
+         */
+        get: operations["get_upload"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Upload
+         * @description Give it up: what arrived is removed, and nothing more is fetched. Datasets that were made of it stay.
+         */
+        delete: operations["delete_upload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload_id}/parts/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Upload Part
+         * @description A part that has arrived, with its SHA-256.
+         */
+        get: operations["get_upload_part"];
+        /**
+         * Put Upload Part
+         * @description Send one part: its bytes as the body. A part that is cut off leaves nothing; the same part again changes nothing.
+         */
+        put: operations["put_upload_part"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete Upload
+         * @description All parts have been sent: check their number and the sum of the whole. May be repeated.
+         */
+        post: operations["complete_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload_id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Upload
+         * @description Its container, the formats that it may have, its columns, and its first rows as they would be stored, or why not.
+         *
+         *     Nothing is stored. Say `format`, `kind` or `mapping` to see what that would make of it.
+         */
+        post: operations["preview_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Annotation Rounds
+         * @description Your rounds.
+         */
+        get: operations["list_annotation_rounds"];
+        put?: never;
+        /**
+         * Create Annotation Round
+         * @description Make a round of comparisons, from a dataset's rows or from what policies answer to its prompts.
+         *
+         *     Its items are made in the background: it is `preparing`, then `open`.
+         */
+        post: operations["create_annotation_round"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Annotation Round
+         * @description One round.
+         */
+        get: operations["get_annotation_round"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Annotation Round
+         * @description Delete it with its items and answers. A dataset that it was closed into stays.
+         */
+        delete: operations["delete_annotation_round"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Annotation Round
+         * @description Change its name, its instructions or its overlap; pause it, or open it again.
+         */
+        patch: operations["change_annotation_round"];
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Next Annotation Items
+         * @description What an annotator is to answer next, blind and in an order of their own; asking again gives the same.
+         *
+         *     What was handed out is kept for them for some minutes. Nobody gets an item twice, unless they take an answer back.
+         */
+        post: operations["next_annotation_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/items/{item_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Answer Annotation Item
+         * @description Answer or skip an item that was handed to this annotator. Again the same changes nothing, another answer replaces it.
+         */
+        put: operations["answer_annotation_item"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo Annotation
+         * @description Take back what an annotator said last, or of one item; it is then handed to them again, first.
+         */
+        post: operations["undo_annotation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Annotation Progress
+         * @description How far it is, how fast and how well each annotator answers, how far people agree with each other and with a
+         *     reward model, and which policy wins.
+         */
+        get: operations["get_annotation_progress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Annotation Results
+         * @description Its items with everything that is known of them, which tells whose completions they are.
+         */
+        get: operations["list_annotation_results"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/reward_model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose Annotation Reward Model
+         * @description Have the completions scored by a reward model, to see how often people prefer what it prefers.
+         */
+        post: operations["choose_annotation_reward_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close Annotation Round
+         * @description Take no more answers; have them written into a new dataset, or behind the rows of one that is there.
+         *
+         *     That is done in the background: it is `closing`, then `closed`.
+         */
+        post: operations["close_annotation_round"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/continuation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Annotation Continuation
+         * @description What `POST …/continue` would submit, and what that does, in words.
+         */
+        get: operations["get_annotation_continuation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotation/rounds/{round_id}/continue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Continue Job
+         * @description Go on with a job: refit its reward model on the closed round, then PPO from its policy.
+         */
+        post: operations["continue_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -479,6 +1108,845 @@ export interface components {
             normalize: "whiten" | "group_std" | "none";
         };
         /**
+         * Agreement
+         * @description How far annotators agree.
+         */
+        Agreement: {
+            /**
+             * Alpha
+             * @description Krippendorff's α of nominal verdicts: 1 full agreement, 0 what chance would give; null where it is not defined.
+             */
+            alpha: number | null;
+            /**
+             * Items
+             * @description Pairs of answers that several judged.
+             */
+            items: number;
+            /**
+             * Annotators
+             * @description Most rows first.
+             */
+            annotators: components["schemas"]["AnnotatorAgreement"][];
+        };
+        /**
+         * AnnotationAnswer
+         * @description An answer as it is stored, in the places that were seen.
+         */
+        AnnotationAnswer: {
+            /**
+             * Done
+             * @description What they have answered or skipped.
+             */
+            done: number;
+            /**
+             * Total
+             * @description That, and what there still is for them; a guess where gold questions are mixed in.
+             */
+            total: number;
+            /**
+             * Last Item
+             * @description What they answered or skipped last.
+             */
+            last_item: string | null;
+            /**
+             * Choice
+             * @description Of a pair; or a skip.
+             */
+            choice: ("1" | "2" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description Of a ranking: 1 is the best, the same number for a tie.
+             */
+            ranks: number[] | null;
+            /**
+             * Object
+             * @description Always `annotation.answer`.
+             * @default annotation.answer
+             * @constant
+             */
+            object: "annotation.answer";
+            /**
+             * Item
+             * @description The item.
+             */
+            item: string;
+            /**
+             * Annotator
+             * @description Who answered.
+             */
+            annotator: string;
+            /**
+             * Seconds
+             * @description How long it took.
+             */
+            seconds: number;
+            /**
+             * Answered At
+             * Format: date-time
+             * @description When.
+             */
+            answered_at: string;
+        };
+        /**
+         * AnnotationContinuation
+         * @description What going on would be.
+         */
+        AnnotationContinuation: {
+            /**
+             * Object
+             * @description Always `annotation.continuation`.
+             * @default annotation.continuation
+             * @constant
+             */
+            object: "annotation.continuation";
+            /** @description The new job's. */
+            spec: components["schemas"]["JobSpec"];
+            /**
+             * Sentences
+             * @description What it will do, for people.
+             */
+            sentences: string[];
+        };
+        /**
+         * AnnotationError
+         * @description What went wrong.
+         */
+        AnnotationError: {
+            /**
+             * Code
+             * @description For programs.
+             */
+            code: string;
+            /**
+             * Message
+             * @description For people.
+             */
+            message: string;
+        };
+        /**
+         * AnnotationGiven
+         * @description One annotator's answer to an item, in true positions.
+         */
+        AnnotationGiven: {
+            /**
+             * Annotator
+             * @description Who.
+             */
+            annotator: string;
+            /**
+             * Choice
+             * @description Of a pair: `a` is the first of `completions`.
+             */
+            choice: ("a" | "b" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description Of a ranking, one for each of `completions`.
+             */
+            ranks: number[] | null;
+            /**
+             * Shown
+             * @description Which completion (from 0) stood at each place that they saw.
+             */
+            shown: number[];
+            /**
+             * Seconds
+             * @description How long it took.
+             */
+            seconds: number | null;
+            /**
+             * Answered At
+             * Format: date-time
+             * @description When.
+             */
+            answered_at: string;
+        };
+        /**
+         * AnnotationItem
+         * @description What an annotator sees: neither whose completions these are, nor whether the answer is known.
+         */
+        AnnotationItem: {
+            /**
+             * Object
+             * @description Always `annotation.item`.
+             * @default annotation.item
+             * @constant
+             */
+            object: "annotation.item";
+            /**
+             * Id
+             * @description Begins with `item_`.
+             */
+            id: string;
+            /** @description What is asked. */
+            kind: components["schemas"]["RoundKind"];
+            /**
+             * Prompt
+             * @description Text, or messages.
+             */
+            prompt: string | {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Completions
+             * @description In the order that this annotator sees, the same each time.
+             */
+            completions: string[];
+            /** @description What they had said before they took it back; null if nothing. */
+            previous: components["schemas"]["AnnotationSaid"] | null;
+            /**
+             * Reserved Until
+             * Format: date-time
+             * @description Until then nobody else gets their place.
+             */
+            reserved_until: string;
+        };
+        /**
+         * AnnotationPolicy
+         * @description Whose completions are compared.
+         */
+        AnnotationPolicy: {
+            /**
+             * Checkpoint
+             * @description Its checkpoint, `ckpt_…`; null for a model that is none.
+             */
+            checkpoint: string | null;
+            /**
+             * Model
+             * @description A model that is no checkpoint, as it was named.
+             */
+            model: string | null;
+            /**
+             * Job
+             * @description The job that the checkpoint is from.
+             */
+            job: string | null;
+            /**
+             * Stage
+             * @description The stage of that job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step of that stage.
+             */
+            step: number | null;
+        };
+        /**
+         * AnnotationProgress
+         * @description The figures of a round.
+         */
+        AnnotationProgress: {
+            /**
+             * Object
+             * @description Always `annotation.progress`.
+             * @default annotation.progress
+             * @constant
+             */
+            object: "annotation.progress";
+            /**
+             * Items
+             * @description How many there are to compare.
+             */
+            items: number;
+            /**
+             * Items Done
+             * @description Those with as many answers as are wanted.
+             */
+            items_done: number;
+            /**
+             * Answers
+             * @description Gold questions and skips not counted.
+             */
+            answers: number;
+            /**
+             * Answers Wanted
+             * @description Items times overlap.
+             */
+            answers_wanted: number;
+            /**
+             * Skips
+             * @description How many.
+             */
+            skips: number;
+            /**
+             * Ties
+             * @description Among the answers; rankings in which two share a rank.
+             */
+            ties: number;
+            /**
+             * First Chosen
+             * @description Answers for the completion that was shown first: far from half of them, it is the place that is chosen.
+             */
+            first_chosen: number;
+            /**
+             * Second Chosen
+             * @description Answers for the one that was shown second.
+             */
+            second_chosen: number;
+            /**
+             * Annotators
+             * @description By name.
+             */
+            annotators: components["schemas"]["AnnotatorProgress"][];
+            /**
+             * Alpha
+             * @description Krippendorff's α over all pairs that several people compared: 1 is full agreement, 0 what chance would give. Null where there is nothing to compare, or nobody ever differed from one label.
+             */
+            alpha: number | null;
+            /**
+             * Alpha Items
+             * @description Items that several people answered.
+             */
+            alpha_items: number;
+            /**
+             * Alpha Level
+             * @description Labels are compared as equal or not.
+             * @default nominal
+             * @constant
+             */
+            alpha_level: "nominal";
+            /**
+             * Pairwise
+             * @description Of all pairs of answers to the same thing, the share that are equal.
+             */
+            pairwise: number | null;
+            /**
+             * Gold Right
+             * @description Gold questions answered as they should be.
+             */
+            gold_right: number;
+            /**
+             * Gold Of
+             * @description Of so many.
+             */
+            gold_of: number;
+            /**
+             * Sides
+             * @description Who wins, in a round of several policies.
+             */
+            sides: components["schemas"]["AnnotationSide"][] | null;
+            /** @description Agreement with a reward model; null while none is named. */
+            reward_model: components["schemas"]["RewardModelProgress"] | null;
+        };
+        /**
+         * AnnotationQueue
+         * @description What an annotator has before them.
+         */
+        AnnotationQueue: {
+            /**
+             * Done
+             * @description What they have answered or skipped.
+             */
+            done: number;
+            /**
+             * Total
+             * @description That, and what there still is for them; a guess where gold questions are mixed in.
+             */
+            total: number;
+            /**
+             * Last Item
+             * @description What they answered or skipped last.
+             */
+            last_item: string | null;
+            /**
+             * Object
+             * @description Always `annotation.queue`.
+             * @default annotation.queue
+             * @constant
+             */
+            object: "annotation.queue";
+            /** @description The round's; nothing is handed out unless it is open. */
+            status: components["schemas"]["RoundStatus"];
+            /**
+             * Items
+             * @description First what they hold already, in the order in which it was handed out.
+             */
+            items: components["schemas"]["AnnotationItem"][];
+        };
+        /**
+         * AnnotationResult
+         * @description An item with all that is known of it: nothing for who is still to answer.
+         */
+        AnnotationResult: {
+            /**
+             * Object
+             * @description Always `annotation.result`.
+             * @default annotation.result
+             * @constant
+             */
+            object: "annotation.result";
+            /**
+             * Id
+             * @description Begins with `item_`.
+             */
+            id: string;
+            /**
+             * Number
+             * @description Its place in the round: the cursor of this list.
+             */
+            number: number;
+            /**
+             * Prompt
+             * @description Text, or messages.
+             */
+            prompt: string | {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Completions
+             * @description In true order.
+             */
+            completions: string[];
+            /**
+             * Policies
+             * @description Whose each is, as places in the round's `policies`.
+             */
+            policies: number[] | null;
+            /**
+             * Row
+             * @description Of the source's row, its number.
+             */
+            row: number | null;
+            /**
+             * Gold
+             * @description The known answer of a gold question, `choice` or `ranks`; else null.
+             */
+            gold: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Scores
+             * @description By the round's reward model; null where it has not scored.
+             */
+            scores: (number | null)[] | null;
+            /**
+             * Answers
+             * @description In the order in which they were given, skips too.
+             */
+            answers: components["schemas"]["AnnotationGiven"][];
+        };
+        /**
+         * AnnotationResultList
+         * @description Items in order. The cursor is the item's number.
+         */
+        AnnotationResultList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["AnnotationResult"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * AnnotationRound
+         * @description A set of items that people compare.
+         */
+        AnnotationRound: {
+            /**
+             * Object
+             * @description Always `annotation.round`.
+             * @default annotation.round
+             * @constant
+             */
+            object: "annotation.round";
+            /**
+             * Id
+             * @description Begins with `ann_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description For people.
+             */
+            name: string;
+            kind: components["schemas"]["RoundKind"];
+            /** @description Where it is in its life. */
+            status: components["schemas"]["RoundStatus"];
+            /** @description How far the data task is that a round waits for while it is preparing or closing; else null. */
+            progress: components["schemas"]["DataProgress"] | null;
+            /** @description Why the items could not be made (`failed`), or the answers not be written (`paused` again); else null. */
+            error: components["schemas"]["AnnotationError"] | null;
+            /**
+             * Source
+             * @description Where the completions come from; datasets by version.
+             */
+            source: components["schemas"]["RoundFromDataset"] | components["schemas"]["RoundFromCheckpoints"];
+            /**
+             * Policies
+             * @description Of a round of completions, whose they are; `sides` and an item's `policies` count in it.
+             */
+            policies: components["schemas"]["AnnotationPolicy"][] | null;
+            /**
+             * Instructions
+             * @description What annotators should look at.
+             */
+            instructions: string;
+            /**
+             * Overlap
+             * @description How many annotators should answer each item.
+             */
+            overlap: number;
+            /**
+             * Gold
+             * @description The dataset version that the gold questions are from.
+             */
+            gold: string | null;
+            /**
+             * Gold Share
+             * @description Share of gold questions among what each annotator is shown.
+             */
+            gold_share: number;
+            /**
+             * Reservation Minutes
+             * @description How long an item that was handed out is kept for its annotator.
+             */
+            reservation_minutes: number;
+            /**
+             * Items
+             * @description How many there are to compare.
+             */
+            items: number;
+            /**
+             * Gold Items
+             * @description How many gold questions there are beside them.
+             */
+            gold_items: number;
+            /**
+             * Complete
+             * @description Items with as many answers as are wanted.
+             */
+            complete: number;
+            /**
+             * Left Out
+             * @description Rows or prompts that could not become an item: too long, or answered by all policies with the same.
+             */
+            left_out: number;
+            /**
+             * Answers
+             * @description How many answers there are, gold questions and skips not counted.
+             */
+            answers: number;
+            /**
+             * Answers Wanted
+             * @description Items times overlap.
+             */
+            answers_wanted: number;
+            /**
+             * Annotators
+             * @description How many people have answered or skipped something.
+             */
+            annotators: number;
+            /**
+             * Reward Model
+             * @description The reward model's checkpoint that the answers are compared with.
+             */
+            reward_model: string | null;
+            /**
+             * Dataset
+             * @description The dataset that it was, or is being, closed into.
+             */
+            dataset: string | null;
+            /**
+             * Version
+             * @description The number of its version there.
+             */
+            version: number | null;
+            /**
+             * Jobs
+             * @description Jobs that went on with it.
+             */
+            jobs: string[];
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Closed At
+             * @description When its answers had become a dataset version.
+             */
+            closed_at: string | null;
+        };
+        /**
+         * AnnotationRoundList
+         * @description Rounds, newest first unless asked otherwise.
+         */
+        AnnotationRoundList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["AnnotationRound"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * AnnotationSaid
+         * @description What somebody said, in the places that they saw.
+         */
+        AnnotationSaid: {
+            /**
+             * Choice
+             * @description Of a pair; or a skip.
+             */
+            choice: ("1" | "2" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description Of a ranking: 1 is the best, the same number for a tie.
+             */
+            ranks: number[] | null;
+        };
+        /**
+         * AnnotationSide
+         * @description One policy against the others.
+         */
+        AnnotationSide: {
+            /**
+             * Policy
+             * @description Its place in the round's `policies`.
+             */
+            policy: number;
+            /**
+             * Checkpoint
+             * @description Its checkpoint.
+             */
+            checkpoint: string | null;
+            /**
+             * Model
+             * @description A model that is no checkpoint.
+             */
+            model: string | null;
+            /**
+             * Wins
+             * @description Answers that prefer it; of a ranking each pair counts.
+             */
+            wins: number;
+            /**
+             * Losses
+             * @description Answers that prefer another.
+             */
+            losses: number;
+            /**
+             * Ties
+             * @description Answers that prefer neither.
+             */
+            ties: number;
+        };
+        /**
+         * AnnotationUndo
+         * @description What was taken back.
+         */
+        AnnotationUndo: {
+            /**
+             * Done
+             * @description What they have answered or skipped.
+             */
+            done: number;
+            /**
+             * Total
+             * @description That, and what there still is for them; a guess where gold questions are mixed in.
+             */
+            total: number;
+            /**
+             * Last Item
+             * @description What they answered or skipped last.
+             */
+            last_item: string | null;
+            /**
+             * Object
+             * @description Always `annotation.undo`.
+             * @default annotation.undo
+             * @constant
+             */
+            object: "annotation.undo";
+            /** @description The item, open again; null if there was nothing to take back. */
+            item: components["schemas"]["AnnotationItem"] | null;
+        };
+        /**
+         * AnnotatorAgreement
+         * @description Of one annotator.
+         */
+        AnnotatorAgreement: {
+            /**
+             * Annotator
+             * @description As the rows name them.
+             */
+            annotator: string;
+            /**
+             * Rows
+             * @description That they have judged.
+             */
+            rows: number;
+            /**
+             * Compared
+             * @description Pairs of answers that others judged too, with a majority among them.
+             */
+            compared: number;
+            /**
+             * Agreement
+             * @description How often the verdict is that majority's.
+             */
+            agreement: number | null;
+            /**
+             * Low
+             * @description Of Wilson's 95 % interval of it.
+             */
+            low: number | null;
+            /**
+             * High
+             * @description Of the same.
+             */
+            high: number | null;
+        };
+        /**
+         * AnnotatorProgress
+         * @description One annotator's share, speed and quality.
+         */
+        AnnotatorProgress: {
+            /**
+             * Annotator
+             * @description The name that they go by.
+             */
+            annotator: string;
+            /**
+             * Answers
+             * @description Gold questions and skips not counted.
+             */
+            answers: number;
+            /**
+             * Skips
+             * @description How many.
+             */
+            skips: number;
+            /**
+             * Ties
+             * @description Among the answers; rankings in which two share a rank.
+             */
+            ties: number;
+            /**
+             * Median Seconds
+             * @description Of an answer.
+             */
+            median_seconds: number | null;
+            /**
+             * Per Hour
+             * @description Answers in an hour of answering.
+             */
+            per_hour: number | null;
+            /**
+             * Gold Right
+             * @description Gold questions answered as they should be; of a ranking each of its pairs counts.
+             */
+            gold_right: number;
+            /**
+             * Gold Of
+             * @description Of so many.
+             */
+            gold_of: number;
+            /**
+             * Agreement
+             * @description How often they said what most of the others said of the same pair; null where nobody else said anything.
+             */
+            agreement: number | null;
+            /**
+             * Kappa
+             * @description The same beyond chance: Cohen's κ.
+             */
+            kappa: number | null;
+            /**
+             * Reward Model Agreement
+             * @description How often they preferred what the reward model prefers; null while it has no scores.
+             */
+            reward_model_agreement: number | null;
+            /**
+             * Last At
+             * Format: date-time
+             * @description When they last answered or skipped.
+             */
+            last_at: string;
+        };
+        /**
+         * ApplyFixes
+         * @description What is to be done about findings.
+         */
+        ApplyFixes: {
+            /**
+             * Findings
+             * @description Their codes. `leave_out` stands for everything that the import could not use.
+             */
+            findings: string[];
+            /**
+             * Version
+             * @description Which of the dataset's. Left out: the newest.
+             */
+            version?: number | null;
+            /**
+             * Report
+             * @description Whose findings are meant, `rep_…`. Left out: the newest finished report on the version.
+             */
+            report?: string | null;
+        };
+        /**
+         * ChangeDataset
+         * @description What is left out stays as it is.
+         */
+        ChangeDataset: {
+            /**
+             * Name
+             * @description For people.
+             */
+            name?: string | null;
+            /**
+             * Expires At
+             * @description When it may be deleted, unless an unfinished job uses it then; null: never.
+             */
+            expires_at?: string | null;
+        };
+        /**
          * Checkpoint
          * @description A saved model folder that transformers' `from_pretrained` loads.
          */
@@ -623,6 +2091,17 @@ export interface components {
             keep_last: number;
         };
         /**
+         * ChooseRewardModel
+         * @description A reward model to compare the answers with.
+         */
+        ChooseRewardModel: {
+            /**
+             * Checkpoint
+             * @description Its checkpoint, `ckpt_…`.
+             */
+            checkpoint: string;
+        };
+        /**
          * ClassifierReward
          * @description Any sequence classifier: the probability, log-probability or logit of one of its labels.
          */
@@ -667,6 +2146,91 @@ export interface components {
              * @enum {string}
              */
             text: "response" | "prompt_and_response" | "pair";
+        };
+        /**
+         * CloseRound
+         * @description Where the answers go.
+         */
+        CloseRound: {
+            /**
+             * Dataset
+             * @description A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one.
+             */
+            dataset?: string | null;
+            /**
+             * Name
+             * @description Of the new dataset. Left out: after the round.
+             */
+            name?: string | null;
+        };
+        /**
+         * CompleteUpload
+         * @description What its sender knows of it.
+         */
+        CompleteUpload: {
+            /**
+             * Sha256
+             * @description Of the whole file, in hexadecimal.
+             */
+            sha256?: string | null;
+        };
+        /**
+         * ContinueJob
+         * @description How to go on.
+         */
+        ContinueJob: {
+            /**
+             * Job
+             * @description The job to go on with.
+             */
+            job: string;
+            /**
+             * Steps
+             * @description Steps of PPO. Left out: as many as the job had.
+             */
+            steps?: number | null;
+            /**
+             * Name
+             * @description Of the new job. Left out: after the job and the round.
+             */
+            name?: string | null;
+        };
+        /**
+         * CreateUpload
+         * @description A file that is to come.
+         */
+        CreateUpload: {
+            /**
+             * Filename
+             * @description Its name; of a path, the last part is kept.
+             */
+            filename: string;
+            /**
+             * Bytes
+             * @description Its size.
+             */
+            bytes: number;
+            /**
+             * Sha256
+             * @description Of the whole file, in hexadecimal, where it is known by now.
+             */
+            sha256?: string | null;
+        };
+        /**
+         * CreateUploadFrom
+         * @description A file that the platform is to fetch.
+         */
+        CreateUploadFrom: {
+            /**
+             * Url
+             * @description An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows.
+             */
+            url: string;
+            /**
+             * Filename
+             * @description Its name here. Left out: the one that it has there.
+             */
+            filename?: string | null;
         };
         /**
          * CriticSpec
@@ -810,6 +2374,22 @@ export interface components {
             label_smoothing: number;
         };
         /**
+         * DataProgress
+         * @description How far something is.
+         */
+        DataProgress: {
+            /**
+             * Fraction
+             * @description From 0 to 1.
+             */
+            fraction: number;
+            /**
+             * Note
+             * @description At what it is, for people.
+             */
+            note: string;
+        };
+        /**
          * DataSpec
          * @description What the run learns from. Over REST these are dataset ids (`ds_…`); on the command line, JSONL files.
          */
@@ -861,8 +2441,105 @@ export interface components {
             chat_template: "auto" | "none";
         };
         /**
+         * DataTask
+         * @description Something that is being done to a dataset.
+         */
+        DataTask: {
+            /**
+             * Object
+             * @description Always `data.task`.
+             * @default data.task
+             * @constant
+             */
+            object: "data.task";
+            /**
+             * Id
+             * @description Begins with `dt_`.
+             */
+            id: string;
+            /**
+             * Kind
+             * @description `import`, `index`, `report` and others.
+             */
+            kind: string;
+            /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
+            status: components["schemas"]["TaskStatus"];
+            /**
+             * Progress
+             * @description From 0 to 1.
+             */
+            progress: number;
+            /**
+             * Note
+             * @description What it is at, for people.
+             */
+            note: string;
+            /**
+             * Attempt
+             * @description Which try this is; a task whose worker is lost is tried three times.
+             */
+            attempt: number;
+            /**
+             * Error
+             * @description `{code, message, …}` of one that failed.
+             */
+            error: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was queued.
+             */
+            created_at: string;
+            /**
+             * Started At
+             * @description When the first try began.
+             */
+            started_at: string | null;
+            /**
+             * Finished At
+             * @description When it ended.
+             */
+            finished_at: string | null;
+        };
+        /**
+         * DataTaskList
+         * @description Data tasks.
+         */
+        DataTaskList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["DataTask"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * Dataset
-         * @description An uploaded, validated dataset.
+         * @description A name under which versions of some data lie. What is said of rows is said of the newest version.
          */
         Dataset: {
             /**
@@ -874,7 +2551,7 @@ export interface components {
             object: "dataset";
             /**
              * Id
-             * @description Begins with `ds_`.
+             * @description Begins with `ds_`. In a job it means the newest ready version; `ds_…@2` and `ds_…@sha256:…` mean that one.
              */
             id: string;
             /**
@@ -884,27 +2561,173 @@ export interface components {
             name: string;
             /** @description What its rows are. */
             kind: components["schemas"]["DatasetKind"];
+            /** @description Of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`). */
+            status: components["schemas"]["VersionStatus"];
+            /**
+             * Version
+             * @description Number of the newest version.
+             */
+            version: number;
             /**
              * Rows
-             * @description How many there are.
+             * @description How many there are; null until they are stored.
              */
-            rows: number;
+            rows: number | null;
             /**
              * Bytes
              * @description Their size as stored.
              */
-            bytes: number;
+            bytes: number | null;
             /**
              * Sha256
-             * @description Of the rows as stored, in canonical form: equal uploads have equal sums.
+             * @description Of the rows as stored, in canonical form: equal rows have equal sums.
              */
-            sha256: string;
+            sha256: string | null;
+            /** @description What is known to be wrong with it. */
+            findings: components["schemas"]["FindingCounts"];
+            /** @description While it is importing. */
+            progress: components["schemas"]["DataProgress"] | null;
+            /** @description Why the newest version failed, if it did. */
+            error: components["schemas"]["DatasetError"] | null;
+            /**
+             * Origin
+             * @description How the newest version came about: its `type` is `upload`, `fix` or `annotation`.
+             */
+            origin: {
+                [key: string]: unknown;
+            };
             /**
              * Created At
              * Format: date-time
-             * @description When it was uploaded.
+             * @description When the first version was.
              */
             created_at: string;
+            /**
+             * Archived At
+             * @description Since when it is left out of lists.
+             */
+            archived_at: string | null;
+            /**
+             * Expires At
+             * @description When it may be deleted; null: never.
+             */
+            expires_at: string | null;
+        };
+        /**
+         * DatasetError
+         * @description Why a version could not be made.
+         */
+        DatasetError: {
+            /**
+             * Code
+             * @description For programs.
+             */
+            code: string;
+            /**
+             * Message
+             * @description For people.
+             */
+            message: string;
+            /**
+             * Errors
+             * @description The first bad records: `line`, `detail`, and `column` or `pointer` where known.
+             */
+            errors: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /**
+         * DatasetFormat
+         * @description A format that files may have.
+         */
+        DatasetFormat: {
+            /**
+             * Object
+             * @description Always `dataset.format`.
+             * @default dataset.format
+             * @constant
+             */
+            object: "dataset.format";
+            /**
+             * Id
+             * @description What `format` is set to.
+             */
+            id: string;
+            /**
+             * Title
+             * @description Its name for people.
+             */
+            title: string;
+            /**
+             * Kinds
+             * @description What it can be read as, the usual first.
+             */
+            kinds: components["schemas"]["DatasetKind"][];
+            /**
+             * About
+             * @description What a record is, and what becomes of it.
+             */
+            about: string;
+            /**
+             * Source
+             * @description Where it is described, or the data that it is known from. Empty: it is the platform's own.
+             */
+            source: string;
+            /**
+             * Example
+             * @description Records as they come.
+             */
+            example: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Mapping
+             * @description The example's mapping, of `custom`.
+             */
+            mapping: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Becomes
+             * @description The rows that the example gives, as they are stored.
+             */
+            becomes: {
+                [key: string]: unknown;
+            }[];
+        };
+        /**
+         * DatasetFormatList
+         * @description Every format, in the order in which people look for them.
+         */
+        DatasetFormatList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["DatasetFormat"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
         };
         /**
          * DatasetKind
@@ -960,9 +2783,14 @@ export interface components {
             object: "dataset.row";
             /**
              * Line
-             * @description Its number, from 1.
+             * @description Where it came from: the line of the file as it was uploaded (blank ones counted), the line where a CSV record begins, the place from 1 in a JSON array or a Parquet file.
              */
             line: number;
+            /**
+             * Row Number
+             * @description Its number in this version, from 1.
+             */
+            row_number: number;
             /**
              * Row
              * @description The row: `prompt` with `a`, `b` and `label`, with `completion`, or alone.
@@ -970,10 +2798,15 @@ export interface components {
             row: {
                 [key: string]: unknown;
             };
+            /**
+             * Split
+             * @description Whether a run would train on its prompt or hold it out; null where it has no prompt, or until the index is made.
+             */
+            split: ("train" | "eval") | null;
         };
         /**
          * DatasetRowList
-         * @description Rows of a dataset, in order. The cursor is the row's number.
+         * @description Rows of a version, in order. The cursor is the row's number.
          */
         DatasetRowList: {
             /**
@@ -988,6 +2821,130 @@ export interface components {
              * @description The items of this page.
              */
             data: components["schemas"]["DatasetRow"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+            /**
+             * Total
+             * @description How many match; null: more than 10,000.
+             */
+            total: number | null;
+        };
+        /**
+         * DatasetVersion
+         * @description Some rows at some time. It never changes once it is no longer importing.
+         */
+        DatasetVersion: {
+            /**
+             * Object
+             * @description Always `dataset.version`.
+             * @default dataset.version
+             * @constant
+             */
+            object: "dataset.version";
+            /**
+             * Id
+             * @description Begins with `dv_`.
+             */
+            id: string;
+            /**
+             * Dataset Id
+             * @description Whose version it is.
+             */
+            dataset_id: string;
+            /**
+             * Number
+             * @description 1, 2, …
+             */
+            number: number;
+            /**
+             * Parent
+             * @description Number of the version that it was made from.
+             */
+            parent: number | null;
+            /** @description `importing`, then `ready`, `blocked` or `failed`. */
+            status: components["schemas"]["VersionStatus"];
+            /**
+             * Rows
+             * @description How many there are; null until they are stored.
+             */
+            rows: number | null;
+            /**
+             * Bytes
+             * @description Their size as stored.
+             */
+            bytes: number | null;
+            /**
+             * Sha256
+             * @description Of the rows as stored: a job that uses it names this sum.
+             */
+            sha256: string | null;
+            /**
+             * Left Out
+             * @description Records of the source that are not among the rows.
+             */
+            left_out: number;
+            /**
+             * Findings
+             * @description What the import found. Reports find more.
+             */
+            findings: components["schemas"]["Finding"][];
+            /**
+             * Origin
+             * @description How it came about: its `type` is `upload`, `fix` or `annotation`.
+             */
+            origin: {
+                [key: string]: unknown;
+            };
+            /** @description Why it failed, if it did. */
+            error: components["schemas"]["DatasetError"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            created_at: string;
+            /**
+             * Ready At
+             * @description Since when jobs can use it.
+             */
+            ready_at: string | null;
+            /**
+             * Jobs
+             * @description The jobs that use or have used it, newest first.
+             */
+            jobs: string[];
+        };
+        /**
+         * DatasetVersionList
+         * @description Versions of a dataset.
+         */
+        DatasetVersionList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["DatasetVersion"][];
             /**
              * Has More
              * @description Whether more follow.
@@ -1083,6 +3040,142 @@ export interface components {
              * @default true
              */
             ignore_whitespace: boolean;
+        };
+        /**
+         * ExportFormat
+         * @description What an export looks like.
+         * @enum {string}
+         */
+        ExportFormat: "trl" | "openai" | "parquet" | "rows";
+        /**
+         * Finding
+         * @description One kind of trouble, and where it is.
+         */
+        Finding: {
+            /**
+             * Code
+             * @description For programs.
+             */
+            code: string;
+            /**
+             * Severity
+             * @description `blocking`: of an import, no job can use the version before somebody has decided; of a report, training on these rows is pointless.
+             * @enum {string}
+             */
+            severity: "blocking" | "warning" | "info";
+            /**
+             * Title
+             * @description For people.
+             */
+            title: string;
+            /**
+             * Detail
+             * @description What exactly.
+             */
+            detail: string;
+            /**
+             * Count
+             * @description How often.
+             */
+            count: number;
+            /**
+             * Share
+             * @description Of all records, from 0 to 1; null: it is about the dataset as a whole.
+             */
+            share: number | null;
+            /**
+             * Lines
+             * @description The first of them, by their lines in the source.
+             */
+            lines: number[];
+            /**
+             * Samples
+             * @description Some of them.
+             */
+            samples: components["schemas"]["FindingSample"][];
+            /** @description What can be done about it with one click, where something can. */
+            fix: components["schemas"]["FindingFix"] | null;
+        };
+        /**
+         * FindingCounts
+         * @description How many findings there are, of the import and of the newest report.
+         */
+        FindingCounts: {
+            /**
+             * Blocking
+             * @description That keep jobs from using it.
+             * @default 0
+             */
+            blocking: number;
+            /**
+             * Warning
+             * @description That are worth a look.
+             * @default 0
+             */
+            warning: number;
+        };
+        /**
+         * FindingFix
+         * @description What can be done about a finding.
+         */
+        FindingFix: {
+            /**
+             * Id
+             * @description For programs.
+             */
+            id: string;
+            /**
+             * Label
+             * @description For people.
+             */
+            label: string;
+        };
+        /**
+         * FindingSample
+         * @description A record that a finding is about.
+         */
+        FindingSample: {
+            /**
+             * Line
+             * @description Where it is in the source.
+             */
+            line: number;
+            /**
+             * Row
+             * @description Its number among the stored rows; null: it is none of them.
+             */
+            row: number | null;
+            /**
+             * Text
+             * @description How it begins.
+             */
+            text: string;
+        };
+        /**
+         * GiveAnswer
+         * @description An answer to one item, in the places that were seen.
+         */
+        GiveAnswer: {
+            /**
+             * Annotator
+             * @description Who answers.
+             */
+            annotator: string;
+            /**
+             * Choice
+             * @description Which completion of a pair is better; or a skip, of a pair or a ranking.
+             */
+            choice?: ("1" | "2" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description A rank for each completion of a ranking: 1 is the best, the same number for a tie.
+             */
+            ranks?: number[] | null;
+            /**
+             * Seconds
+             * @description How long it took. Left out: since the item was handed out.
+             */
+            seconds?: number | null;
         };
         /**
          * GuardsSpec
@@ -1260,6 +3353,62 @@ export interface components {
              *     }
              */
             not_finite: components["schemas"]["HealthRule"];
+        };
+        /**
+         * Histogram
+         * @description How long texts of one sort are. The last bin takes its upper edge too, and the longest hundredth of the texts.
+         */
+        Histogram: {
+            /**
+             * Name
+             * @description For programs, such as `prompt_tokens`.
+             */
+            name: string;
+            /**
+             * Title
+             * @description For people.
+             */
+            title: string;
+            /**
+             * Unit
+             * @description `tokens`, `characters` or `words`.
+             */
+            unit: string;
+            /**
+             * Edges
+             * @description Where bins begin and, last, where they end.
+             */
+            edges: number[];
+            /**
+             * Counts
+             * @description Texts in each bin.
+             */
+            counts: number[];
+            /**
+             * Limit
+             * @description In tokens, the job's: what is longer is left out or cut.
+             */
+            limit: number | null;
+            /**
+             * Mean
+             * @description Over all texts.
+             */
+            mean: number;
+            /**
+             * Median
+             * @description Half of the texts are as long at most.
+             */
+            median: number;
+            /**
+             * P95
+             * @description 95 of 100 are.
+             */
+            p95: number;
+            /**
+             * Max
+             * @description The longest one.
+             */
+            max: number;
         };
         /**
          * HttpJudge
@@ -2033,6 +4182,83 @@ export interface components {
             name: string;
         };
         /**
+         * LanguageShare
+         * @description Of a sample of 2,000 rows at most.
+         */
+        LanguageShare: {
+            /**
+             * Language
+             * @description ISO 639-1; `und` where it cannot be told.
+             */
+            language: string;
+            /**
+             * Rows
+             * @description Of the sample.
+             */
+            rows: number;
+            /**
+             * Share
+             * @description Of the sample, from 0 to 1.
+             */
+            share: number;
+        };
+        /**
+         * LengthBias
+         * @description What lengths alone tell of the decided pairs; a ranking counts once, by its best and its worst answer.
+         */
+        LengthBias: {
+            /**
+             * Unit
+             * @description `tokens` or `characters`.
+             */
+            unit: string;
+            /**
+             * Pairs
+             * @description Whose answers differ in length.
+             */
+            pairs: number;
+            /**
+             * Longer Wins
+             * @description Share of them.
+             */
+            longer_wins: number;
+            /**
+             * Low
+             * @description Of Wilson's 95 % interval of it.
+             */
+            low: number;
+            /**
+             * High
+             * @description Of the same.
+             */
+            high: number;
+            /**
+             * Mean Difference
+             * @description Preferred less other, over all decided pairs.
+             */
+            mean_difference: number;
+            /**
+             * Length Only Accuracy
+             * @description Of the best rule of the form in `rule`.
+             */
+            length_only_accuracy: number;
+            /**
+             * Accuracy Low
+             * @description Of Wilson's 95 % interval of it.
+             */
+            accuracy_low: number;
+            /**
+             * Accuracy High
+             * @description Of the same.
+             */
+            accuracy_high: number;
+            /**
+             * Rule
+             * @description For people: what the longer or the shorter one does.
+             */
+            rule: string;
+        };
+        /**
          * LengthReward
          * @description −|length − target| ÷ target: 0 at the target length, −1 for an empty response.
          */
@@ -2310,6 +4536,81 @@ export interface components {
              * @description Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`.
              */
             quantization?: ("8bit" | "4bit") | null;
+        };
+        /**
+         * NewRound
+         * @description A round of annotation.
+         */
+        NewRound: {
+            /**
+             * Name
+             * @description For people. Left out: what the round is made from.
+             * @default
+             */
+            name: string;
+            /**
+             * Kind
+             * @description `pairs`: which of two is better; `ranking`: two to nine are put in order.
+             * @default pairs
+             * @enum {string}
+             */
+            kind: "pairs" | "ranking";
+            /**
+             * Instructions
+             * @description What annotators should look at; shown to them.
+             * @default
+             */
+            instructions: string;
+            /**
+             * Source
+             * @description Where the completions come from.
+             */
+            source: components["schemas"]["RoundFromDataset"] | components["schemas"]["RoundFromCheckpoints"];
+            /**
+             * Overlap
+             * @description How many annotators should answer each item.
+             * @default 1
+             */
+            overlap: number;
+            /**
+             * Gold Share
+             * @description Share of gold questions, whose answer is known, among what each annotator is shown.
+             * @default 0
+             */
+            gold_share: number;
+            /**
+             * Gold
+             * @description `ds_…` or `ds_…@2`: labelled preferences for the gold questions. Left out: the labelled rows of the source, where it is a dataset of which only unlabelled rows are shown.
+             */
+            gold?: string | null;
+            /**
+             * Reservation Minutes
+             * @description How long an item that was handed out is kept for its annotator.
+             * @default 10
+             */
+            reservation_minutes: number;
+            /**
+             * Reward Model
+             * @description A reward model's checkpoint (`ckpt_…`) to compare the answers with. Can be named later too.
+             */
+            reward_model?: string | null;
+        };
+        /**
+         * NextItems
+         * @description Who asks for items.
+         */
+        NextItems: {
+            /**
+             * Annotator
+             * @description The name that they go by, in answers and in the dataset.
+             */
+            annotator: string;
+            /**
+             * Limit
+             * @description Most items to hand out.
+             * @default 1
+             */
+            limit: number;
         };
         /**
          * NumericMatchReward
@@ -2727,6 +5028,185 @@ export interface components {
             aggregation: "token_mean" | "sequence_mean" | "fixed_length";
         };
         /**
+         * Positions
+         * @description Shares of the pairs.
+         */
+        Positions: {
+            /**
+             * Pairs
+             * @description Judged, with two answers.
+             */
+            pairs: number;
+            /**
+             * A
+             * @description Preferred on the first side.
+             */
+            a: number;
+            /**
+             * B
+             * @description On the second.
+             */
+            b: number;
+            /**
+             * Tie
+             * @description Neither.
+             */
+            tie: number;
+            /**
+             * A Of Decided
+             * @description Without the ties.
+             */
+            a_of_decided: number;
+            /**
+             * Low
+             * @description Of Wilson's 95 % interval of it.
+             */
+            low: number;
+            /**
+             * High
+             * @description Of the same.
+             */
+            high: number;
+        };
+        /**
+         * PreviewCandidate
+         * @description What the records could be.
+         */
+        PreviewCandidate: {
+            /**
+             * Format
+             * @description A format's id.
+             */
+            format: string;
+            /**
+             * Title
+             * @description Its name for people.
+             */
+            title: string;
+            /** @description What the rows would be. */
+            kind: components["schemas"]["DatasetKind"];
+            /**
+             * Score
+             * @description Share of the records that look like it.
+             */
+            score: number;
+            /**
+             * Why
+             * @description In a sentence.
+             */
+            why: string;
+        };
+        /**
+         * PreviewColumn
+         * @description A field of the records.
+         */
+        PreviewColumn: {
+            /**
+             * Name
+             * @description With dots between the names of nested ones.
+             */
+            name: string;
+            /**
+             * Type
+             * @description In words: `text`, `number or null`, `messages`, …
+             */
+            type: string;
+            /**
+             * Examples
+             * @description Different values, shortened.
+             */
+            examples: string[];
+            /**
+             * Share
+             * @description Of the records, those that have it.
+             */
+            share: number;
+        };
+        /**
+         * PreviewPlan
+         * @description What the rows of a preview were read with.
+         */
+        PreviewPlan: {
+            /**
+             * Format
+             * @description A format's id.
+             */
+            format: string;
+            /** @description What the rows are. */
+            kind: components["schemas"]["DatasetKind"];
+            /**
+             * Mapping
+             * @description Which column is which field, of `custom`.
+             */
+            mapping: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * PreviewProblem
+         * @description A record that cannot be read at all.
+         */
+        PreviewProblem: {
+            /**
+             * Line
+             * @description Where it is.
+             */
+            line: number;
+            /**
+             * Detail
+             * @description What is wrong.
+             */
+            detail: string;
+        };
+        /**
+         * PreviewRequest
+         * @description How to read an upload; what is left out is detected.
+         */
+        PreviewRequest: {
+            /**
+             * Format
+             * @description A format's id, see `GET /v1/reference/formats`.
+             */
+            format?: string | null;
+            /** @description What the rows are to be. */
+            kind?: components["schemas"]["DatasetKind"] | null;
+            /**
+             * Mapping
+             * @description Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`.
+             */
+            mapping?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * PreviewRow
+         * @description A record, and a row that it becomes, or why it becomes none. Some records give several rows.
+         */
+        PreviewRow: {
+            /**
+             * Line
+             * @description Where it is in the file: line, or number of the record in JSON arrays and Parquet.
+             */
+            line: number;
+            /**
+             * Raw
+             * @description How it begins there.
+             */
+            raw: string;
+            /**
+             * Row
+             * @description The row as it would be stored.
+             */
+            row: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Problem
+             * @description Why there is none.
+             */
+            problem: string | null;
+        };
+        /**
          * Progress
          * @description How far a job is.
          */
@@ -2884,6 +5364,166 @@ export interface components {
             whole: boolean;
         };
         /**
+         * Report
+         * @description What is good and bad about a version.
+         */
+        Report: {
+            /**
+             * Object
+             * @description Always `dataset.report`.
+             * @default dataset.report
+             * @constant
+             */
+            object: "dataset.report";
+            /**
+             * Id
+             * @description Begins with `rep_`.
+             */
+            id: string;
+            /**
+             * Dataset Id
+             * @description Whose version it is about.
+             */
+            dataset_id: string;
+            /**
+             * Version
+             * @description Its number.
+             */
+            version: number;
+            /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
+            status: components["schemas"]["TaskStatus"];
+            /** @description While it is being made. */
+            progress: components["schemas"]["DataProgress"] | null;
+            /**
+             * Settings
+             * @description As asked for; what is not there is the default.
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** @description Once it is done. */
+            result: components["schemas"]["ReportResult"] | null;
+            /** @description Why it failed, if it did. */
+            error: components["schemas"]["DatasetError"] | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was first asked for.
+             */
+            created_at: string;
+        };
+        /**
+         * ReportList
+         * @description Reports, newest first.
+         */
+        ReportList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Report"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * ReportResult
+         * @description What was found.
+         */
+        ReportResult: {
+            /**
+             * Summary
+             * @description Figures by name: rows, prompts, pairs, ties, duplicates, truncated, steps of each stage, …
+             */
+            summary: {
+                [key: string]: number;
+            };
+            /**
+             * Findings
+             * @description Blocking ones first.
+             */
+            findings: components["schemas"]["Finding"][];
+            /**
+             * Histograms
+             * @description Of prompts and answers.
+             */
+            histograms: components["schemas"]["Histogram"][];
+            /**
+             * Languages
+             * @description Most rows first.
+             */
+            languages: components["schemas"]["LanguageShare"][];
+            /** @description Null where nothing is decided, or all answers are of one length. */
+            length_bias: components["schemas"]["LengthBias"] | null;
+            /** @description Null where sides mean nothing. */
+            position: components["schemas"]["Positions"] | null;
+            /** @description Null where nobody is named. */
+            agreement: components["schemas"]["Agreement"] | null;
+            /** @description Null for rows without prompts. */
+            splits: components["schemas"]["SplitSizes"] | null;
+            /**
+             * Special Tokens
+             * @description Those that texts spell out.
+             */
+            special_tokens: string[];
+        };
+        /**
+         * RequestReport
+         * @description What a report is to look at. The same wishes for the same version are the same report.
+         */
+        RequestReport: {
+            /**
+             * Version
+             * @description Which of the dataset's. Left out: the newest.
+             */
+            version?: number | null;
+            /**
+             * Model
+             * @description With whose tokenizer: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words.
+             */
+            model?: string | null;
+            /**
+             * Chat Template
+             * @description As `data.chat_template` of a job. Left out: `auto`.
+             */
+            chat_template?: ("auto" | "none") | null;
+            /**
+             * Max Prompt Tokens
+             * @description As a job's. Left out: the job's default.
+             */
+            max_prompt_tokens?: number | null;
+            /**
+             * Max Completion Tokens
+             * @description As a job's. Left out: the job's default.
+             */
+            max_completion_tokens?: number | null;
+            /**
+             * Eval Fraction
+             * @description As a job's. Left out: the job's default.
+             */
+            eval_fraction?: number | null;
+        };
+        /**
          * ResourcesSpec
          * @description How many processes share the work. Not part of what the run is: it may be resumed with others.
          */
@@ -2900,6 +5540,47 @@ export interface components {
              * @default 1
              */
             machines: number;
+        };
+        /**
+         * RewardModelProgress
+         * @description What the reward model thinks of what people said.
+         */
+        RewardModelProgress: {
+            /**
+             * Checkpoint
+             * @description Whose scores these are.
+             */
+            checkpoint: string;
+            /**
+             * Status
+             * @description Whether they are there.
+             * @enum {string}
+             */
+            status: "queued" | "scoring" | "done" | "failed";
+            /** @description How far the scoring is; null when it is over. */
+            progress: components["schemas"]["DataProgress"] | null;
+            /** @description Why they could not be made. */
+            error: components["schemas"]["AnnotationError"] | null;
+            /**
+             * Agree
+             * @description Answers that prefer what the reward model scores higher.
+             */
+            agree: number;
+            /**
+             * Of
+             * @description Answers that are no ties.
+             */
+            of: number;
+            /**
+             * Low
+             * @description Lower end of the share's 95 % interval (Wilson); null without answers.
+             */
+            low: number | null;
+            /**
+             * High
+             * @description Upper end of it.
+             */
+            high: number | null;
         };
         /**
          * RewardModelSpec
@@ -3053,6 +5734,129 @@ export interface components {
              */
             gpu_memory_utilization: number;
         };
+        /**
+         * RoundChanges
+         * @description What may be changed of a round; null leaves it as it is.
+         */
+        RoundChanges: {
+            /**
+             * Name
+             * @description For people.
+             */
+            name?: string | null;
+            /**
+             * Instructions
+             * @description What annotators should look at.
+             */
+            instructions?: string | null;
+            /**
+             * Overlap
+             * @description How many annotators should answer each item.
+             */
+            overlap?: number | null;
+            /**
+             * Status
+             * @description `paused`: nothing more is handed out, what was handed out may still be answered; `open`: go on.
+             */
+            status?: ("open" | "paused") | null;
+        };
+        /**
+         * RoundFromCheckpoints
+         * @description Completions that one or several policies are asked for, on the prompts of a dataset.
+         */
+        RoundFromCheckpoints: {
+            /**
+             * @description Always `checkpoints`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "checkpoints";
+            /**
+             * Checkpoints
+             * @description Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them.
+             */
+            checkpoints: string[];
+            /**
+             * Prompts
+             * @description `ds_…` or `ds_…@2`: prompts, or preferences or sft, whose prompts are taken.
+             */
+            prompts: string;
+            /**
+             * Completions
+             * @description Of each policy. One policy with two is allowed: its own answers are compared, as in online RLHF.
+             * @default 1
+             */
+            completions: number;
+            /**
+             * Limit
+             * @description Most prompts; of more a sample is drawn.
+             * @default 200
+             */
+            limit: number;
+            /**
+             * Temperature
+             * @description Of sampling.
+             * @default 1
+             */
+            temperature: number;
+            /**
+             * Max New Tokens
+             * @description Longest completion. Left out: `ppo.max_new_tokens` of the first checkpoint's job, else 256.
+             */
+            max_new_tokens?: number | null;
+            /**
+             * Seed
+             * @description Decides the sample of prompts, their order, and what is sampled.
+             * @default 0
+             */
+            seed: number;
+        };
+        /**
+         * RoundFromDataset
+         * @description Rows of a dataset of preferences: pairs for a round of pairs, rankings for one of rankings.
+         */
+        RoundFromDataset: {
+            /**
+             * @description Always `dataset`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "dataset";
+            /**
+             * Dataset
+             * @description `ds_…` (its newest version) or `ds_…@2`.
+             */
+            dataset: string;
+            /**
+             * Rows
+             * @description `unlabelled`: rows that nobody has labelled; `all`: the others too, their labels not shown.
+             * @default unlabelled
+             * @enum {string}
+             */
+            rows: "unlabelled" | "all";
+            /**
+             * Limit
+             * @description Most items; of more rows a sample is drawn.
+             * @default 1000
+             */
+            limit: number;
+            /**
+             * Seed
+             * @description Decides the sample and the order.
+             * @default 0
+             */
+            seed: number;
+        };
+        /**
+         * RoundKind
+         * @description What is asked of an item.
+         * @enum {string}
+         */
+        RoundKind: "pairs" | "ranking";
+        /**
+         * RoundStatus
+         * @description Where a round is in its life.
+         * @enum {string}
+         */
+        RoundStatus: "preparing" | "open" | "paused" | "closing" | "closed" | "failed";
         /**
          * RuntimeSpec
          * @description Where and how the run computes.
@@ -3482,6 +6286,69 @@ export interface components {
             token: string;
         };
         /**
+         * SplitSizes
+         * @description What a run with this dataset alone would train on and hold out.
+         */
+        SplitSizes: {
+            /**
+             * Eval Fraction
+             * @description As asked for.
+             */
+            eval_fraction: number;
+            /**
+             * Train
+             * @description Rows.
+             */
+            train: number;
+            /**
+             * Eval
+             * @description Rows.
+             */
+            eval: number;
+            /**
+             * Train Prompts
+             * @description Different ones.
+             */
+            train_prompts: number;
+            /**
+             * Eval Prompts
+             * @description Different ones.
+             */
+            eval_prompts: number;
+            /**
+             * Shared Prompts
+             * @description On both sides: always 0.
+             */
+            shared_prompts: number;
+            /**
+             * Near Prompts
+             * @description Held-out ones with a near duplicate among the others.
+             */
+            near_prompts: number;
+        };
+        /**
+         * TakeBack
+         * @description An answer that is taken back.
+         */
+        TakeBack: {
+            /**
+             * Annotator
+             * @description Who had answered.
+             */
+            annotator: string;
+            /**
+             * Item
+             * @description The item; nothing happens if it has no answer of theirs. Left out: what they answered or skipped last.
+             */
+            item?: string | null;
+        };
+        /**
+         * TaskStatus
+         * @description Where a data task is in its life.
+         * @enum {string}
+         */
+        TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
+        /**
          * TokenRow
          * @description One token of a completion. A number that is not finite is null.
          */
@@ -3539,6 +6406,316 @@ export interface components {
              */
             vocab_size: number;
         };
+        /**
+         * Upload
+         * @description A file that arrives in parts, or that the platform fetches.
+         */
+        Upload: {
+            /**
+             * Object
+             * @description Always `upload`.
+             * @default upload
+             * @constant
+             */
+            object: "upload";
+            /**
+             * Id
+             * @description Begins with `up_`.
+             */
+            id: string;
+            /**
+             * Filename
+             * @description For people, and for telling formats apart.
+             */
+            filename: string;
+            /**
+             * Bytes
+             * @description Size of the whole file; null while it is fetched from somewhere that does not say.
+             */
+            bytes: number | null;
+            /**
+             * Bytes Received
+             * @description How much of it is here.
+             */
+            bytes_received: number;
+            /**
+             * Part Bytes
+             * @description Size of each part but the last, which has the rest.
+             */
+            part_bytes: number;
+            /**
+             * Parts
+             * @description How many parts the file has; null while its size is not known.
+             */
+            parts: number | null;
+            /**
+             * Received
+             * @description The numbers, from 1, of the parts that are here.
+             */
+            received: number[];
+            /**
+             * Sha256
+             * @description Of the whole file: as promised until it is complete, then as it arrived.
+             */
+            sha256: string | null;
+            /**
+             * Url
+             * @description Where it is fetched from; null for one that is sent.
+             */
+            url: string | null;
+            /** @description `open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched. */
+            status: components["schemas"]["UploadStatus"];
+            /** @description Why it failed. */
+            error: components["schemas"]["UploadError"] | null;
+            /**
+             * Dataset
+             * @description The newest dataset that was made of it.
+             */
+            dataset: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was begun.
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             * @description When it is removed, unless something happens to it before.
+             */
+            expires_at: string;
+            /**
+             * Completed At
+             * @description When all of it was here.
+             */
+            completed_at: string | null;
+        };
+        /**
+         * UploadError
+         * @description Why a file could not be fetched.
+         */
+        UploadError: {
+            /**
+             * Code
+             * @description For programs.
+             */
+            code: string;
+            /**
+             * Message
+             * @description For people.
+             */
+            message: string;
+        };
+        /**
+         * UploadLimits
+         * @description How files come in here.
+         */
+        UploadLimits: {
+            /**
+             * Object
+             * @description Always `upload.limits`.
+             * @default upload.limits
+             * @constant
+             */
+            object: "upload.limits";
+            /**
+             * Max Upload Bytes
+             * @description Largest file, sent in parts or fetched.
+             */
+            max_upload_bytes: number;
+            /**
+             * Max Request Upload Bytes
+             * @description Largest file that `POST /v1/datasets` takes in one request.
+             */
+            max_request_upload_bytes: number;
+            /**
+             * Part Bytes
+             * @description Size of a part; larger for a file that would have too many of them.
+             */
+            part_bytes: number;
+            /**
+             * Import Urls
+             * @description Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes.
+             * @enum {string}
+             */
+            import_urls: "none" | "any" | "some";
+            /**
+             * Import Prefixes
+             * @description What an address must begin with.
+             */
+            import_prefixes: string[];
+        };
+        /**
+         * UploadList
+         * @description Uploads.
+         */
+        UploadList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Upload"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * UploadPart
+         * @description A part that has arrived.
+         */
+        UploadPart: {
+            /**
+             * Object
+             * @description Always `upload.part`.
+             * @default upload.part
+             * @constant
+             */
+            object: "upload.part";
+            /**
+             * Number
+             * @description Which one, from 1.
+             */
+            number: number;
+            /**
+             * Bytes
+             * @description Its size.
+             */
+            bytes: number;
+        };
+        /**
+         * UploadPartSum
+         * @description A part that has arrived, with its sum: who goes on with an upload can tell whether it is of the same file.
+         */
+        UploadPartSum: {
+            /**
+             * Object
+             * @description Always `upload.part`.
+             * @default upload.part
+             * @constant
+             */
+            object: "upload.part";
+            /**
+             * Number
+             * @description Which one, from 1.
+             */
+            number: number;
+            /**
+             * Bytes
+             * @description Its size.
+             */
+            bytes: number;
+            /**
+             * Sha256
+             * @description Of the part.
+             */
+            sha256: string;
+        };
+        /**
+         * UploadPreview
+         * @description What an upload is, by its first records, and what they would become.
+         */
+        UploadPreview: {
+            /**
+             * Object
+             * @description Always `upload.preview`.
+             * @default upload.preview
+             * @constant
+             */
+            object: "upload.preview";
+            /**
+             * Container
+             * @description How the records lie in it, whatever it is called.
+             * @enum {string}
+             */
+            container: "jsonl" | "json" | "csv" | "parquet";
+            /**
+             * Compression
+             * @description How it is packed.
+             * @enum {string}
+             */
+            compression: "none" | "gzip" | "zstd";
+            /**
+             * Encoding
+             * @description Of its text; empty for Parquet.
+             */
+            encoding: string;
+            /**
+             * Notes
+             * @description What is unusual about the file.
+             */
+            notes: string[];
+            /**
+             * Sure
+             * @description Whether one candidate stands out.
+             */
+            sure: boolean;
+            /**
+             * Records
+             * @description How many were looked at.
+             */
+            records: number;
+            /**
+             * Columns
+             * @description Their fields.
+             */
+            columns: components["schemas"]["PreviewColumn"][];
+            /**
+             * Candidates
+             * @description What they could be, the most likely first.
+             */
+            candidates: components["schemas"]["PreviewCandidate"][];
+            /**
+             * Problems
+             * @description The first records that cannot be read.
+             */
+            problems: components["schemas"]["PreviewProblem"][];
+            /**
+             * Suggested
+             * @description A mapping to begin with, where nothing stands out and the columns' names suggest one.
+             */
+            suggested: {
+                [key: string]: unknown;
+            } | null;
+            /** @description What the rows were read with; null: it is not clear, and somebody has to say. */
+            plan: components["schemas"]["PreviewPlan"] | null;
+            /**
+             * Rows
+             * @description The first rows.
+             */
+            rows: components["schemas"]["PreviewRow"][];
+        };
+        /**
+         * UploadStatus
+         * @description Where an upload is in its life.
+         * @enum {string}
+         */
+        UploadStatus: "open" | "fetching" | "complete" | "failed";
+        /**
+         * VersionStatus
+         * @description Whether a version can be used.
+         * @enum {string}
+         */
+        VersionStatus: "importing" | "ready" | "blocked" | "failed";
         /**
          * Worker
          * @description A worker that was seen lately.
@@ -3708,6 +6885,53 @@ export interface components {
             allowed: unknown[] | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * BadRows
+         * @description What becomes of a file with records that cannot be used.
+         * @enum {string}
+         */
+        BadRows: "refuse" | "report" | "leave_out";
+        /**
+         * ImportDataset
+         * @description An upload that is to become a dataset. What is left out is found out by looking into the file.
+         */
+        ImportDataset: {
+            /**
+             * Upload
+             * @description The id of a complete upload, `up_…`.
+             */
+            upload: string;
+            /**
+             * Name
+             * @description For people. Left out: the file's name.
+             * @default null
+             */
+            name: string | null;
+            /**
+             * @description What the rows are.
+             * @default null
+             */
+            kind: components["schemas"]["DatasetKind"] | null;
+            /**
+             * Format
+             * @description What a record of the file means: an `id` of `GET /v1/reference/formats`.
+             * @default null
+             */
+            format: string | null;
+            /**
+             * Mapping
+             * @description For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`.
+             * @default null
+             */
+            mapping: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored.
+             * @default report
+             */
+            bad_rows: components["schemas"]["BadRows"];
         };
     };
     responses: never;
@@ -3920,6 +7144,10 @@ export interface operations {
             query?: {
                 /** @description Only datasets of this kind. */
                 kind?: components["schemas"]["DatasetKind"] | null;
+                /** @description Only those with this in their names. */
+                search?: string | null;
+                /** @description Those that were put aside, in place of the others. */
+                archived?: boolean;
                 /** @description Most items to answer. */
                 limit?: number;
                 /** @description Only items behind this one: the `last_id` of the page before. */
@@ -3992,22 +7220,42 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description JSON Lines, UTF-8.
+                     * @description JSON Lines, JSON, CSV or Parquet, also compressed by gzip or zstd.
                      */
                     file: string;
                     /**
                      * @description What the rows are.
                      * @enum {string}
                      */
-                    kind: "preferences" | "prompts" | "sft" | "pretraining";
+                    kind?: "preferences" | "prompts" | "sft" | "pretraining";
                     /** @description For people. Left out: the file's name. */
                     name?: string;
+                    /** @description As in the JSON body. */
+                    format?: string;
+                    /** @description As in the JSON body, in JSON. */
+                    mapping?: string;
+                    /**
+                     * @description As in the JSON body.
+                     * @default refuse
+                     * @enum {string}
+                     */
+                    bad_rows?: "refuse" | "report" | "leave_out";
                 };
+                "application/json": components["schemas"]["ImportDataset"];
             };
         };
         responses: {
             /** @description Successful Response */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description An upload is being imported: its `status` says how far it is. */
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4026,6 +7274,24 @@ export interface operations {
             };
             /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_not_complete`: The upload is not complete. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4054,6 +7320,10 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
+             *     `format_unclear`: It is not clear what the file's records are; say the format, or map its columns.
+             *
+             *     `invalid_mapping`: The mapping of columns to fields is not valid.
+             *
              *     `invalid_dataset`: The dataset has rows that cannot be used; nothing was stored.
              */
             422: {
@@ -4075,6 +7345,15 @@ export interface operations {
             };
             /** @description `unavailable`: A part of the platform does not answer; try again. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `disk_full`: There is no room left on the platform's disk; nothing was stored. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4234,6 +7513,552 @@ export interface operations {
             };
         };
     };
+    change_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeDataset"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    archive_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unarchive_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_dataset_tasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataTaskList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_dataset_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task_id: string;
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataTask"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_dataset_versions: {
+        parameters: {
+            query?: {
+                /** @description Most items to answer. */
+                limit?: number;
+                /** @description Only items behind this one: the `last_id` of the page before. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersionList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_dataset_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the version, from 1. */
+                number: number;
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersion"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_dataset_rows: {
         parameters: {
             query?: {
@@ -4241,6 +8066,22 @@ export interface operations {
                 after?: number;
                 /** @description Most items to answer. */
                 limit?: number;
+                /** @description So many at random, in place of a page. */
+                sample?: number | null;
+                /** @description The same seed gives the same sample. */
+                seed?: number;
+                /** @description Which version. Left out: the newest. */
+                version?: number | null;
+                /** @description Only rows with these words, as `"a phrase" or word -without`. */
+                search?: string | null;
+                /** @description Only rows that a report's finding with this code names. */
+                finding?: string | null;
+                /** @description Which report. Left out: the newest of the version. */
+                report?: string | null;
+                /** @description Only rows that a run would train on, or hold out. */
+                split?: ("train" | "eval") | null;
+                /** @description Share of the prompts that is held out, as `data.eval_fraction` of a job. */
+                eval_fraction?: number;
             };
             header?: never;
             path: {
@@ -4277,7 +8118,2791 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /**
+             * @description `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `search_not_ready`: The search index of these rows is still being made.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `dataset_failed`: The dataset could not be made.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_reports: {
+        parameters: {
+            query?: {
+                /** @description Only of this version. */
+                version?: number | null;
+                /** @description Most items to answer. */
+                limit?: number;
+                /** @description Only items behind this one: the `last_id` of the page before. */
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    request_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestReport"];
+            };
+        };
+        responses: {
+            /** @description It has been made. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `dataset_failed`: The dataset could not be made.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    apply_fixes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplyFixes"];
+            };
+        };
+        responses: {
+            /** @description It is ready at once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersion"];
+                };
+            };
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersion"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `dataset_failed`: The dataset could not be made.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_dataset: {
+        parameters: {
+            query?: {
+                /** @description `trl` or `openai`: their JSON Lines. `parquet`, `rows`: the rows as they are stored. */
+                format?: components["schemas"]["ExportFormat"];
+                /** @description Which version. Left out: the newest. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                dataset_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /** @description Rows that have no place in the format: ties and pairs that nobody has compared. */
+                    "X-Proximal-Left-Out"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `dataset_failed`: The dataset could not be made.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_formats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetFormatList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_uploads: {
+        parameters: {
+            query?: {
+                /** @description Only uploads in this state. */
+                status?: components["schemas"]["UploadStatus"] | null;
+                /** @description Most items to answer. */
+                limit?: number;
+                /** @description Only items behind this one: the `last_id` of the page before. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateUpload"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `disk_full`: There is no room left on the platform's disk; nothing was stored. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_upload_from: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateUploadFrom"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `import_refused`: Nothing can be imported from this address.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_upload_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadLimits"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_in_use`: A dataset is being made of this upload. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_upload_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+                /** @description Which part, from 1. */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPartSum"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_upload_part: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `sha-256=:…:` of the part (RFC 9530); it is refused if other bytes arrive. */
+                "content-digest"?: string | null;
+            };
+            path: {
+                upload_id: string;
+                /** @description Which part, from 1. */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPart"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `part_differs`: This part has arrived before, with other bytes.
+             *
+             *     `upload_not_open`: The upload takes no more parts.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `checksum_mismatch`: What arrived does not have the SHA-256 that it should have.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `disk_full`: There is no room left on the platform's disk; nothing was stored. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CompleteUpload"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `parts_missing`: Parts of the upload have not arrived.
+             *
+             *     `upload_not_open`: The upload takes no more parts.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `checksum_mismatch`: What arrived does not have the SHA-256 that it should have.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPreview"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_not_complete`: The upload is not complete. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_mapping`: The mapping of columns to fields is not valid.
+             *
+             *     `invalid_dataset`: The dataset has rows that cannot be used; nothing was stored.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_annotation_rounds: {
+        parameters: {
+            query?: {
+                /** @description Only rounds in this state (or these). */
+                status?: components["schemas"]["RoundStatus"][] | null;
+                /** @description Most items to answer. */
+                limit?: number;
+                /** @description Only items behind this one: the `last_id` of the page before. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationRoundList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_annotation_round: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRound"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationRound"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *
+             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             *
+             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_annotation_round: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationRound"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_annotation_round: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `round_closed`: The round takes no more answers. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_annotation_round: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoundChanges"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationRound"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `round_not_ready`: The items of the round are not there.
+             *
+             *     `round_closed`: The round takes no more answers.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    next_annotation_items: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NextItems"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationQueue"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_annotation_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                item_id: string;
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GiveAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationAnswer"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `round_not_ready`: The items of the round are not there.
+             *
+             *     `round_closed`: The round takes no more answers.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undo_annotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TakeBack"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationUndo"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `round_not_ready`: The items of the round are not there.
+             *
+             *     `round_closed`: The round takes no more answers.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_annotation_progress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationProgress"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_annotation_results: {
+        parameters: {
+            query?: {
+                /** @description Only items behind this number. */
+                after?: number;
+                /** @description `disagreed`: where answers differ. */
+                only?: "disagreed" | null;
+                /** @description Most items to answer. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationResultList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    choose_annotation_reward_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChooseRewardModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationProgress"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `round_not_ready`: The items of the round are not there. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    close_annotation_round: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CloseRound"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationRound"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `round_not_ready`: The items of the round are not there.
+             *
+             *     `round_closed`: The round takes no more answers.
+             *
+             *     `nothing_to_close`: Nobody has answered anything in this round that could be stored.
+             *
+             *     `dataset_not_ready`: The dataset is still being imported.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *
+             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_annotation_continuation: {
+        parameters: {
+            query: {
+                /** @description The job to go on with. */
+                job: string;
+                /** @description Steps of PPO. Left out: as many as the job had. */
+                steps?: number | null;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnotationContinuation"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `round_open`: The round has not been closed yet.
+             *
+             *     `dataset_not_ready`: The dataset is still being imported.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `cannot_continue`: There is nothing in that job to go on from.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    continue_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContinueJob"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `round_open`: The round has not been closed yet.
+             *
+             *     `dataset_not_ready`: The dataset is still being imported.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `cannot_continue`: There is nothing in that job to go on from.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             *
+             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *
+             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
