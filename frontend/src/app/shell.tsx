@@ -48,7 +48,9 @@ function Workers() {
   const online = workers.data.length;
   return (
     <span className={`${styles.workers} ${online ? styles.on : styles.off}`} title="Workers that can run jobs">
-      {online ? count(online, "worker") : "no worker"} <span className={styles.wide}>online</span>
+      <span>
+        {online ? count(online, "worker") : "no worker"} <span className={styles.wide}>online</span>
+      </span>
     </span>
   );
 }

@@ -7,6 +7,7 @@ export const paths = {
   /** Where an upload is looked at before it becomes a dataset. */
   upload: (id: string): string => `/datasets/new?upload=${id}`,
   dataset: (id: string): string => `/datasets/${id}`,
+  datasetVersion: (id: string, version: number): string => `/datasets/${id}?version=${version}`,
   rounds: "/annotate",
   /** Filled in from a dataset ("ds_…", or a version of it, "ds_…@2") or from a job. */
   newRound: (of: { dataset?: string; job?: string } = {}): string => {

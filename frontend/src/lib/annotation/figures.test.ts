@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { alphaInWords, isBiased, wilson, winRate } from "@/lib/annotation/figures";
 
 test.each([
-  [null, "Too few items with two answers."],
+  [null, "Every answer is the same so far, which chance alone would explain."],
   [0.85, "Reliable."],
   [0.7, "Enough for tentative conclusions."],
   [0.4, "Better than chance, below what counts as reliable."],

@@ -1,6 +1,6 @@
-/** What Krippendorff's α allows to conclude, by his own bounds. */
+/** What Krippendorff's α allows to conclude, by his own bounds; null where all answers carry the same label. */
 export function alphaInWords(alpha: number | null): string {
-  if (alpha === null) return "Too few items with two answers.";
+  if (alpha === null) return "Every answer is the same so far, which chance alone would explain.";
   if (alpha >= 0.8) return "Reliable.";
   if (alpha >= 2 / 3) return "Enough for tentative conclusions.";
   if (alpha > 0) return "Better than chance, below what counts as reliable.";

@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { versionsQuery } from "@/api/datasets";
+import { datasetQuery } from "@/api/datasets";
+import { reportsQuery } from "@/api/reports";
 import styles from "@/features/annotation/create/create.module.css";
 import { DatasetSelect } from "@/features/annotation/create/dataset-select";
-import { Field } from "@/features/annotation/create/field";
+import { Field } from "@/features/annotation/field";
 import type { FieldsProps } from "@/features/annotation/create/round-form";
 import { bareDataset, versionOf } from "@/lib/annotation/round";
 import { count } from "@/lib/format";
@@ -42,14 +43,14 @@ export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
   );
 }
 
-/** How many rows of a version have no label, as its import found. */
+/** How many rows of a version have no label, as its report counted; nothing is said until it has. */
 function useUnlabelled(reference: string): string | undefined {
   const id = bareDataset(reference);
-  const query = useQuery({ ...versionsQuery(id), enabled: id.startsWith("ds_") });
-  const wanted = versionOf(reference);
-  const version = query.data?.find((one) => wanted === null || one.number === wanted);
-  if (!version) return undefined;
-  const found = version.findings.find((finding) => finding.code === "unlabelled");
-  if (!found) return "Every row of it has a label.";
-  return `${count(found.count, "row")} of it ${found.count === 1 ? "has" : "have"} none.`;
+  const dataset = useQuery({ ...datasetQuery(id), enabled: id.startsWith("ds_") });
+  const version = versionOf(reference) ?? dataset.data?.version ?? 0;
+  const reports = useQuery({ ...reportsQuery(id, version), enabled: version > 0 });
+  const rows = reports.data?.find((report) => report.result)?.result?.summary.unlabelled;
+  if (rows === undefined) return undefined;
+  if (rows === 0) return "Every row of it has a label.";
+  return `${count(rows, "row")} of it ${rows === 1 ? "has" : "have"} none.`;
 }

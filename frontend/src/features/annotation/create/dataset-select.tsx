@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { datasetsQuery } from "@/api/datasets";
 import type { DatasetKind } from "@/api/types";
-import { Field } from "@/features/annotation/create/field";
-import { SelectOrType } from "@/features/annotation/create/select-or-type";
+import { Field } from "@/features/annotation/field";
+import { SelectOrType } from "@/features/annotation/select-or-type";
 import { bareDataset } from "@/lib/annotation/round";
 
 interface Props {

@@ -1,7 +1,7 @@
 import styles from "@/features/annotation/create/create.module.css";
-import { CheckpointSelect } from "@/features/annotation/create/checkpoint-select";
+import { CheckpointSelect } from "@/features/annotation/checkpoint-select";
 import { DatasetSelect } from "@/features/annotation/create/dataset-select";
-import { Field } from "@/features/annotation/create/field";
+import { Field } from "@/features/annotation/field";
 import type { FieldsProps } from "@/features/annotation/create/round-form";
 import type { JobSummary } from "@/api/types";
 import { answersOf } from "@/lib/annotation/draft";

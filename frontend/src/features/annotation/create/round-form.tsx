@@ -9,7 +9,7 @@ import { Segmented } from "@/components/segmented";
 import { CheckpointFields } from "@/features/annotation/create/checkpoint-fields";
 import styles from "@/features/annotation/create/create.module.css";
 import { DatasetFields } from "@/features/annotation/create/dataset-fields";
-import { Field } from "@/features/annotation/create/field";
+import { Field } from "@/features/annotation/field";
 import { PeopleFields } from "@/features/annotation/create/people-fields";
 import { bodyOf, problemsOf, type Draft, type Problems } from "@/lib/annotation/draft";
 import { paths } from "@/lib/paths";
@@ -86,8 +86,8 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
 }
 
 const FROM = [
-  { id: "dataset", label: "Rows of a dataset" },
-  { id: "checkpoints", label: "Completions of checkpoints" },
+  { id: "dataset", label: "From a dataset" },
+  { id: "checkpoints", label: "From checkpoints" },
 ] as const;
 const KINDS = [
   { id: "pairs", label: "Choose between two" },

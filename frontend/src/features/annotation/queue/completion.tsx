@@ -4,7 +4,7 @@ import styles from "@/features/annotation/queue/queue.module.css";
 interface Props {
   number: number;
   text: string;
-  /** Beside the number: the rank that it was given. */
+  /** Instead of the number, which it then shows itself. */
   children?: ReactNode;
   marked?: boolean;
 }
@@ -14,10 +14,11 @@ export function Completion({ number, text, children, marked = false }: Props) {
   return (
     <section className={`${styles.completion} ${marked ? styles.marked : ""}`} aria-label={`Answer ${number}`}>
       <header>
-        <span className={styles.number} aria-hidden>
-          {number}
-        </span>
-        {children}
+        {children ?? (
+          <span className={styles.number} aria-hidden>
+            {number}
+          </span>
+        )}
       </header>
       {text.trim() ? <p className={styles.text}>{text}</p> : <p className={styles.nothing}>(an empty answer)</p>}
     </section>

@@ -24,7 +24,10 @@ export function Desk({ round, annotator, onOther }: Props) {
   const { queue, view, outbox, sending } = useQueue(round.id, annotator);
   const [helping, setHelping] = useState(false);
   const { item, showing } = view;
-  useEffect(() => window.scrollTo({ top: 0 }), [showing]);
+  useEffect(() => {
+    // In braces: newer browsers return a promise, which React would take for a clean-up.
+    window.scrollTo({ top: 0 });
+  }, [showing]);
   return (
     <div className={styles.desk} data-showing={showing}>
       <header className={styles.head}>
@@ -40,10 +43,10 @@ export function Desk({ round, annotator, onOther }: Props) {
             <kbd aria-hidden>?</kbd> Keys
           </Button>
         </span>
-        <Progress view={view} />
+        <Progress view={view} waiting={sending.waiting} />
       </header>
       <Sending sending={sending} onRetry={outbox.retry} onDismiss={outbox.dismiss} />
-      {round.instructions && <Instructions text={round.instructions} />}
+      {item && round.instructions && <Instructions text={round.instructions} />}
       {item ? (
         <Judge
           key={showing}
@@ -56,20 +59,26 @@ export function Desk({ round, annotator, onOther }: Props) {
       ) : (
         <NoItem round={round.id} queue={queue} view={view} onHelp={() => setHelping(true)} />
       )}
-      <p className={styles.last} role="status" data-waiting={sending.waiting}>
-        {view.last && <>Your last answer: {inWords(view.last.verdict)}.</>}
-      </p>
       <KeysHelp open={helping} ranking={round.kind === "ranking"} onClose={() => setHelping(false)} />
     </div>
   );
 }
 
-function Progress({ view }: { view: QueueView }) {
-  const { done, total } = view;
+function Progress({ view, waiting }: { view: QueueView; waiting: number }) {
+  const { item, done, total, last } = view;
   return (
     <div className={styles.progress}>
-      <ProgressBar fraction={total ? done / total : 0} label="Your answers" />
-      <span>{total > 0 && `${done} of ${total} answered`}</span>
+      <p>
+        <span data-waiting={waiting}>{total > 0 && `${done} of ${total} answered`}</span>
+        <span role="status">
+          {item?.previous ? `taken back: ${inWords(item.previous)}` : last && `last answer: ${inWords(last.verdict)}`}
+        </span>
+      </p>
+      <ProgressBar
+        fraction={total ? done / total : 0}
+        label="Your answers"
+        tone={total > 0 && done === total ? "good" : "active"}
+      />
     </div>
   );
 }

@@ -28,7 +28,7 @@ export function RankingDesk({ item, onAnswer, onUndo, onHelp, canUndo }: JudgePr
   return (
     <>
       <Conversation prompt={item.prompt} />
-      <div className={styles.many}>
+      <div className={styles.many} data-columns={columnsFor(size)}>
         {item.completions.map((text, index) => (
           <Completion key={index} number={index + 1} text={text} marked={ranks[index] !== null}>
             <Rank
@@ -41,7 +41,13 @@ export function RankingDesk({ item, onAnswer, onUndo, onHelp, canUndo }: JudgePr
         ))}
       </div>
       <div className={styles.bar} role="group" aria-label="Your ranking">
-        <KeyButton hint="Enter" look="primary" onPress={submit} disabled={!result} className={styles.wide}>
+        <KeyButton
+          hint="Enter"
+          look="primary"
+          onPress={submit}
+          disabled={!result}
+          className={`${styles.wide} ${styles.whole}`}
+        >
           Submit ranking
         </KeyButton>
         <KeyButton
@@ -65,6 +71,9 @@ export function RankingDesk({ item, onAnswer, onUndo, onHelp, canUndo }: JudgePr
     </>
   );
 }
+
+/** Rows of the same length, where there are few. */
+const columnsFor = (count: number): number => (count === 2 || count === 4 ? 2 : 3);
 
 interface RankProps {
   number: number;

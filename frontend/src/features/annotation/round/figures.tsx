@@ -40,16 +40,19 @@ function Card({ title, value, tip, children }: CardProps) {
 }
 
 function Agreement({ round, progress }: { round: Round; progress: RoundProgress }) {
-  const { alpha, alpha_items: items } = progress;
+  const { alpha, alpha_items: items, pairwise } = progress;
   return (
     <Card
       title="Agreement"
       value={<>α {fixed(alpha)}</>}
       tip="Krippendorff's α over the labels: 1 where annotators always agree, 0 where they agree as often as chance would have it. From 0.8 on labels count as reliable, from 0.667 on as enough for tentative conclusions."
     >
-      {round.overlap === 1 && items === 0
-        ? "One answer per item is asked for, so that there is nothing to compare."
-        : `${alphaInWords(alpha)} ${count(items, "item")} with two answers or more.`}
+      {items > 0 && `${alphaInWords(alpha)} ${percent(pairwise)} of the pairs of answers to the same are equal, `}
+      {items > 0 && `over ${count(items, "item")}.`}
+      {items === 0 &&
+        (round.overlap === 1
+          ? "One answer per item is asked for, so that there is nothing to compare."
+          : "No item has two answers yet.")}
     </Card>
   );
 }

@@ -1,22 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import type { Round } from "@/api/types";
-import { datasetQuery } from "@/api/datasets";
 import { ContinueButton } from "@/features/annotation/round/continue-button";
+import { DatasetLink } from "@/features/annotation/round/dataset-link";
 import styles from "@/features/annotation/round/round.module.css";
 import { paths } from "@/lib/paths";
 
 /** What became of a closed round, and what to do with it. */
 export function Result({ round }: { round: Round }) {
-  const id = round.dataset ?? "";
-  const dataset = useQuery({ ...datasetQuery(id), enabled: id !== "" });
   return (
     <section className={`${styles.card} ${styles.result}`} aria-label="Result">
       <h2>What became of it</h2>
       {round.dataset ? (
         <p>
-          <Link to={paths.dataset(round.dataset)}>{dataset.data?.name ?? round.dataset}</Link>
-          {round.version !== null && `, version ${round.version}`}
+          <DatasetLink reference={round.version === null ? round.dataset : `${round.dataset}@${round.version}`} />
         </p>
       ) : (
         <p>Its dataset has been deleted.</p>

@@ -1,11 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { compareWith, progressQuery } from "@/api/annotation";
 import type { RewardModelProgress, Round, RoundProgress } from "@/api/types";
-import { checkpointsQuery } from "@/api/jobs";
+import { jobQuery } from "@/api/jobs";
+import { Button } from "@/components/button";
 import { InfoTip } from "@/components/info-tip";
 import { ProgressBar } from "@/components/progress-bar";
+import { CheckpointSelect } from "@/features/annotation/checkpoint-select";
 import styles from "@/features/annotation/round/round.module.css";
-import { checkpointLabel } from "@/lib/annotation/draft";
 import { count, percent } from "@/lib/format";
 
 /** How often the reward model prefers what people prefer: when it stops doing so, it is being exploited. */
@@ -28,7 +30,7 @@ export function RewardModelCard({ round, progress }: { round: Round; progress: R
 }
 
 function Standing({ model }: { model: RewardModelProgress | null }) {
-  if (!model) return <p className={styles.note}>Choose one to see how often it agrees with these answers.</p>;
+  if (!model) return <p className={styles.note}>How often does one agree with these answers?</p>;
   if (model.status === "failed") return <p className={styles.error}>{model.error?.message}</p>;
   if (model.status !== "done") {
     return (
@@ -51,38 +53,37 @@ function Standing({ model }: { model: RewardModelProgress | null }) {
   );
 }
 
-/** The reward models of the jobs whose policies are compared. */
+/** Another one may be chosen at any time; the job that wrote the completions is looked at first. */
 function Choice({ round, chosen }: { round: Round; chosen: string | null }) {
   const client = useQueryClient();
-  const job = round.policies?.find((policy) => policy.job)?.job ?? "";
-  const query = useQuery({ ...checkpointsQuery(job), enabled: job !== "" });
-  const models = query.data?.filter((one) => one.stage === "reward_model") ?? [];
+  const jobId = round.policies?.find((policy) => policy.job)?.job ?? "";
+  const job = useQuery({ ...jobQuery(jobId), enabled: jobId !== "" }).data;
+  const [picked, setPicked] = useState("");
   const score = useMutation({
     mutationFn: (checkpoint: string) => compareWith(round.id, checkpoint),
     onSuccess: (progress) => client.setQueryData(progressQuery(round.id).queryKey, progress),
   });
-  const known = chosen !== null && models.some((one) => one.id === chosen);
-  const ask = (value: string) => {
-    if (value) score.mutate(value);
-  };
   return (
-    <>
-      <select aria-label="Reward model" value={chosen ?? ""} onChange={(event) => ask(event.target.value)}>
-        <option value="" disabled>
-          {models.length ? "Choose a reward model…" : "No reward model at hand"}
-        </option>
-        {chosen !== null && !known && <option value={chosen}>{chosen}</option>}
-        {models.map((one) => (
-          <option key={one.id} value={one.id}>
-            {checkpointLabel(one)}
-          </option>
-        ))}
-      </select>
-      {score.error && (
-        <p className={styles.error} role="alert">
-          {score.error.message}
-        </p>
-      )}
-    </>
+    <details open={chosen === null}>
+      <summary>{chosen === null ? "Choose a reward model" : "Choose another one"}</summary>
+      <div className={styles.choice}>
+        <CheckpointSelect
+          key={job?.id}
+          label="Reward model"
+          what="reward_model"
+          job={job}
+          value={picked}
+          onChange={setPicked}
+        />
+        <Button onClick={() => score.mutate(picked)} disabled={!picked || picked === chosen || score.isPending}>
+          Compare
+        </Button>
+        {score.error && (
+          <p className={styles.error} role="alert">
+            {score.error.message}
+          </p>
+        )}
+      </div>
+    </details>
   );
 }

@@ -1,13 +1,15 @@
+import { Fragment } from "react";
 import { Link } from "react-router";
 import type { Round, RoundPolicy } from "@/api/types";
 import { buttonClass } from "@/components/button";
 import { StatusBadge } from "@/components/status-badge";
 import { TimeAgo } from "@/components/time-ago";
 import { CloseButton } from "@/features/annotation/round/close-button";
+import { DatasetLink } from "@/features/annotation/round/dataset-link";
 import { DeleteButton } from "@/features/annotation/round/delete-button";
 import { PauseButton } from "@/features/annotation/round/pause-button";
 import styles from "@/features/annotation/round/round.module.css";
-import { bareDataset, sourceInWords, versionOf } from "@/lib/annotation/round";
+import { sourceInWords } from "@/lib/annotation/round";
 import { count } from "@/lib/format";
 import { paths } from "@/lib/paths";
 import { stageShort } from "@/lib/stages";
@@ -28,7 +30,7 @@ export function RoundHeader({ round }: { round: Round }) {
           {takesAnswers && round.answers > 0 && <CloseButton round={round} />}
           {status !== "closing" && <DeleteButton round={round} />}
           {status === "open" && (
-            <Link className={buttonClass("primary")} to={paths.queue(round.id)}>
+            <Link className={`${buttonClass("primary")} ${styles.first}`} to={paths.queue(round.id)}>
               Start annotating
             </Link>
           )}
@@ -47,24 +49,27 @@ export function RoundHeader({ round }: { round: Round }) {
 
 function Facts({ round }: { round: Round }) {
   const { source, policies } = round;
-  const dataset = source.type === "dataset" ? source.dataset : source.prompts;
-  const version = versionOf(dataset);
   return (
     <p className={styles.facts}>
       <span>{sourceInWords(round)}</span>
       <span>
         {source.type === "dataset" ? "from " : "prompts of "}
-        <Link to={paths.dataset(bareDataset(dataset))}>
-          <code>{bareDataset(dataset)}</code>
-          {version !== null && ` version ${version}`}
-        </Link>
+        <DatasetLink reference={source.type === "dataset" ? source.dataset : source.prompts} />
       </span>
-      {policies?.map((policy, index) => (
-        <PolicyName key={index} policy={policy} />
-      ))}
+      {policies && (
+        <span>
+          {policies.length > 1 ? "compares " : "written by "}
+          {policies.map((policy, index) => (
+            <Fragment key={index}>
+              {index > 0 && (index === policies.length - 1 ? " and " : ", ")}
+              <PolicyName policy={policy} />
+            </Fragment>
+          ))}
+        </span>
+      )}
       <span>{count(round.overlap, "annotator")} per item</span>
       {round.gold_items > 0 && <span>{count(round.gold_items, "gold question")}</span>}
-      {round.left_out > 0 && <span>{count(round.left_out, "row")} left out</span>}
+      {round.left_out > 0 && <span title={WHY_LEFT_OUT}>{count(round.left_out, source.type === "dataset" ? "row" : "prompt")} left out</span>}
       <span>
         created <TimeAgo time={round.created_at} />
       </span>
@@ -72,8 +77,10 @@ function Facts({ round }: { round: Round }) {
   );
 }
 
+const WHY_LEFT_OUT = "Too long, or answered with the same by all.";
+
 function PolicyName({ policy }: { policy: RoundPolicy }) {
   const { job, stage, step } = policy;
   const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
-  return <span>{job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : name}</span>;
+  return job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : <>{name}</>;
 }

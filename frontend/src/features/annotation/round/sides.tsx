@@ -16,7 +16,7 @@ export function Sides({ round, sides }: { round: Round; sides: readonly RoundSid
             <tr>
               <th scope="col">Model</th>
               <th scope="col">Preferred</th>
-              <th scope="col">Won, lost, tied</th>
+              <th scope="col">Won–lost–tied</th>
             </tr>
           </thead>
           <tbody>
@@ -25,7 +25,7 @@ export function Sides({ round, sides }: { round: Round; sides: readonly RoundSid
                 <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>
                 <td>{percent(winRate(side))}</td>
                 <td>
-                  {side.wins}, {side.losses}, {side.ties}
+                  {side.wins}–{side.losses}–{side.ties}
                 </td>
               </tr>
             ))}

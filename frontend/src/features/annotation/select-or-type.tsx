@@ -1,5 +1,5 @@
 import { useState } from "react";
-import styles from "@/features/annotation/create/create.module.css";
+import styles from "@/features/annotation/field.module.css";
 
 interface Props {
   options: readonly { readonly value: string; readonly label: string }[];

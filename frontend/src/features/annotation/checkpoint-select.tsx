@@ -2,9 +2,9 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { checkpointsQuery, jobsQuery } from "@/api/jobs";
 import type { JobSummary } from "@/api/types";
-import { Field } from "@/features/annotation/create/field";
-import { SelectOrType } from "@/features/annotation/create/select-or-type";
-import styles from "@/features/annotation/create/create.module.css";
+import { Field } from "@/features/annotation/field";
+import { SelectOrType } from "@/features/annotation/select-or-type";
+import styles from "@/features/annotation/field.module.css";
 import { checkpointLabel, isPolicy } from "@/lib/annotation/draft";
 
 interface Props {

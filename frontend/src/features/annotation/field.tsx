@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import styles from "@/features/annotation/create/create.module.css";
+import styles from "@/features/annotation/field.module.css";
 
 interface Props {
   label: string;
