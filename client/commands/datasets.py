@@ -33,11 +33,11 @@ def list_(
     archived: Annotated[bool, typer.Option("--archived", help="Those that were put aside.")] = False,
 ) -> None:
     """List datasets, newest first."""
-    table = list_of("name", "kind", "status", "rows", "bytes", "created")
+    table = list_of("name", "kind", "status", "rows", "created")
     with context.obj.client() as client:
         for row in client.list_datasets(kind, search, archived):
-            size = (_known(row["rows"]), _known(row["bytes"]))
-            table.add_row(row["id"], plain(row["name"]), row["kind"], _status(row), *size, moment(row["created_at"]))
+            figures = (_known(row["rows"]), moment(row["created_at"]))
+            table.add_row(row["id"], plain(row["name"]), row["kind"], _status(row), *figures)
     console.print(table)
 
 
@@ -62,12 +62,12 @@ def get(context: typer.Context, dataset_id: DatasetId) -> None:
 @app.command()
 def versions(context: typer.Context, dataset_id: DatasetId) -> None:
     """List a dataset's versions, newest first."""
-    table = list_of("number", "of", "status", "rows", "left out", "sha256", "jobs", "created")
+    table = Table("version", "of", "status", "rows", "left out", "jobs", "sha256", "created")
     with context.obj.client() as client:
         for row in client.list_dataset_versions(dataset_id):
-            figures = (_known(row["rows"]), str(row["left_out"]), _known(row["sha256"])[:12], str(len(row["jobs"])))
             place = (str(row["number"]), _known(row["parent"]), row["status"])
-            table.add_row(row["id"], *place, *figures, moment(row["created_at"]))
+            figures = (_known(row["rows"]), str(row["left_out"]), str(len(row["jobs"])), _known(row["sha256"])[:12])
+            table.add_row(*place, *figures, moment(row["created_at"]))
     console.print(table)
 
 

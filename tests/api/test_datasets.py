@@ -1,5 +1,7 @@
 import asyncio
 from collections.abc import MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from api.app import create_app
+from core.blobs import LocalBlobs
+from core.errors import DiskFull
 from core.models import ApiKey, Dataset
 from core.models.dataset import DatasetKind
 from core.settings import Settings
@@ -122,6 +126,29 @@ def test_an_upload_that_is_too_large(settings: Settings, owner: tuple[ApiKey, st
     with TestClient(create_app(small), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
         assert "/v1/uploads" in problem(_upload(client, GOOD * 1000), 413, "too_large")["detail"]
         assert _upload(client, GOOD).status_code == 201
+
+
+def test_several_who_upload_the_same_at_once_share_one_content(client: TestClient, settings: Settings) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda number: _upload(client, name=f"{number}"), range(8)))
+    assert {answer.status_code for answer in answers} == {201}
+    (sha256,) = {answer.json()["sha256"] for answer in answers}
+    for answer in answers[1:]:
+        assert client.delete(f"/v1/datasets/{answer.json()['id']}").status_code == 204
+    assert len(client.get(f"/v1/datasets/{answers[0].json()['id']}/rows").json()["data"]) == 3
+    assert [folder.name for folder in (settings.blob_dir / "contents").iterdir()] == [sha256]
+
+
+def test_a_disk_that_is_full_is_told_and_nothing_is_stored(
+    client: TestClient, session: Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(blobs: LocalBlobs, key: str, source: Path) -> None:
+        raise DiskFull()
+
+    monkeypatch.setattr(LocalBlobs, "put_file", full)
+    problem(_upload(client), 507, "disk_full")
+    assert session.scalar(select(func.count()).select_from(Dataset)) == 0
+    assert [path for path in settings.data_dir.rglob("*") if path.is_file()] == []
 
 
 def test_who_has_no_key_uploads_nothing(settings: Settings) -> None:
