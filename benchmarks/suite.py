@@ -19,9 +19,9 @@ from benchmarks.places import CACHE, PEER_SCRIPT, ROOT, path, say, write_json
 
 STEPS: tuple[tuple[str, str, list[str]], ...] = (
     ("demo", "ppo", ["--size", "demo", "--pairs", "2"]),
-    ("3m", "ppo", ["--size", "3m", "--pairs", "2", "--iterations", "4"]),
+    ("3m", "ppo", ["--size", "3m", "--pairs", "1"]),
     ("3m, full length", "ppo", ["--size", "3m", "--full-length", "--pairs", "1", "--iterations", "3"]),
-    ("28m", "ppo", ["--size", "28m", "--pairs", "1"]),
+    ("28m", "ppo", ["--size", "28m", "--pairs", "1", "--iterations", "2"]),
     ("3m-32k", "ppo", ["--size", "3m-32k", "--pairs", "1"]),
     ("share of the ceiling", "machine", ["--size", "28m", "--rounds", "1", "--iterations", "2"]),
     ("2 processes", "parallel", ["--pairs", "1", "--iterations", "3"]),

@@ -20,8 +20,16 @@ from core.embedded.redis import Redis
 from core.migrate import migrate
 from core.settings import Settings, get_settings
 
+_HERE = Path(__file__).parent
 _OURS = "proximal_test"
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What `--dist loadgroup` keeps in one process: a file of the trainer's, and elsewhere a whole folder, with its servers."""
+    for item in items:
+        path = item.path.relative_to(_HERE)
+        item.add_marker(pytest.mark.xdist_group(str(path if path.parts[0] == "trainer" else path.parts[0])))
 
 
 @pytest.fixture(scope="session", autouse=True)
