@@ -13,7 +13,16 @@ from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutE
 from starlette.exceptions import HTTPException
 
 from core.disk import is_full
-from core.errors import DiskFull, InvalidRequest, InvalidSpec, NotFound, PlatformError, TooLarge, Unavailable, WrongMediaType
+from core.errors import (
+    DiskFull,
+    InvalidRequest,
+    InvalidSpec,
+    NotFound,
+    PlatformError,
+    TooLarge,
+    Unavailable,
+    WrongMediaType,
+)
 from trainer.spec import JobSpec
 from trainer.spec_errors import explain
 

@@ -40,7 +40,8 @@ Map = Annotated[
     list[str] | None, typer.Option("--map", help="A field and its column, as prompt=question. May be repeated.")
 ]
 Label = Annotated[
-    list[str] | None, typer.Option("--label", help="A label and its meaning (a, b or tie), as model_a=a. May be repeated.")
+    list[str] | None,
+    typer.Option("--label", help="A label and its meaning (a, b or tie), as model_a=a. May be repeated."),
 ]
 BadRows = Annotated[
     str, typer.Option(help="What to do with rows that cannot be used: refuse the file, report them, or leave_out.")

@@ -121,7 +121,12 @@ def pairs(file: Path, rows: int, bad: int | None = None) -> Path:
 def test_a_large_file_becomes_a_dataset(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "SMALL", 0)
     dataset = client.upload_dataset(pairs(tmp_path / "pairs.jsonl", 50), name="mine")
-    assert (dataset["status"], dataset["rows"], dataset["name"], dataset["kind"]) == ("ready", 50, "mine", "preferences")
+    assert (dataset["status"], dataset["rows"], dataset["name"], dataset["kind"]) == (
+        "ready",
+        50,
+        "mine",
+        "preferences",
+    )
     assert [upload for upload in client.list_uploads() if upload["dataset"] == dataset["id"]] == []
 
 
