@@ -69,7 +69,9 @@ function Facts({ round }: { round: Round }) {
       )}
       <span>{count(round.overlap, "annotator")} per item</span>
       {round.gold_items > 0 && <span>{count(round.gold_items, "gold question")}</span>}
-      {round.left_out > 0 && <span title={WHY_LEFT_OUT}>{count(round.left_out, source.type === "dataset" ? "row" : "prompt")} left out</span>}
+      {round.left_out > 0 && (
+        <span title={WHY_LEFT_OUT}>{count(round.left_out, source.type === "dataset" ? "row" : "prompt")} left out</span>
+      )}
       <span>
         created <TimeAgo time={round.created_at} />
       </span>
