@@ -209,8 +209,8 @@ def test_axe_finds_nothing_in_light_and_dark(new_page: NewPage, tmp_path: Path) 
     expect(page.get_by_role("article", name=re.compile("^Prompts"))).to_be_visible(timeout=READY_MS)
     place = f"/datasets/{dataset_id}"
     paths = [place, f"{place}?tab=rows&diff=1", f"{place}?tab=rows&view=table&row=2", f"{place}?tab=versions"]
-    for path in [*paths, "/datasets", "/datasets/new"]:
-        loaded(page, path)
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        for path in [*paths, "/datasets", "/datasets/new"]:
+            loaded(page, path)
             assert violations(page) == [], (path, scheme)

@@ -30,6 +30,7 @@ export function Desk({ round, annotator, onOther }: Props) {
   }, [showing]);
   return (
     <div className={styles.desk} data-showing={showing}>
+      <h1 className="visually-hidden">Annotate {round.name}</h1>
       <header className={styles.head}>
         <nav aria-label="Breadcrumb">
           <Link to={paths.round(round.id)}>{round.name}</Link>

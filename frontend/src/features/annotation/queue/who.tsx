@@ -18,7 +18,7 @@ export function Who({ name, onName }: Props) {
   };
   return (
     <form className={styles.who} onSubmit={submit}>
-      <h2>Who are you?</h2>
+      <h1>Who are you?</h1>
       <p>
         Your answers are kept under this name, so that agreement between people can be measured. Use the same one every
         time. This browser remembers it.

@@ -72,7 +72,7 @@ function Opener({ row, isOpen, onToggle }: { row: DatasetRow; isOpen: boolean; o
       type="button"
       className={isOpen ? styles.closer : styles.opener}
       aria-expanded={isOpen}
-      aria-label={`Row ${row.row_number} in full`}
+      aria-label={`${isOpen ? "close" : "open"} row ${row.row_number}`}
       onClick={onToggle}
     >
       {isOpen && "close"}
