@@ -9,7 +9,7 @@ const MOST_ASKED = 10;
 const LOOK_AGAIN_MS = 5000;
 /** A day: what takes longer was left lying. */
 const LONGEST_S = 86_400;
-/** What comes sooner after an item appeared was meant for the one before: a key that bounced. */
+/** What comes sooner after an answer was meant for the same item: a key that bounced. */
 const TOO_SOON_S = 0.15;
 
 /** One annotator's way through a round. Answers go to the outbox; here is what to judge next. */
@@ -72,7 +72,8 @@ export class Queue {
   answer = (verdict: Verdict): void => {
     const [item, ...rest] = this.items;
     const seconds = this.watch.seconds;
-    if (!item || this.view.item !== item || seconds < TOO_SOON_S) return;
+    const bounced = this.given.length > 0 && seconds < TOO_SOON_S;
+    if (!item || this.view.item !== item || bounced) return;
     this.items = rest;
     this.given.push({ item, verdict });
     this.answered.add(item.id);
