@@ -3,7 +3,7 @@
 import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -99,6 +99,12 @@ def of_completions(place: int, prompt: Any, number: int, texts: Sequence[str], p
     if len(kept) < 2:
         return None
     return Draft(place, prompt, [texts[at] for at in kept], [policies[at] for at in kept], row=number)
+
+
+def without_gaps(drafts: Iterable[Draft | None]) -> list[Draft]:
+    """Those that became items, in the order of their places, which are counted anew: gold questions go behind the last."""
+    kept = sorted((draft for draft in drafts if draft is not None), key=lambda draft: draft.number)
+    return [replace(draft, number=at) for at, draft in enumerate(kept, 1)]
 
 
 def gold_needed(share: float, plain: int) -> int:

@@ -39,7 +39,7 @@ def drafts(task: TaskRun, round_: AnnotationRound) -> tuple[list[Draft], int]:
             items.of_completions(place[number], prompt, number, answer["completions"], answer["policies"])
             for (number, prompt), answer in answered
         ]
-    kept = [draft for draft in found if draft is not None]
+    kept = items.without_gaps(found)
     return kept, len(found) - len(kept)
 
 

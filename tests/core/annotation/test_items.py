@@ -73,3 +73,9 @@ def test_there_are_as_many_gold_questions_as_the_share_takes() -> None:
     assert items.gold_needed(0.25, 30) == 10
     assert items.gold_needed(0.1, 1) == 1
     assert items.gold_needed(0.5, 10**6) == items.MOST_GOLD
+
+
+def test_a_prompt_without_an_item_leaves_no_gap_that_a_gold_question_would_fall_into() -> None:
+    first, third = (items.of_completions(place, "p", place + 6, ["x", "y"], [0, 1]) for place in (1, 3))
+    kept = items.without_gaps([third, None, first])
+    assert [(draft.number, draft.row) for draft in kept] == [(1, 7), (2, 9)]
