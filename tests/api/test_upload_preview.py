@@ -35,7 +35,9 @@ def look(client: TestClient, upload_id: str, **said: Any) -> Response:
     return client.post(f"/v1/uploads/{upload_id}/preview", json=said)
 
 
-@pytest.mark.parametrize(("content", "compression"), [(PAIRS, "none"), (gzip.compress(PAIRS), "gzip")])
+@pytest.mark.parametrize(
+    ("content", "compression"), [(PAIRS, "none"), (gzip.compress(PAIRS), "gzip")], ids=["plain", "gzip"]
+)
 def test_the_first_rows_are_shown_as_they_would_be_stored(
     client: TestClient, settings: Settings, content: bytes, compression: str
 ) -> None:
