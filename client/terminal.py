@@ -1,5 +1,7 @@
 """Words from outside on the terminal, as they are: neither markup nor emoji codes nor control characters in them count."""
 
+from collections.abc import Sequence
+
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +22,12 @@ def list_of(*columns: str) -> Table:
     for name in columns:
         table.add_column(name, overflow="fold")
     return table
+
+
+def facts(rows: Sequence[tuple[str, object]]) -> Text:
+    """A name and a value a line, for a print with `soft_wrap`: in a pipe or a narrow terminal an id or a sum is still whole."""
+    width = max(len(name) for name, _ in rows)
+    return plain("\n".join(f"{name:<{width}}  {value}" for name, value in rows))
 
 
 def moment(timestamp: str) -> str:

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from client.answers_annotation import AnnotationProgress, AnnotationRound
 from client.commands import annotate_answer
 from client.submit import read_spec
-from client.terminal import list_of, moment, plain
+from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Rounds of annotation: people compare completions, and a job goes on.", no_args_is_help=True)
 app.command()(annotate_answer.answer)
@@ -49,7 +50,7 @@ def show(context: typer.Context, round_id: RoundId) -> None:
     """Show one round: how far it is, who answers how, and who wins."""
     with context.obj.client() as client:
         round_, progress = client.get_annotation_round(round_id), client.get_annotation_progress(round_id)
-    console.print(_summary(round_, progress))
+    console.print(_summary(round_, progress), soft_wrap=True)
     if round_["error"] is not None:
         console.print(plain(f"{round_['error']['code']}: {round_['error']['message']}"), soft_wrap=True)
     if progress["annotators"]:
@@ -110,21 +111,19 @@ def _set(context: typer.Context, round_id: str, **changes: str) -> None:
         console.print(client.change_annotation_round(round_id, **changes)["status"])
 
 
-def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Table:
-    table = Table(show_header=False, box=None)
-    for name in ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version"):
-        if round_[name] is not None:
-            table.add_row(name, plain(round_[name]))
-    table.add_row("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips")
-    table.add_row("Krippendorff's α", _number(progress["alpha"]))
+def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Text:
+    names = ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version")
+    told: list[tuple[str, object]] = [(name, round_[name]) for name in names if round_[name] is not None]
+    told.append(("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips"))
+    told.append(("Krippendorff's α", _number(progress["alpha"])))
     for side in progress["sides"] or ():
         won = f"{side['wins']} wins, {side['losses']} losses, {side['ties']} ties"
-        table.add_row(plain(side["checkpoint"] or side["model"]), won)
+        told.append((side["checkpoint"] or side["model"] or "", won))
     if (model := progress["reward_model"]) is not None:
-        table.add_row("reward model", f"{model['status']}, agrees in {model['agree']} of {model['of']}")
+        told.append(("reward model", f"{model['status']}, agrees in {model['agree']} of {model['of']}"))
     if round_["jobs"]:
-        table.add_row("continued as", ", ".join(round_["jobs"]))
-    return table
+        told.append(("continued as", ", ".join(round_["jobs"])))
+    return facts(told)
 
 
 def _annotators(progress: AnnotationProgress) -> Table:

@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from client.answers import DatasetVersion, Finding, Report, ReportResult
 from client.errors import ClientError
 from client.sdk import Client
-from client.terminal import plain
+from client.terminal import facts, plain
 
 console = Console(highlight=False)
 progress = Console(highlight=False, stderr=True)
@@ -99,7 +98,7 @@ def _print(made: Report) -> None:
     result = made["result"]
     assert result is not None
     console.print(plain(f"{made['id']}  version {made['version']} of {made['dataset_id']}"))
-    console.print(_figures(result))
+    console.print(_figures(result), soft_wrap=True)
     for finding in result["findings"]:
         _print_finding(finding)
     if fixable := [finding["code"] for finding in result["findings"] if finding["fix"] is not None]:
@@ -108,28 +107,24 @@ def _print(made: Report) -> None:
         )
 
 
-def _figures(result: ReportResult) -> Table:
-    table = Table(show_header=False, box=None)
-    for name, value in result["summary"].items():
-        table.add_row(plain(name.replace("_", " ")), f"{value:,.0f}")
+def _figures(result: ReportResult) -> Text:
+    told = [(name.replace("_", " "), f"{value:,.0f}") for name, value in result["summary"].items()]
     for one in result["histograms"]:
-        told = f"median {one['median']:,}, 95 % ≤ {one['p95']:,}, longest {one['max']:,} {one['unit']}"
-        table.add_row(plain(one["title"].lower()), told)
+        spread = f"median {one['median']:,}, 95 % ≤ {one['p95']:,}, longest {one['max']:,} {one['unit']}"
+        told.append((one["title"].lower(), spread))
     if result["languages"]:
         shares = ", ".join(f"{one['language']} {one['share']:.0%}" for one in result["languages"][:4])
-        table.add_row("languages", plain(shares))
+        told.append(("languages", shares))
     if bias := result["length_bias"]:
         interval = f"{bias['low']:.1%} to {bias['high']:.1%}"
-        table.add_row(
-            "the longer wins",
-            f"{bias['longer_wins']:.1%} ({interval}); {bias['rule']}: {bias['length_only_accuracy']:.1%}",
-        )
+        won = f"{bias['longer_wins']:.1%} ({interval}); {bias['rule']}: {bias['length_only_accuracy']:.1%}"
+        told.append(("the longer wins", won))
     if agreement := result["agreement"]:
         alpha = "not defined" if agreement["alpha"] is None else f"{agreement['alpha']:.3f}"
-        table.add_row("Krippendorff's α", f"{alpha}, {agreement['items']:,} pairs judged by several")
+        told.append(("Krippendorff's α", f"{alpha}, {agreement['items']:,} pairs judged by several"))
     if splits := result["splits"]:
-        table.add_row("held out", f"{splits['eval']:,} rows of {splits['eval_prompts']:,} prompts")
-    return table
+        told.append(("held out", f"{splits['eval']:,} rows of {splits['eval_prompts']:,} prompts"))
+    return facts(told)
 
 
 def _print_finding(finding: Finding) -> None:

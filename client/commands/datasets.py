@@ -10,7 +10,7 @@ from rich.table import Table
 
 from client.answers import Dataset, DatasetRow
 from client.commands import dataset_formats, dataset_reports, dataset_uploads
-from client.terminal import list_of, moment, plain
+from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
 console = Console(highlight=False)
@@ -46,15 +46,11 @@ def get(context: typer.Context, dataset_id: DatasetId) -> None:
     """Show one dataset: what its newest version holds, and what is wrong with it."""
     with context.obj.client() as client:
         dataset = client.get_dataset(dataset_id)
-    table = Table(show_header=False, box=None)
-    for name in ("id", "name", "kind", "version", "rows", "bytes", "sha256", "created_at", "archived_at", "expires_at"):
-        if dataset[name] is not None:
-            table.add_row(name, plain(dataset[name]))
-    table.add_row("status", plain(_status(dataset)))
-    for severity, count in dataset["findings"].items():
-        if count:
-            table.add_row(f"{severity} findings", str(count))
-    console.print(table)
+    names = ("id", "name", "kind", "version", "rows", "bytes", "sha256", "created_at", "archived_at", "expires_at")
+    told = [(name, dataset[name]) for name in names if dataset[name] is not None]
+    told.append(("status", _status(dataset)))
+    told += [(f"{severity} findings", count) for severity, count in dataset["findings"].items() if count]
+    console.print(facts(told), soft_wrap=True)
     if dataset["error"] is not None:
         console.print(plain(f"{dataset['error']['code']}: {dataset['error']['message']}"), soft_wrap=True)
 

@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from client.answers import JobEvent, JobSummary
 from client.submit import read_spec, with_uploads
-from client.terminal import list_of, moment, plain
+from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Submit jobs, look at them, cancel them.", no_args_is_help=True)
 JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
@@ -51,14 +50,11 @@ def show(context: typer.Context, job_id: JobId) -> None:
     """Show one job: where it is, why, and what it learnt."""
     with context.obj.client() as client:
         job = client.get_job(job_id)
-    table = Table(show_header=False, box=None)
-    for name in ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at"):
-        if job[name] is not None:
-            table.add_row(name, plain(job[name]))
-    table.add_row("progress", _progress(job))
-    for key, value in (job["summary"] or {}).items():
-        table.add_row(plain(key), f"{value:.4g}")
-    console.print(table)
+    names = ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at")
+    told = [(name, job[name]) for name in names if job[name] is not None]
+    told.append(("progress", _progress(job)))
+    told += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
+    console.print(facts(told), soft_wrap=True)
     if job["error"]:
         console.print(Text.assemble((job["error"]["code"], "red"), ": ", plain(job["error"]["message"])))
 

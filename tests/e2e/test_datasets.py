@@ -143,6 +143,18 @@ def test_rows_are_searched_walked_through_by_keys_and_linked_to(new_page: NewPag
     assert f"/datasets/{dataset_id}?" in page.url and "q=question+33" in page.url
 
 
+def test_keys_faster_than_the_page_are_all_heard(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page()
+    add(page, written(tmp_path / "pairs.jsonl", [pair(number) for number in range(1, 4)]))
+    page.get_by_role("tab", name="Rows").click()
+    expect(page.locator("[data-row]")).to_have_count(3)
+    page.evaluate(
+        """() => { for (const key of ["d", "o"]) document.dispatchEvent(new KeyboardEvent("keydown", { key })) }"""
+    )
+    expect(page.get_by_role("radio", name="Table")).to_be_checked()
+    expect(page.get_by_label("Mark differences")).to_be_checked()
+
+
 def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
     new_page: NewPage, client: Client, tmp_path: Path
 ) -> None:

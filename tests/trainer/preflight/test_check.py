@@ -193,10 +193,10 @@ def test_every_broken_row_and_file_is_named(tmp_path: Path, capsys: pytest.Captu
     raw["data"]["prompts"] = str(tmp_path / "gone.jsonl")
     (tmp_path / "spec.json").write_text(json.dumps(raw))
     assert main(["check", str(tmp_path / "spec.json")]) == 3
-    said = capsys.readouterr().out
-    assert "sft.jsonl, line 1: `completion` must be a text" in " ".join(said.split())
-    assert "sft.jsonl, line 2" in said and "gone.jsonl: No such file" in " ".join(said.split())
-    assert said.rstrip().endswith("This run would not start: 3 errors.")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "sft.jsonl, line 1: `completion` must be a text" in said
+    assert "sft.jsonl, line 2" in said and "gone.jsonl: No such file" in said
+    assert said.endswith("This run would not start: 3 errors.")
 
 
 def test_an_invalid_spec_is_a_report_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

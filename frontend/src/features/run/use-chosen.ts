@@ -1,5 +1,5 @@
-import { useSearchParams } from "react-router";
 import type { Job } from "@/api/types";
+import { useAddress } from "@/components/use-address";
 import { stagesOf } from "@/lib/run/spec";
 import { asStage, type Stage } from "@/lib/stages";
 
@@ -15,20 +15,17 @@ interface Chosen {
 
 /** The stage and the tab, kept in the address so that a link shows the same. Without a choice the page follows the job. */
 export function useChosen(job: Job | undefined): Chosen {
-  const [params, setParams] = useSearchParams();
+  const [params, setParams] = useAddress();
   const stages = job ? stagesOf(job.spec) : [];
   const present = asStage(job?.stage) ?? stages[0] ?? "sft";
   const named = asStage(params.get("stage"));
   const set = (name: string, value: string | null) =>
-    setParams(
-      (before) => {
-        const after = new URLSearchParams(before);
-        if (value === null) after.delete(name);
-        else after.set(name, value);
-        return after;
-      },
-      { replace: true, preventScrollReset: true },
-    );
+    setParams((before) => {
+      const after = new URLSearchParams(before);
+      if (value === null) after.delete(name);
+      else after.set(name, value);
+      return after;
+    });
   return {
     stage: named && stages.includes(named) ? named : present,
     tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",

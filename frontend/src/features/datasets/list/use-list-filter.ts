@@ -1,6 +1,6 @@
 import { useCallback } from "react";
-import { useSearchParams } from "react-router";
 import type { DatasetFilter } from "@/api/datasets";
+import { useAddress } from "@/components/use-address";
 import { KINDS } from "@/features/datasets/kinds";
 
 interface ListFilter {
@@ -11,11 +11,10 @@ interface ListFilter {
 
 /** Which datasets are listed, kept in the address. */
 export function useListFilter(): ListFilter {
-  const [params, setParams] = useSearchParams();
+  const [params, setParams] = useAddress();
   const filter = read(params);
   const change = useCallback(
-    (changed: Partial<DatasetFilter>) =>
-      setParams((before) => write({ ...read(before), ...changed }), { replace: true, preventScrollReset: true }),
+    (changed: Partial<DatasetFilter>) => setParams((before) => write({ ...read(before), ...changed })),
     [setParams],
   );
   return { filter, isFiltered: write(filter).size > 0, change };

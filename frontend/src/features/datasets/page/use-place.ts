@@ -1,13 +1,12 @@
 import { useCallback } from "react";
-import { useSearchParams } from "react-router";
+import { useAddress } from "@/components/use-address";
 import { moved, readPlace, writePlace, type Place } from "@/features/datasets/page/place";
 
 /** Where in a dataset the page is, kept in the address so that a link shows the same. */
 export function usePlace(): [Place, Go] {
-  const [params, setParams] = useSearchParams();
+  const [params, setParams] = useAddress();
   const go = useCallback<Go>(
-    (change, push = false) =>
-      setParams((before) => writePlace(moved(readPlace(before), change)), { replace: !push, preventScrollReset: true }),
+    (change, push) => setParams((before) => writePlace(moved(readPlace(before), change)), push),
     [setParams],
   );
   return [readPlace(params), go];
