@@ -22,14 +22,16 @@ from core.settings import Settings, get_settings
 
 _HERE = Path(__file__).parent
 _OURS = "proximal_test"
+_SHARED = ("client", "compose", "e2e")
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist's own hook reads what this one has marked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What `--dist loadgroup` keeps in one process: a file of the trainer's, and elsewhere a whole folder, with its servers."""
+    """What `--dist loadgroup` keeps in one process: a folder that shares a whole platform, and elsewhere a file."""
     for item in items:
         path = item.path.relative_to(_HERE)
-        item.add_marker(pytest.mark.xdist_group(str(path if path.parts[0] == "trainer" else path.parts[0])))
+        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in _SHARED else str(path)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -70,7 +70,7 @@ def test_without_a_terminal_each_stage_is_a_line() -> None:
     assert console.file.getvalue() == "SFT: 3.2 s, loss 1.23\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_however_it_ends_nothing_of_it_stays(number: signal.Signals, tmp_path: Path) -> None:
     output = tmp_path / "output"
     command = [sys.executable, "-m", "client", "demo", "--data-dir", str(tmp_path / "data"), "--port", str(free_port())]

@@ -48,7 +48,9 @@ def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
         assert up.output.read_text().count("killed by SIGKILL") == len(PARTS)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_nothing_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up:
         pids = parts(up)

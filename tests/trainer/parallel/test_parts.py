@@ -73,7 +73,14 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("changes", [ADAPTERS, GROUPS, OPTIMAL_VALUE], ids=["adapters", "groups", "v*"])
+CASES = [
+    pytest.param(ADAPTERS, id="adapters"),
+    pytest.param(GROUPS, id="groups"),
+    pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("changes", CASES)
 def test_two_processes_come_to_what_one_comes_to(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     spec, two, one = spec_of(tmp_path, policy, changes), tmp_path / "two", tmp_path / "one"
     assert statuses(start(spec, two)) == [0, 0]

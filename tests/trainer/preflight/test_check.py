@@ -79,8 +79,14 @@ def counted_once() -> Iterator[None]:
         yield
 
 
+EXAMPLES = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in ("ppo", "dpo", "tiny") else pytest.mark.slow)
+    for path in sorted(ROOT.glob("examples/*.toml"))
+]
+
+
 @pytest.mark.usefixtures("counted_once")
-@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_passes(example: Path) -> None:
     report = check(load_spec(example))
     assert report.exit_status() == 0, report.errors()
