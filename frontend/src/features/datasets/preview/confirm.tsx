@@ -6,7 +6,7 @@ import type { Upload } from "@/api/upload";
 import { ErrorNotice } from "@/components/error-notice";
 import { Skeleton } from "@/components/skeleton";
 import { ImportForm } from "@/features/datasets/preview/import-form";
-import { fromMapping, missing, toMapping, type Draft } from "@/features/datasets/preview/mapping";
+import { fromMapping, lack, toMapping, type Draft } from "@/features/datasets/preview/mapping";
 import { MappingForm } from "@/features/datasets/preview/mapping-form";
 import { PreviewRows } from "@/features/datasets/preview/preview-rows";
 import styles from "@/features/datasets/preview/preview.module.css";
@@ -14,6 +14,7 @@ import { Readings } from "@/features/datasets/preview/readings";
 import { useSettled } from "@/features/datasets/preview/use-settled";
 
 const DETECTED: Reading = { format: null, kind: null, mapping: null };
+const MAPPED: Reading = { ...DETECTED, format: "custom" };
 const TYPING_MS = 250;
 
 /** What was detected, the other ways to read it, and a form where the columns have to be pointed out. */
@@ -34,6 +35,7 @@ export function Confirm({ upload }: { upload: Upload }) {
   }
   const first = detected.data;
   const plan = first.plan;
+  const lacking = draft && lack(draft);
   const current: Reading = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : asPlanned(plan);
   const mapByHand = () => setDraft(fromMapping(asMapping(plan?.mapping ?? first.suggested), first.columns));
   return (
@@ -41,7 +43,7 @@ export function Confirm({ upload }: { upload: Upload }) {
       <div className={styles.side}>
         <Readings
           preview={first}
-          format={draft ? "custom" : current.format}
+          reading={draft ? MAPPED : current}
           onChoose={(candidate) => {
             setDraft(null);
             setChosen({ format: candidate.format, kind: candidate.kind, mapping: null });
@@ -49,9 +51,9 @@ export function Confirm({ upload }: { upload: Upload }) {
           onMap={mapByHand}
         />
         {draft && <MappingForm draft={draft} columns={first.columns} onChange={setDraft} />}
-        <ImportForm upload={upload} reading={current} blocked={whyNot(current, draft)} />
+        <ImportForm upload={upload} reading={current} blocked={lacking ?? notYet(current)} />
       </div>
-      <PreviewRows query={shown} waitsFor={draft ? missing(draft) : []} />
+      <PreviewRows query={shown} lacking={lacking} />
     </div>
   );
 }
@@ -65,13 +67,9 @@ function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft
   return plan || candidates.length ? null : fromMapping(asMapping(suggested), columns);
 }
 
-/** Null while required columns are missing: there is nothing to ask the server then. */
-function ofDraft(draft: Draft): Reading | null {
-  if (missing(draft).length) return null;
-  return { format: "custom", kind: draft.shape.kind, mapping: toMapping(draft) };
-}
+/** Null while something is missing: there is nothing to ask the server then. */
+const ofDraft = (draft: Draft): Reading | null =>
+  lack(draft) ? null : { format: "custom", kind: draft.shape.kind, mapping: toMapping(draft) };
 
-function whyNot(reading: Reading, draft: Draft | null): string | null {
-  if (draft && missing(draft).length) return `Say first which column is: ${missing(draft).join(", ")}.`;
-  return reading.format === null ? "Say first how it is to be read." : null;
-}
+const notYet = (reading: Reading): string | null =>
+  reading.format === null ? "Say first how it is to be read." : null;

@@ -1,6 +1,7 @@
-import { useId } from "react";
+import { useId, useState } from "react";
 import type { UploadPreview } from "@/api/types";
-import { withField, withShape, type Draft, type Side } from "@/features/datasets/preview/mapping";
+import { LabelValues } from "@/features/datasets/preview/label-values";
+import { withField, withShape, type Draft } from "@/features/datasets/preview/mapping";
 import styles from "@/features/datasets/preview/preview.module.css";
 import { SHAPES, type Field } from "@/features/datasets/preview/shapes";
 
@@ -16,6 +17,7 @@ interface Props {
 export function MappingForm({ draft, columns, onChange }: Props) {
   const required = draft.shape.fields.filter((field) => field.required);
   const optional = draft.shape.fields.filter((field) => !field.required);
+  const [hasNotes] = useState(optional.some((field) => draft.fields[field.name]));
   const row = (field: Field) => (
     <ColumnRow
       key={field.name}
@@ -44,8 +46,8 @@ export function MappingForm({ draft, columns, onChange }: Props) {
         </select>
       </label>
       {required.map(row)}
-      {draft.fields.label && <Labels draft={draft} onChange={onChange} />}
-      <details open={optional.some((field) => draft.fields[field.name]) || undefined}>
+      {draft.fields.label && <LabelValues key={draft.fields.label} draft={draft} onChange={onChange} />}
+      <details open={hasNotes || undefined}>
         <summary>Notes to keep</summary>
         {optional.map(row)}
       </details>
@@ -78,45 +80,5 @@ function ColumnRow({ field, columns, value, onChange }: RowProps) {
       </select>
       {example && <small title={example}>{example}</small>}
     </div>
-  );
-}
-
-const SIDES: readonly { id: Side; label: string }[] = [
-  { id: "a", label: "A is better" },
-  { id: "b", label: "B is better" },
-  { id: "tie", label: "a tie" },
-];
-
-/** What each value of the label means. */
-function Labels({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
-  const id = useId();
-  const values = Object.entries(draft.labels);
-  if (!values.length) return null;
-  return (
-    <fieldset className={styles.labels}>
-      <legend>What its values mean</legend>
-      {values.map(([value, side]) => (
-        <div key={value} className={styles.field}>
-          <label htmlFor={`${id}-${value}`}>
-            <code>{value}</code>
-          </label>
-          <select
-            id={`${id}-${value}`}
-            value={side ?? ""}
-            onChange={(event) => {
-              const chosen = SIDES.find((one) => one.id === event.target.value)?.id ?? null;
-              onChange({ ...draft, labels: { ...draft.labels, [value]: chosen } });
-            }}
-          >
-            <option value="">not usable</option>
-            {SIDES.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.label}
-              </option>
-            ))}
-          </select>
-        </div>
-      ))}
-    </fieldset>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fromMapping, missing, toMapping, withField, withShape } from "@/features/datasets/preview/mapping";
+import { fromMapping, lack, missing, toMapping, withField, withShape } from "@/features/datasets/preview/mapping";
 import { SHAPES } from "@/features/datasets/preview/shapes";
 
 const columns = (...names: string[]) => names.map((name) => ({ name, examples: [] as string[] }));
@@ -34,20 +34,19 @@ test("columns that say nothing begin with a pair, everything to be filled in", (
   expect([blank.shape.id, missing(blank)]).toEqual(["pair", ["Prompt", "Preferred answer", "Other answer"]]);
 });
 
-test("the values of a label are guessed from their words", () => {
-  const { labels } = labelled("model_a", "model_b", "tie (bothbad)");
-  expect(labels).toEqual({ model_a: "a", model_b: "b", "tie (bothbad)": "tie" });
-});
-
-test("a value that says nothing is not taken for a tie", () => {
+test("the values of a label are guessed; one that says nothing is not sent", () => {
   const draft = labelled("left", "?", "=");
   expect(draft.labels).toEqual({ left: "a", "?": null, "=": "tie" });
   expect(toMapping(draft).labels).toEqual({ left: "a", "=": "tie" });
 });
 
-test("a signed preference says by its sign who wins, an index counts from 0", () => {
-  expect(labelled("-3", "0", "2").labels).toEqual({ "-3": "a", "0": "tie", "2": "b" });
-  expect(labelled("0", "1").labels).toEqual({ "0": "a", "1": "b" });
+test("a label none of whose values has a meaning says nothing", () => {
+  const pair = { prompt: "q", a: "x", b: "y", label: "w" };
+  const graded = fromMapping({ fields: pair }, [{ name: "w", examples: ["1", "2", "3"] }]);
+  expect(lack(graded)).toBe("Say first what the values of w mean.");
+  expect(lack({ ...graded, labels: { ...graded.labels, "3": "a" } })).toBeNull();
+  expect(lack(fromMapping({ fields: pair }, []))).toBeNull();
+  expect(lack(withField(graded, "a", "", []))).toBe("Say first which column is: Answer A.");
 });
 
 test("what a mapping says of its labels counts before any guess", () => {

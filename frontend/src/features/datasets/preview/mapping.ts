@@ -1,14 +1,11 @@
 import type { Mapping } from "@/api/imports";
+import { guessLabels, type Labels } from "@/features/datasets/preview/labels";
 import { SHAPES, type Shape } from "@/features/datasets/preview/shapes";
 
 export interface Column {
   readonly name: string;
   readonly examples: readonly string[];
 }
-
-export type Side = "a" | "b" | "tie";
-
-export type Labels = Readonly<Record<string, Side | null>>;
 
 /** A mapping while it is being filled in. */
 export interface Draft {
@@ -61,6 +58,17 @@ export function withField(draft: Draft, name: string, column: string, columns: r
 export const missing = (draft: Draft): string[] =>
   draft.shape.fields.filter((field) => field.required && !draft.fields[field.name]).map((field) => field.label);
 
+/** What has to be said before records can be read like this; null when nothing is missing. */
+export function lack(draft: Draft): string | null {
+  const fields = missing(draft);
+  if (fields.length) return `Say first which column is: ${fields.join(", ")}.`;
+  const sides = draft.fields.label ? Object.values(draft.labels) : [];
+  // Without a word on them, the server would go by words of its own.
+  return sides.length && sides.every((side) => side === null)
+    ? `Say first what the values of ${draft.fields.label} mean.`
+    : null;
+}
+
 /** As the API takes it: only what the shape knows. */
 export function toMapping({ shape, fields, labels }: Draft): Mapping {
   const names = new Set(shape.fields.map((field) => field.name));
@@ -70,30 +78,7 @@ export function toMapping({ shape, fields, labels }: Draft): Mapping {
   return { fields: known, labels: Object.fromEntries(said) };
 }
 
-function labelsOf(column: string | undefined, columns: readonly Column[]): Labels {
-  const examples = columns.find((one) => one.name === column)?.examples ?? [];
-  const isBelowZero = (text: string) => Number(text) < 0;
-  const said = examples.some(isBelowZero) ? bySign : examples.some((text) => text.trim() === "0") ? byIndex : meaning;
-  return Object.fromEntries(examples.map((text) => [text, said(text)] as const));
-}
-
-/** Below zero the first one wins, above it the second, as in HelpSteer 3. */
-const bySign = (text: string): Side => (Number(text) === 0 ? "tie" : Number(text) < 0 ? "a" : "b");
-
-/** Counted from 0. */
-const byIndex = (text: string): Side | null =>
-  (({ "0": "a", "1": "b" })[text.trim()] as Side | undefined) ?? meaning(text);
-
-const MEANINGS: readonly (readonly [Side, RegExp])[] = [
-  ["tie", /tie|equal|both|neither|same|draw|^=+$/],
-  ["a", /(^|[^a-z0-9])(a|1|first|left|true)$/],
-  ["b", /(^|[^a-z0-9])(b|2|second|right|false)$/],
-];
-
-/** What a label's value most likely says; null where only a person can tell. */
-function meaning(text: string): Side | null {
-  const value = text.trim().toLowerCase();
-  return MEANINGS.find(([, words]) => words.test(value))?.[0] ?? null;
-}
+const labelsOf = (column: string | undefined, columns: readonly Column[]): Labels =>
+  guessLabels(columns.find((one) => one.name === column)?.examples ?? []);
 
 const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLowerCase();

@@ -19,14 +19,14 @@ const VIEWS = [
 
 interface Props {
   query: UseQueryResult<UploadPreview>;
-  /** Fields without a column: until they have one there is nothing to show. */
-  waitsFor: readonly string[];
+  /** What has to be said first: until then these are the rows of another reading. */
+  lacking: string | null;
 }
 
 /** The first rows as they will be stored; what cannot be used stands at its line with the reason. */
-export function PreviewRows({ query, waitsFor }: Props) {
+export function PreviewRows({ query, lacking }: Props) {
   const [view, setView] = useState<View>("stored");
-  const rows = query.data ? allRows(query.data) : [];
+  const rows = query.data && !lacking ? allRows(query.data) : [];
   const bad = rows.filter((row) => row.problem !== null).length;
   return (
     <section className={styles.rows} aria-label="First rows" aria-busy={query.isFetching}>
@@ -34,12 +34,12 @@ export function PreviewRows({ query, waitsFor }: Props) {
         <div>
           <h2>The first rows</h2>
           <p role="status" className={bad ? styles.bad : styles.note}>
-            {told(rows.length, bad, waitsFor, query.isFetching)}
+            {lacking ?? told(rows.length, bad, query.isFetching)}
           </p>
         </div>
         <Segmented label="Show the rows" options={VIEWS} value={view} onChange={setView} />
       </header>
-      {query.error && <ProblemLines error={query.error} title="It cannot be read like this" />}
+      {query.error && !lacking && <ProblemLines error={query.error} title="It cannot be read like this" />}
       {query.isPending && query.isFetching && <Skeleton rows={5} height="4rem" label="Loading the first rows" />}
       {query.data && rows.length === 0 && <Columns columns={query.data.columns} />}
       <ol className={rowStyles.rows}>
@@ -94,8 +94,7 @@ function Shown({ row, view }: { row: PreviewRow; view: View }) {
   );
 }
 
-function told(rows: number, bad: number, waitsFor: readonly string[], isFetching: boolean): string {
-  if (waitsFor.length) return `Still without a column: ${waitsFor.join(", ")}.`;
+function told(rows: number, bad: number, isFetching: boolean): string {
   if (isFetching && !rows) return "Reading…";
   if (!rows) return "There is nothing to show until it is clear how to read it.";
   if (!bad) return `${count(rows, "row")}, all in order.`;

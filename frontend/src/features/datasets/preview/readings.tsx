@@ -1,4 +1,5 @@
 import { useId } from "react";
+import type { Reading } from "@/api/imports";
 import type { UploadPreview } from "@/api/types";
 import { kindLabel } from "@/features/datasets/kinds";
 import { containerText } from "@/features/datasets/preview/container";
@@ -8,14 +9,14 @@ type Candidate = UploadPreview["candidates"][number];
 
 interface Props {
   preview: UploadPreview;
-  /** The format that counts now; null while nothing is chosen. */
-  format: string | null;
+  /** The one that counts now; its format is null while nothing is chosen. */
+  reading: Reading;
   onChoose: (candidate: Candidate) => void;
   onMap: () => void;
 }
 
 /** What the file can be read as, best first, and why; the last way is to say it oneself. */
-export function Readings({ preview, format, onChoose, onMap }: Props) {
+export function Readings({ preview, reading, onChoose, onMap }: Props) {
   const name = useId();
   const { candidates, sure } = preview;
   const known = candidates.filter((candidate) => candidate.format !== "custom");
@@ -35,7 +36,7 @@ export function Readings({ preview, format, onChoose, onMap }: Props) {
             <input
               type="radio"
               name={name}
-              checked={candidate.format === format}
+              checked={isChosen(candidate, reading)}
               onChange={() => onChoose(candidate)}
             />
             <span>
@@ -45,7 +46,7 @@ export function Readings({ preview, format, onChoose, onMap }: Props) {
           </label>
         ))}
         <label>
-          <input type="radio" name={name} checked={format === "custom"} onChange={onMap} />
+          <input type="radio" name={name} checked={reading.format === "custom"} onChange={onMap} />
           <span>
             <b>Say which column is what</b>
             <small>For columns that no known format has, or that mean something else here.</small>
@@ -55,6 +56,10 @@ export function Readings({ preview, format, onChoose, onMap }: Props) {
     </section>
   );
 }
+
+/** A format may be read as several kinds, each a candidate of its own. */
+const isChosen = (candidate: Candidate, { format, kind }: Reading): boolean =>
+  candidate.format === format && candidate.kind === kind;
 
 function heading(candidates: number, sure: boolean): string {
   if (!candidates) return "None of the known formats";
