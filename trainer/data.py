@@ -209,7 +209,7 @@ def read_row(path: str, number: int, line: str, parse: Callable[[dict[str, Any],
             raise DataError("each line must be a JSON object")
         if "\\ud" in line.lower():
             json.dumps(row, ensure_ascii=False).encode()
-        if "\\u0000" in json.dumps(row):
+        if "\\u0000" in line and _holds_nul(row):
             raise DataError("holds a NUL character")
         return parse(row, number)
     except json.JSONDecodeError as error:
@@ -233,3 +233,12 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise DataError(f"holds {name}, which is not JSON")
+
+
+def _holds_nul(value: Any) -> bool:
+    """The character, in a text or a key; a text about code may well spell out its escape."""
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any("\0" in key or _holds_nul(item) for key, item in value.items())
+    return isinstance(value, list) and any(map(_holds_nul, value))

@@ -70,6 +70,10 @@ def test_conversations_are_prompts_too(tmp_path: Path) -> None:
         ('{"prompt": "q", "prompt": "p", "chosen": "x", "rejected": "y"}', "line 3: holds the key 'prompt' twice"),
         ('{"prompt": "q", "chosen": "x", "rejected": "y", "margin": NaN}', "line 3: holds NaN, which is not JSON"),
         ({"prompt": "q\0", "chosen": "x", "rejected": "y"}, "line 3: holds a NUL character"),
+        (
+            {"prompt": [{"role": "user", "content": "\0"}], "chosen": "x", "rejected": "y"},
+            "line 3: holds a NUL character",
+        ),
         ({"prompt": "", "chosen": "x", "rejected": "y"}, "line 3: `prompt` must be a text"),
         ({"prompt": "q", "a": "x", "b": "y", "label": "A"}, 'line 3: `label` must be "a", "b" or "tie"'),
     ],
@@ -77,6 +81,13 @@ def test_conversations_are_prompts_too(tmp_path: Path) -> None:
 def test_bad_rows_are_named_by_line(tmp_path: Path, row: object, complaint: str) -> None:
     with pytest.raises(DataError, match=complaint):
         data.load(DataSpec(preferences=file_of(tmp_path, [*pairs(2), row])))
+
+
+def test_a_text_that_spells_out_the_escape_of_nul_is_a_text(tmp_path: Path) -> None:
+    row = {"prompt": "q", "chosen": r"print('\u0000')", "rejected": r"\\u0000"}
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, [*pairs(2), row])), stages=())
+    found = loaded.comparisons.train + loaded.comparisons.held_out
+    assert data.Comparison("q", r"print('\u0000')", r"\\u0000", "a") in found
 
 
 def test_a_missing_file_and_a_single_prompt_are_refused(tmp_path: Path) -> None:
