@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 
 def wilson_interval(rate: float, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (1927); 95 % by default."""
+    """Wilson's score interval of a proportion (1927); 95 % by default. Within 0 and 1, which rounding would leave."""
     centre = (rate + z * z / (2 * count)) / (1 + z * z / count)
     half = z / (1 + z * z / count) * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
-    return centre - half, centre + half
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def pearson(points: Sequence[tuple[float, float]]) -> float | None:
