@@ -5,6 +5,7 @@ The sum of the whole is computed while the parts are on their way, so that nothi
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, as_completed
 from pathlib import Path
@@ -22,6 +23,20 @@ TRIES = 6
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
 _PIECE = 1024 * 1024
 _PASSES = (429, 502, 503, 504)
+
+
+def persistently(action: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
+    """What `action` answers. It is tried again, TRIES times in all, while it meets trouble that may pass."""
+    pause = _FIRST_PAUSE
+    for _ in range(TRIES - 1):
+        try:
+            return action()
+        except (Unreachable, ApiError) as error:
+            if isinstance(error, ApiError) and error.status not in _PASSES:
+                raise
+        wait(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+    return action()
 
 
 class Platform(Protocol):
@@ -56,23 +71,32 @@ class Sending:
         """
         try:
             whole = _begin(lambda: self._sum(0, self._size))
-            upload = self._resumable(whole) or self._platform.create_upload(self._file.name, self._size)
+            upload = self._begun(whole) or self._platform.create_upload(self._file.name, self._size)
             self._count(upload["bytes_received"])
+            if upload["status"] == "complete":
+                return upload
             missing = sorted(set(range(1, (upload["parts"] or 0) + 1)) - set(upload["received"]))
             _in_lanes(missing, lambda number: self._send(upload, number))
-            return self._platform.complete_upload(upload["id"], whole.result())
+            return persistently(lambda: self._platform.complete_upload(upload["id"], whole.result()), self._wait)
         finally:
             self._given_up.set()
 
-    def _resumable(self, whole: Future[str]) -> Upload | None:
-        """An open upload of this name and size, each of whose parts that arrived is this file's."""
-        for upload in self._platform.list_uploads(status="open"):
-            if (upload["filename"], upload["bytes"]) != (self._file.name, self._size):
-                continue
+    def _begun(self, whole: Future[str]) -> Upload | None:
+        """What an earlier try has left: this file complete, or an open upload each of whose parts that arrived is its."""
+        for upload in self._alike("complete"):
+            if upload["sha256"] == whole.result():
+                return upload
+        for upload in self._alike("open"):
             checks = _in_lanes(upload["received"], lambda number, of=upload: self._is_ours(of, number))  # type: ignore[misc]
             if all(checks) and upload["sha256"] in (None, whole.result()):
                 return upload
         return None
+
+    def _alike(self, status: str) -> Iterator[Upload]:
+        """By name and size, the newest first."""
+        for upload in self._platform.list_uploads(status=status):
+            if (upload["filename"], upload["bytes"]) == (self._file.name, self._size):
+                yield upload
 
     def _is_ours(self, upload: Upload, number: int) -> bool:
         there = self._platform.get_upload_part(upload["id"], number)["sha256"]
@@ -80,20 +104,21 @@ class Sending:
 
     def _send(self, upload: Upload, number: int) -> None:
         size = self._part_size(upload, number)
-        pause = _FIRST_PAUSE
-        for attempt in range(1, TRIES + 1):
+
+        def once() -> None:
             counted = _Counted(self)
             try:
                 pieces = counted.over(self._pieces((number - 1) * upload["part_bytes"], size))
                 self._platform.put_upload_part(upload["id"], number, pieces, size)
-                return
-            except (Unreachable, ApiError) as error:
+            except (Unreachable, ApiError):
                 counted.undo()
-                if attempt == TRIES or (isinstance(error, ApiError) and error.status not in _PASSES):
-                    raise
-            if self._given_up.wait(pause):
-                raise _GivenUp
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                raise
+
+        persistently(once, self._wait)
+
+    def _wait(self, seconds: float) -> None:
+        if self._given_up.wait(seconds):
+            raise _GivenUp
 
     def _part_size(self, upload: Upload, number: int) -> int:
         return min(upload["part_bytes"], self._size - (number - 1) * upload["part_bytes"])

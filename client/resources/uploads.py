@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 from client.answers import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum
 from client.errors import ApiError
 from client.resources.datasets import Datasets
-from client.sending import Progress, Sending
+from client.sending import Progress, Sending, persistently
 
 SMALL = 16 * 1024 * 1024
 """Bytes. Up to here, a file goes in one request."""
+_LONGEST_NAME = 200
+"""Of a dataset; of a longer file's name, so much is its name."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 T = TypeVar("T")
 Importing = Callable[[float, str], None]
@@ -37,21 +39,21 @@ class Uploads(Datasets):
         """Upload a file and wait until it is a dataset. What is not said (kind, format, mapping) is detected.
 
         A small file goes in one request; a large one in parts, several at a time, and goes on where an earlier try of the
-        same file was interrupted. `bad_rows`: `refuse` (ApiError `invalid_dataset`, and nothing is stored), `report` (the
-        dataset is `blocked` until they are dealt with), `leave_out`.
+        same was interrupted, be it while the dataset was made. `bad_rows`: `refuse` (ApiError `invalid_dataset`, and
+        nothing is stored), `report` (the dataset is `blocked` until they are dealt with), `leave_out`.
         """
-        said: dict[str, Any] = {"kind": kind, "format": format, "mapping": mapping, "bad_rows": bad_rows}
-        said["name"] = name or file.name
+        said: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
         if file.stat().st_size <= SMALL:
             try:
-                return self._upload_at_once(file, {key: value for key, value in said.items() if value is not None})
+                return self._upload_at_once(file, said | {"bad_rows": bad_rows})
             except ApiError as error:
-                if error.code != "too_large":  # the platform may allow less
+                if error.code != "too_large":  # the platform may take less at once
                     raise
         upload = self.upload_file(file, progress)
-        dataset = self.wait_for_dataset(self.import_upload(upload["id"], **said)["id"], importing)
+        dataset = self._begun(upload, said, bad_rows) or self.import_upload(upload["id"], **said, bad_rows=bad_rows)
+        dataset = self.wait_for_dataset(dataset["id"], importing)
         if dataset["status"] == "ready":
-            self.delete_upload(upload["id"])
+            self._tidy(upload["id"])
         return dataset
 
     def upload_file(self, file: Path, progress: Progress | None = None) -> Upload:
@@ -59,10 +61,12 @@ class Uploads(Datasets):
         return Sending(self, file, progress).run()
 
     def wait_for_dataset(self, dataset_id: str, importing: Importing | None = None) -> Dataset:
-        """Once it is imported. One that could not be is removed, and the reason raised as ApiError."""
+        """Once its newest version is made. Where that could not be, the reason is raised as ApiError; a dataset that has no
+        other version is removed."""
         dataset = _patiently(lambda: self.get_dataset(dataset_id), lambda found: _is_imported(found, importing))
         if dataset["status"] == "failed":
-            self.delete_dataset(dataset_id)
+            if dataset["version"] == 1:
+                self.delete_dataset(dataset_id)
             raise ApiError(422, _problem(dataset["error"]))
         return dataset
 
@@ -145,12 +149,40 @@ class Uploads(Datasets):
         answer: UploadLimits = self._get("/v1/reference/uploads")
         return answer
 
-    def _upload_at_once(self, file: Path, said: dict[str, Any]) -> Dataset:
-        form = {key: value if isinstance(value, str) else json.dumps(value) for key, value in said.items()}
+    def _begun(self, upload: Upload, said: Mapping[str, Any], bad_rows: str) -> Dataset | None:
+        """The dataset that an earlier try has begun to make of the upload, if it was told the same."""
+        if upload["dataset"] is None:
+            return None
+        dataset = self.get_dataset(upload["dataset"])
+        made = {**dataset["origin"], "name": dataset["name"], "kind": dataset["kind"]}
+        wanted = {**said, "name": said["name"] or upload["filename"][:_LONGEST_NAME].rstrip()}
+        same = all(_says(made.get(key), value) for key, value in wanted.items() if value is not None)
+        left = dataset["archived_at"] is None and dataset["version"] == 1
+        useful = dataset["status"] in ("importing", "ready") or bad_rows == "report"
+        return dataset if same and left and useful else None
+
+    def _tidy(self, upload_id: str) -> None:
+        """Another may be reading it, or have removed it; the platform removes it in any case, a day later."""
+        try:
+            self.delete_upload(upload_id)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+
+    def _upload_at_once(self, file: Path, said: Mapping[str, Any]) -> Dataset:
+        given = {key: value for key, value in said.items() if value is not None}
+        form = {key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()}
         with file.open("rb") as content:
             files = {"file": (file.name, content, "application/octet-stream")}
             answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
         return answer
+
+
+def _says(made: Any, wanted: Any) -> bool:
+    """Of a mapping, only what is wanted is compared."""
+    if isinstance(made, Mapping) and isinstance(wanted, Mapping):
+        return all(made.get(key) == value for key, value in wanted.items())
+    return bool(made == wanted)
 
 
 def _problem(error: DatasetError | None) -> dict[str, Any]:
@@ -168,7 +200,7 @@ def _is_imported(dataset: Dataset, importing: Importing | None) -> bool:
 def _patiently(ask: Callable[[], T], is_over: Callable[[T], bool]) -> T:
     """Ask until it is over, ever less often."""
     pause = _FIRST_PAUSE
-    while not is_over(found := ask()):
+    while not is_over(found := persistently(ask)):
         time.sleep(pause)
         pause = min(1.5 * pause, _LONGEST_PAUSE)
     return found

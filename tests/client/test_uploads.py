@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from client import sending
-from client.errors import ApiError, ClientError
+from client.answers import Upload
+from client.errors import ApiError, ClientError, Unreachable
 from client.resources import uploads
 from client.sdk import Client
 from tests.client.conftest import Up, is_ready
@@ -110,6 +111,32 @@ def test_an_upload_outlives_the_death_of_the_api(up: Up, client: Client, large: 
     client.delete_upload(upload["id"])
 
 
+def test_a_platform_that_is_busy_is_asked_again_to_complete_it(
+    client: Client, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "_FIRST_PAUSE", 0.01)
+    troubles: list[Exception] = [Unreachable("gone"), ApiError(503, {})]
+    complete = client.complete_upload
+
+    def busy(upload_id: str, sha256: str | None = None) -> Upload:
+        if troubles:
+            raise troubles.pop()
+        return complete(upload_id, sha256)
+
+    monkeypatch.setattr(client, "complete_upload", busy)
+    upload = client.upload_file(large)
+    assert (upload["status"], troubles) == ("complete", [])
+    client.delete_upload(upload["id"])
+
+
+def test_a_file_that_has_been_sent_is_not_sent_again(client: Client, large: Path) -> None:
+    first = client.upload_file(large)
+    told: list[int] = []
+    second = client.upload_file(large, lambda sent, total: told.append(sent))
+    assert (second["id"], told) == (first["id"], [SIZE])
+    client.delete_upload(first["id"])
+
+
 def pairs(file: Path, rows: int, bad: int | None = None) -> Path:
     lines = [json.dumps({"prompt": f"p{n}", "chosen": "good", "rejected": "bad"}) for n in range(1, rows + 1)]
     if bad is not None:
@@ -128,6 +155,49 @@ def test_a_large_file_becomes_a_dataset(client: Client, tmp_path: Path, monkeypa
         "preferences",
     )
     assert [upload for upload in client.list_uploads() if upload["dataset"] == dataset["id"]] == []
+
+
+def test_the_same_again_goes_on_with_the_dataset_that_was_begun(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "SMALL", 0)
+    file = pairs(tmp_path / "again.jsonl", 40)
+    begun = client.import_upload(client.upload_file(file)["id"], bad_rows="refuse")
+    other = client.upload_dataset(file, name="another")
+    assert other["id"] != begun["id"] and other["name"] == "another"
+    upload = client.upload_file(file)
+    begun = client.import_upload(upload["id"], kind="preferences", bad_rows="refuse")
+    again = client.upload_dataset(file, "preferences")
+    assert (again["id"], again["status"], again["name"]) == (begun["id"], "ready", "again.jsonl")
+
+
+@pytest.mark.parametrize("meanwhile", ["removed", "in use"])
+def test_a_dataset_is_there_although_its_upload_cannot_be_tidied_away(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    monkeypatch.setattr(uploads, "SMALL", 0)
+    delete = client.delete_upload
+
+    def too_late(upload_id: str) -> None:
+        if meanwhile == "in use":
+            raise ApiError(409, {"code": "upload_in_use"})
+        delete(upload_id)
+        delete(upload_id)
+
+    monkeypatch.setattr(client, "delete_upload", too_late)
+    assert client.upload_dataset(pairs(tmp_path / f"{meanwhile}.jsonl", 30))["status"] == "ready"
+
+
+def test_a_version_that_fails_takes_no_older_ones_with_it(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = client.upload_dataset(pairs(tmp_path / "old.jsonl", 3))
+    failed = {**made, "version": 2, "status": "failed", "error": {"code": "x", "message": "It broke."}}
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "get_dataset", lambda dataset_id: failed)
+        with pytest.raises(ApiError, match="It broke"):
+            client.wait_for_dataset(made["id"])
+    assert client.get_dataset(made["id"])["status"] == "ready"
 
 
 def test_a_bad_row_of_a_large_file_is_named_and_nothing_stays(
