@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from client.answers import Dataset, DatasetRow
 from client.commands import dataset_formats, dataset_reports, dataset_uploads
+from client.errors import ClientError
 from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
@@ -22,6 +24,7 @@ app.command()(dataset_formats.formats)
 app.command()(dataset_formats.export)
 
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
+_NEVER = "never"
 Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
 
 
@@ -97,6 +100,31 @@ def rows(  # noqa: PLR0913  its options are its arguments
 
 
 @app.command()
+def change(
+    context: typer.Context,
+    dataset_id: DatasetId,
+    name: Annotated[str | None, typer.Option(help="What it is called from now on.", show_default=False)] = None,
+    expires_at: Annotated[
+        str | None,
+        typer.Option(
+            help="When the platform may delete it, as 2027-01-31 or 2027-01-31T18:00 (your time), or `never`.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Rename a dataset, or say how long it is kept. It stays as long as an unfinished job uses it."""
+    changes: dict[str, str | None] = {} if name is None else {"name": name}
+    if expires_at is not None:
+        changes["expires_at"] = None if expires_at == _NEVER else _moment(expires_at)
+    if not changes:
+        raise ClientError("Say what is to be changed: --name or --expires-at.")
+    with context.obj.client() as client:
+        dataset = client.change_dataset(dataset_id, **changes)
+    kept = f"{moment(dataset['expires_at'])} UTC" if dataset["expires_at"] else "it is deleted"
+    console.print(plain(f"{dataset['id']}  {dataset['name']}, kept until {kept}"))
+
+
+@app.command()
 def archive(
     context: typer.Context,
     dataset_id: DatasetId,
@@ -120,6 +148,14 @@ def _status(dataset: Dataset) -> str:
     """How far it is, while it is importing."""
     progress = dataset["progress"]
     return dataset["status"] if progress is None else f"{dataset['status']} {progress['fraction']:.0%}"
+
+
+def _moment(text: str) -> str:
+    """With the time zone, which is this machine's unless it is said."""
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except ValueError as error:
+        raise ClientError(f"--expires-at {text}: write 2027-01-31, 2027-01-31T18:00 or never.") from error
 
 
 def _known(value: object) -> str:

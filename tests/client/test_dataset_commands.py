@@ -87,6 +87,11 @@ def test_the_same_from_the_command_line(run: Run, dataset: Dataset) -> None:
     assert (found["line"], found["row_number"], found["row"]["a"]) == (8, 8, "good")
     assert len(run("rows", id_, "--limit", "2").output.splitlines()) == 2
     assert len(run("rows", id_, "--sample", "5").output.splitlines()) == 5
+    assert (
+        "renamed, kept until 2099-01-31 12:00:00 UTC"
+        in run("change", id_, "--name", "renamed", "--expires-at", "2099-01-31T12:00Z").output
+    )
+    assert "kept until it is deleted" in run("change", id_, "--expires-at", "never").output
     assert "archived" in run("archive", id_).output
     assert id_ not in run("list").output
     assert "in the list" in run("archive", id_, "--undo").output
