@@ -1,11 +1,13 @@
 """Where the big things lie: datasets and checkpoints, by key."""
 
 import errno
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Protocol
 
@@ -17,6 +19,8 @@ _PIECE = 1024 * 1024
 _DRAFT = ".incoming-"
 _COMES_AND_GOES = frozenset({errno.ENOENT, errno.ENOTEMPTY})
 """What emptying a folder meets while somebody's draft in it begins or ends."""
+_ABANDONED_SECONDS = 24 * 3600
+log = logging.getLogger(__name__)
 
 
 class Draft(Protocol):
@@ -63,6 +67,9 @@ class BlobStore(Protocol):
 
     def list(self, prefix: str) -> Iterator[str]:
         """The keys below `prefix/`, in order."""
+
+    def clear_abandoned(self) -> None:
+        """Remove drafts in which nothing was written for a day: their process was killed."""
 
 
 class LocalBlobs:
@@ -121,6 +128,12 @@ class LocalBlobs:
             if path.is_file() and not path.name.startswith(_DRAFT):
                 yield path.relative_to(self._root).as_posix()
 
+    def clear_abandoned(self) -> None:
+        for path in self._root.rglob(f"{_DRAFT}*"):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                    path.unlink()
+
     def _path(self, key: str) -> Path:
         """Keys are ours, but some hold names that came from outside: none may leave the folder."""
         pure = PurePosixPath(key)
@@ -132,6 +145,15 @@ class LocalBlobs:
 def blob_store(settings: Settings) -> BlobStore:
     """The store that the settings name."""
     return LocalBlobs(settings.blob_dir)
+
+
+def discard(blobs: BlobStore, prefixes: Iterable[str]) -> None:
+    """Delete what no row knows any more. Raises nothing, for it is called behind a commit: what stays, the sweeper removes."""
+    for prefix in prefixes:
+        try:
+            blobs.delete_prefix(prefix)
+        except OSError as error:
+            log.warning("%s stays for the sweeper: %s", prefix, error)
 
 
 class _LocalDraft:

@@ -26,6 +26,7 @@ from core.blobs import BlobStore
 from core.datasets.u64 import Numbers
 from core.db import after_commit, session_scope
 from core.disk import full_disk_told
+from core.errors import DiskFull
 from core.models import DatasetContent, DatasetVersion
 
 _ABANDONED_SECONDS = 24 * 3600
@@ -116,18 +117,26 @@ def commit(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
     lock(session, draft.sha256)
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
     if (found := session.scalars(query).one_or_none()) is not None:
+        if not blobs.exists(found.blob_key):
+            _put(blobs, draft, found.blob_key)
         return found
     key = rows_key(draft.sha256)
     content = DatasetContent(sha256=draft.sha256, rows=draft.rows, bytes=draft.bytes, blob_key=key)
+    _put(blobs, draft, key)
+    session.add(content)
+    session.flush()
+    return content
+
+
+def _put(blobs: BlobStore, draft: Draft, key: str) -> None:
+    """A disk that is full is relieved at once. After any other failure the blobs stay for the sweeper: the lock may have
+    gone with the connection to the database, and then they may be another's."""
     try:
         blobs.put_file(key, draft.rows_file)
         blobs.put_file(index_key(draft.sha256), draft.index_file)
-        session.add(content)
-        session.flush()
-    except BaseException:
+    except (OSError, DiskFull):
         blobs.delete_prefix(_folder(draft.sha256))
         raise
-    return content
 
 
 def release(session: Session, blobs: BlobStore, sums: Iterable[str]) -> None:
@@ -185,11 +194,12 @@ def _remove_patiently(blobs: BlobStore, sha256: str, key: str) -> None:
 
 
 def _clear_abandoned(scratch: Path) -> None:
-    """Drafts that a process left behind when it was killed."""
-    for folder in scratch.glob(f"{_PREFIX}*"):
+    """Folders in which nothing was written for a day: of drafts, reports and whatever else needs room for a while. Their
+    process was killed."""
+    for folder in scratch.iterdir():
         try:
-            age = time.time() - folder.stat().st_mtime
-        except FileNotFoundError:
+            written = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
+        except FileNotFoundError:  # somebody is at it
             continue
-        if age > _ABANDONED_SECONDS:
+        if time.time() - written > _ABANDONED_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Blobs of datasets that no row knows: of a transaction that failed at its end, or of a process that was killed."""
+"""Blobs of datasets and uploads that no row knows: of a transaction that failed at its end, or of a process that was killed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,12 +9,13 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets.contents import remove_orphan
 from core.db import session_scope
-from core.models import DatasetContent, DatasetReport, DatasetVersion
+from core.models import DatasetContent, DatasetReport, DatasetVersion, Upload
 
 _OWNERS: dict[str, Any] = {
     "contents": DatasetContent.sha256,
     "versions": DatasetVersion.id,
     "reports": DatasetReport.id,
+    "uploads": Upload.id,
 }
 """Of what is below each of these folders, the column that its next name must stand in."""
 _OLD = "datasets"
@@ -25,8 +26,9 @@ _AT_A_TIME = 1000
 def remove_orphans(blobs: BlobStore, suspects: set[str]) -> set[str]:
     """Remove those of `suspects` that still nobody knows; answer whom to suspect the next time.
 
-    Twice, since the row of a blob is committed a while after the blob is there.
+    Twice, since the row of a blob is committed a while after the blob is there. And what was never finished goes.
     """
+    blobs.clear_abandoned()
     found = set()
     with session_scope() as session:
         for folder, column in _OWNERS.items():

@@ -1,13 +1,12 @@
 """How datasets leave: put aside, deleted, past their time."""
 
-import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from core.blobs import BlobStore
+from core.blobs import BlobStore, discard
 from core.datasets import contents, search, tasks
 from core.db import after_commit
 from core.errors import DatasetInUse, InvalidRequest, NotFound
@@ -16,7 +15,6 @@ from core.models.job import TERMINAL
 
 _AT_A_TIME = 20
 """Datasets that one sweep deletes."""
-log = logging.getLogger(__name__)
 
 
 def archive(dataset: Dataset) -> None:
@@ -62,7 +60,7 @@ def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
     contents.release(session, blobs, sums)
     _index_what_stays(session, sums)
     prefixes = [f"versions/{id_}" for id_ in ids] + [f"reports/{id_}" for id_ in reports]
-    after_commit(session, lambda: _remove(blobs, prefixes))
+    after_commit(session, lambda: discard(blobs, prefixes))
 
 
 def unfinished_jobs(session: Session, dataset_id: str) -> list[str]:
@@ -89,12 +87,3 @@ def _needing() -> Select[str]:
     query = select(Job.id).join(JobDataset, JobDataset.job_id == Job.id)
     query = query.join(DatasetVersion, DatasetVersion.id == JobDataset.version_id)
     return query.where(Job.status.not_in(TERMINAL)).distinct()
-
-
-def _remove(blobs: BlobStore, prefixes: Iterable[str]) -> None:
-    """Behind a commit nothing may raise; what stays behind, the sweeper removes."""
-    for prefix in prefixes:
-        try:
-            blobs.delete_prefix(prefix)
-        except OSError as error:
-            log.warning("%s stays for the sweeper: %s", prefix, error)

@@ -4,8 +4,9 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session
 
 from core import import_urls
-from core.blobs import BlobStore
+from core.blobs import BlobStore, discard
 from core.datasets import tasks
+from core.db import after_commit
 from core.errors import ImportRefused, InvalidRequest, PlatformError
 from core.ids import new_id
 from core.models import Upload, UploadPart
@@ -81,7 +82,8 @@ def fail(session: Session, blobs: BlobStore, upload: Upload, error: PlatformErro
     upload.status = UploadStatus.FAILED.value
     upload.error = {"code": error.code, "message": message(error.detail)}
     session.execute(delete_rows(UploadPart).filter_by(upload_id=upload.id))
-    blobs.delete_prefix(parts.prefix(upload.id))
+    above = parts.prefix(upload.id)
+    after_commit(session, lambda: discard(blobs, [above]))
 
 
 def name_of(wanted: import_urls.Place) -> str:

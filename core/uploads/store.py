@@ -6,7 +6,7 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from core.blobs import BlobStore
+from core.blobs import BlobStore, discard
 from core.datasets import tasks
 from core.db import after_commit
 from core.errors import DiskFull, NotFound, TooLarge, UploadInUse, UploadNotComplete
@@ -79,7 +79,7 @@ def remove(session: Session, blobs: BlobStore, upload: Upload) -> None:
     above = parts.prefix(upload.id)
     session.delete(upload)
     session.flush()
-    after_commit(session, lambda: blobs.delete_prefix(above))
+    after_commit(session, lambda: discard(blobs, [above]))
 
 
 def datasets_of(session: Session, upload_ids: Sequence[str]) -> dict[str, str]:

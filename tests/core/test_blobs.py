@@ -1,3 +1,5 @@
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,15 @@ def test_a_copy_that_fails_leaves_nothing(blobs: LocalBlobs, tmp_path: Path) -> 
 def test_no_key_leaves_the_folder(blobs: LocalBlobs, key: str) -> None:
     with pytest.raises(ValueError, match="not a blob key"):
         blobs.open(key)
+
+
+def test_what_a_killed_process_was_writing_goes_after_a_day(blobs: LocalBlobs, file: Path, tmp_path: Path) -> None:
+    blobs.put_file("a/b", file)
+    old, young = (tmp_path / "blobs" / "a" / f".incoming-{name}" for name in ("old", "young"))
+    for draft in (old, young):
+        draft.write_bytes(b"half")
+    long_ago = time.time() - 25 * 3600
+    os.utime(old, (long_ago, long_ago))
+    os.utime(tmp_path / "blobs" / "a" / "b", (long_ago, long_ago))
+    blobs.clear_abandoned()
+    assert not old.exists() and young.exists() and blobs.exists("a/b")

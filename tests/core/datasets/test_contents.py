@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import contents, u64
 from core.datasets.contents import Draft, drafting
 from core.datasets.orphans import remove_orphans
+from core.db import session_scope
 from core.errors import DiskFull
 from core.models import DatasetContent
 from core.models.dataset import DatasetKind
@@ -70,14 +72,17 @@ def test_a_disk_that_is_full_is_told_as_one_and_leaves_nothing(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_drafts_of_processes_that_were_killed_go_after_a_day(tmp_path: Path) -> None:
-    old, young = tmp_path / "draft-old", tmp_path / "draft-young"
-    for folder in (old, young):
-        folder.mkdir()
+def test_what_killed_processes_have_left_goes_after_a_day(tmp_path: Path) -> None:
     long_ago = time.time() - 25 * 3600
-    os.utime(old, (long_ago, long_ago))
+    abandoned = [tmp_path / name for name in ("draft-old", "gather-old", "report-old")]
+    young, written = tmp_path / "draft-young", tmp_path / "report-long"
+    for folder in (*abandoned, young, written):
+        folder.mkdir()
+        (folder / "rows").write_text("x")
+    for path in (*abandoned, *(folder / "rows" for folder in abandoned), written):
+        os.utime(path, (long_ago, long_ago))
     with drafting(tmp_path):
-        assert young.exists() and not old.exists()
+        assert [folder.exists() for folder in (*abandoned, young, written)] == [False, False, False, True, True]
 
 
 def test_equal_rows_are_stored_once(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
@@ -105,6 +110,35 @@ def test_a_store_without_room_leaves_nothing(
     assert session.scalar(select(func.count()).select_from(DatasetContent)) == 0
 
 
+def test_who_lost_the_database_takes_nothing_away(
+    session: Session, blobs: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock goes with the connection: while the one still stores its rows, another has stored the same."""
+    put, backend = blobs.put_file, session.scalar(select(func.pg_backend_pid()))
+
+    def interrupted(key: str, source: Path) -> None:
+        monkeypatch.setattr(blobs, "put_file", put)
+        with session_scope() as other:
+            other.execute(select(func.pg_terminate_backend(backend)))
+        with session_scope() as other:
+            contents.commit(other, blobs, draft)
+        put(key, source)
+
+    monkeypatch.setattr(blobs, "put_file", interrupted)
+    with drafted(tmp_path, ROWS) as draft, pytest.raises(OperationalError):
+        contents.commit(session, blobs, draft)
+    assert len(list(blobs.list("contents"))) == 2
+
+
+def test_rows_whose_blob_is_gone_are_put_there_again(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
+    with drafted(tmp_path, ROWS) as draft:
+        content = contents.commit(session, blobs, draft)
+        blobs.delete_prefix("contents")
+        assert contents.commit(session, blobs, draft) is content
+        with blobs.open(content.blob_key) as file:
+            assert file.read() == draft.rows_file.read_bytes()
+
+
 def test_uploads_of_the_same_rows_share_their_content(session: Session, blobs: LocalBlobs) -> None:
     first = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'{"prompt": "p"}\n')
     second = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt":  "p"}')
@@ -127,12 +161,19 @@ def test_blobs_that_no_row_knows_go_when_they_are_seen_twice(
         f"contents/{'0' * 64}/rows.jsonl",
         "versions/dv_x/lines.u64",
         "reports/rep_x/a.u64",
+        "uploads/up_x/000001",
         "datasets/ds_x.jsonl",
     ]
     for key in orphans:
         blobs.put_file(key, tmp_path / "x")
     suspects = remove_orphans(blobs, set())
-    assert suspects == {f"contents/{'0' * 64}", "versions/dv_x", "reports/rep_x", "datasets/ds_x.jsonl"}
+    assert suspects == {
+        f"contents/{'0' * 64}",
+        "versions/dv_x",
+        "reports/rep_x",
+        "uploads/up_x",
+        "datasets/ds_x.jsonl",
+    }
     assert all(map(blobs.exists, orphans))
     assert remove_orphans(blobs, suspects) == set()
     assert [key for key in (*orphans, *kept) if blobs.exists(key)] == kept

@@ -91,3 +91,16 @@ def test_a_fetch_whose_task_is_over_has_failed(session: Session, blobs: BlobStor
         uploads.sweep(sweeper, blobs)
     session.refresh(upload)
     assert upload.status == "failed" and upload.error is not None and upload.error["code"] == "fetch_failed"
+
+
+def test_parts_that_cannot_be_removed_are_no_trouble(
+    session: Session, blobs: BlobStore, owner: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(prefix: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    upload_id = begun(session, blobs, owner).id
+    monkeypatch.setattr(blobs, "delete_prefix", broken)
+    with session_scope() as other:
+        uploads.delete(other, blobs, owner.id, upload_id)
+    assert left(session) == [] and list(blobs.list("uploads")) == [parts.key(upload_id, 1)]
