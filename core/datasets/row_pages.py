@@ -3,9 +3,10 @@
 import random
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 from sqlalchemy import ARRAY, BigInteger, Select, any_, cast, func, select
@@ -14,6 +15,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets import reports, search, splits, u64
 from core.datasets.rows import StoredRow, content_of, read_stored
+from core.db import session_scope
 from core.errors import NotFound, SearchNotReady
 from core.models import DatasetReport, DatasetRow, DatasetVersion
 
@@ -59,19 +61,19 @@ def page(
     session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters, after: int, limit: int
 ) -> RowPage:
     """The `limit` matching rows behind number `after`. Raises NotFound, SearchNotReady."""
-    matches = _matches(session, blobs, version, filters)
-    numbers = matches.behind(after, limit + 1)
+    with _matches(session, blobs, version, filters) as matches:
+        numbers, count = matches.behind(after, limit + 1), matches.count()
     shown = _shown(session, blobs, version, filters, numbers[:limit])
-    return RowPage(shown, len(numbers) > len(shown), matches.count())
+    return RowPage(shown, len(numbers) > len(shown), count)
 
 
 def sample(
     session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters, count: int, seed: int
 ) -> RowPage:
     """`count` of the matching rows at random, in order; the same for the same seed."""
-    matches = _matches(session, blobs, version, filters)
-    shown = _shown(session, blobs, version, filters, sorted(matches.sample(count, seed)))
-    return RowPage(shown, False, matches.count())
+    with _matches(session, blobs, version, filters) as matches:
+        numbers, total = sorted(matches.sample(count, seed)), matches.count()
+    return RowPage(_shown(session, blobs, version, filters, numbers), False, total)
 
 
 class _Numbers:
@@ -111,29 +113,51 @@ class _Query:
         return self._session.scalars(self._query.order_by(*shuffled).limit(count)).all()
 
 
-def _matches(session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters) -> _Numbers | _Query:
+@contextmanager
+def _matches(
+    session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters
+) -> Iterator[_Numbers | _Query]:
+    if filters.finding is None:
+        yield _among(session, version, filters, range(1, content_of(version).rows + 1))
+        return
+    with _rows_of_finding(session, blobs, version, filters.finding, filters.report) as file:
+        yield _among(session, version, filters, u64.Stored(file))
+
+
+def _among(session: Session, version: DatasetVersion, filters: Filters, numbers: Sequence[int]) -> _Numbers | _Query:
+    """Those of the rows with these numbers, which are all that a finding leaves."""
     content = content_of(version)
-    numbers: Sequence[int] = range(1, content.rows + 1)
-    if filters.finding is not None:
-        numbers = _rows_of_finding(session, blobs, version, filters.finding, filters.report)
     words = (filters.search or "").strip() or None
     if words is None and filters.split is None:
         return _Numbers(numbers)
-    query = search.matching(content, words)
+    try:
+        query = search.matching(content, words)
+    except SearchNotReady:
+        _have_indexed(version.id)
+        raise
     if filters.split is not None:
         rule = splits.split(session, content, filters.eval_fraction)
         if rule is None:
             return _Numbers([])
         query = query.where(rule.where(filters.split))
     if filters.finding is not None:
-        query = query.where(DatasetRow.row == any_(cast(list(numbers), ARRAY(BigInteger))))
+        query = query.where(DatasetRow.row == any_(cast(list(numbers[:]), ARRAY(BigInteger))))
     return _Query(session, query)
+
+
+def _have_indexed(version_id: str) -> None:
+    """Its index task may have been cancelled, or lost once too often. In a transaction of its own: the caller's ends with
+    the refusal."""
+    with session_scope() as session:
+        version = session.get(DatasetVersion, version_id)
+        if version is not None and version.content is not None:
+            search.request(session, version)
 
 
 def _rows_of_finding(
     session: Session, blobs: BlobStore, version: DatasetVersion, code: str, report_id: str | None
-) -> list[int]:
-    """Whatever rows a report's finding is about, ascending."""
+) -> BinaryIO:
+    """The numbers of whatever rows a report's finding is about, ascending."""
     report = session.get(DatasetReport, report_id) if report_id else reports.newest(session, version)
     if report is None or report.version_id != version.id:
         which = f"report {report_id!r}" if report_id else "finished report"
@@ -141,8 +165,7 @@ def _rows_of_finding(
     if not _CODE.fullmatch(code):
         raise NotFound(f"There is no finding {code!r}.")
     try:
-        with blobs.open(reports.rows_key(report.id, code)) as file:
-            return u64.unpacked(file.read())
+        return blobs.open(reports.rows_key(report.id, code))
     except NotFound as error:
         raise NotFound(f"{report.id} has no rows of a finding {code!r}.") from error
 

@@ -1,9 +1,10 @@
 """Lists of whole numbers in a file: little-endian, 8 bytes each, so that the n-th is found without reading the others."""
 
+import io
 import sys
 from array import array
-from collections.abc import Iterable
-from typing import BinaryIO
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO, overload
 
 SIZE = 8
 _FLUSH = 8192
@@ -24,6 +25,27 @@ class Numbers:
     def flush(self) -> None:
         self._file.write(packed(self._waiting))
         self._waiting = array("Q")
+
+
+class Stored(Sequence[int]):
+    """Those of an open file, of which only the ones that are asked for are read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._count = file.seek(0, io.SEEK_END) // SIZE
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[int]: ...
+    def __getitem__(self, place: int | slice) -> int | list[int]:
+        found = range(self._count)[place]
+        if isinstance(found, int):
+            return read(self._file, found, 1)[0]
+        return read(self._file, found.start, len(found))
 
 
 def packed(numbers: Iterable[int]) -> bytes:

@@ -202,3 +202,16 @@ def test_beyond_so_many_matches_nobody_counts(
     monkeypatch.setattr(row_pages, "MOST_COUNTED", 3)
     page = row_pages.page(session, blobs, indexed, Filters(search="fox"), 0, 100)
     assert (len(page.rows), page.total) == (4, None)
+
+
+def test_who_searches_has_an_index_made_that_was_given_up(
+    session: Session, blobs: BlobStore, version: DatasetVersion
+) -> None:
+    for task in session.scalars(select(DataTask).filter_by(kind="index")).all():
+        tasks.cancel(session, task)
+    session.commit()
+    for _ in range(2):
+        with pytest.raises(SearchNotReady):
+            found(session, blobs, version, search="fox")
+        session.rollback()
+    assert len(session.scalars(select(DataTask).filter_by(kind="index", status="queued")).all()) == 1
