@@ -33,6 +33,7 @@ class TaskClaim:
     kind: str
     args: dict[str, Any]
     attempt: int
+    worker_id: str
 
 
 class TaskCancelled(Exception):
@@ -58,7 +59,7 @@ def claim(session: Session, worker_id: str) -> TaskClaim | None:
     task.started_at = task.started_at or datetime.now(UTC)
     task.progress, task.note = 0.0, ""
     session.flush()
-    return TaskClaim(task.id, task.owner_id, task.kind, task.args, task.attempt)
+    return TaskClaim(task.id, task.owner_id, task.kind, task.args, task.attempt, worker_id)
 
 
 def renew(session: Session, claim: TaskClaim) -> None:
@@ -96,7 +97,9 @@ def held(session: Session, claim: TaskClaim) -> DataTask:
     task = session.get(DataTask, claim.task_id, with_for_update=True, populate_existing=True)
     if task is None or task.status == TaskStatus.CANCELLED:
         raise TaskCancelled(claim.task_id)
-    if task.status != TaskStatus.RUNNING or task.attempt != claim.attempt:
+    # A try that was given back counts as none, and the next has its number.
+    ours = task.attempt == claim.attempt and task.worker_id == claim.worker_id
+    if task.status != TaskStatus.RUNNING or not ours:
         raise LeaseLost(f"Try {claim.attempt} no longer holds {claim.task_id}, which is {task.status}.")
     return task
 

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import suppress
 from typing import Any
 
 from core.blobs import BlobStore
@@ -18,6 +19,8 @@ from worker.database import AWAY, patiently
 from worker.stopping import StopRequest
 
 _POLL_SECONDS = 0.1
+_TAKEN = (LeaseLost, TaskCancelled)
+"""Meanwhile: then there is nothing to give back."""
 log = logging.getLogger(__name__)
 
 
@@ -25,11 +28,14 @@ def attempt(claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRe
     """Do it. Whatever it meets, this returns: one file that nobody can read must not end the worker."""
     try:
         with Hold(claim, settings, stop) as hold:
-            error = _outcome(claim, TaskRun(claim, hold, settings, blobs))
-        _finish(claim, stop, error)
+            task = TaskRun(claim, hold, settings, blobs)
+            error = _outcome(claim, task)
+        if not task.ended:
+            _finish(claim, stop, error)
     except Stopping:
         log.info("%s goes back to the queue", claim.task_id)
-        patiently(lambda session: task_holding.release(session, claim), lambda: stop.urgent)
+        with suppress(*_TAKEN):
+            patiently(lambda session: task_holding.release(session, claim), lambda: stop.urgent)
     except TaskCancelled:
         log.info("%s was cancelled", claim.task_id)
     except LeaseLost as error:
@@ -38,7 +44,8 @@ def attempt(claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRe
         # The database was away, or the disk that the blobs are on: a while later it may go better.
         log.error("%s try %d: %s", claim.task_id, claim.attempt, error)
         reason = f"The data worker could not store or fetch: {error}."
-        patiently(lambda session: task_holding.lose(session, claim, reason), lambda: stop.requested)
+        with suppress(*_TAKEN):
+            patiently(lambda session: task_holding.lose(session, claim, reason), lambda: stop.requested)
         _rest(settings.lease_seconds, stop)
 
 

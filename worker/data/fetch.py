@@ -2,14 +2,20 @@
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.orm import Session
 
 from core.blobs import Draft
+from core.datasets.task_holding import TaskCancelled
 from core.db import session_scope
 from core.errors import DiskFull, FetchFailed, LeaseLost, NotFound, PlatformError, TooLarge
 from core.models import Upload
 from core.uploads import fetching, get, parts
+from worker.data.hold import Stopping
 from worker.data.sources import Source, opened
 from worker.data.task_run import TaskRun
+from worker.database import AWAY
 
 _MIB = 1024 * 1024
 
@@ -17,18 +23,36 @@ _MIB = 1024 * 1024
 def run(task: TaskRun) -> None:
     """From the beginning, whatever an earlier try has brought. What fails is told in the upload as well."""
     try:
-        with session_scope() as session:
+        with _writing(task) as session:
             upload = fetching.begin(session, task.blobs, task.owner_id, task.args["upload"])
         if upload is not None:
             _fetch(task, upload)
-    except (LeaseLost, NotFound):
-        raise  # another has it now, or nobody wants it any more
+    except (LeaseLost, NotFound, TaskCancelled, Stopping, *AWAY, OSError):
+        raise  # another has it now, nobody wants it any more, or there is another try
     except PlatformError as error:
-        task.tell(0.0, "Failed.")  # raises if the task is another's by now: then the upload is, too
-        with session_scope() as session:
-            upload = get(session, task.owner_id, task.args["upload"], lock=True)
-            fetching.fail(session, task.blobs, upload, error)
+        _fail(task, error)
         raise
+    except Exception:
+        _fail(task, FetchFailed(f"Nobody expected this: look for {task.task_id} in the data worker's log."))
+        raise
+
+
+def _fail(task: TaskRun, error: PlatformError) -> None:
+    with _writing(task) as session:
+        upload = get(session, task.owner_id, task.args["upload"], lock=True)
+        fetching.fail(session, task.blobs, upload, error)
+
+
+@contextmanager
+def _writing(task: TaskRun) -> Iterator[Session]:
+    """A transaction that stands only if the task is still ours at its end: else another worker writes the same upload.
+
+    The task is locked last, since whoever deletes an upload locks the upload first.
+    """
+    with session_scope() as session:
+        yield session
+        session.flush()
+        task.require_held(session)
 
 
 def _fetch(task: TaskRun, upload: Upload) -> None:
@@ -37,10 +61,10 @@ def _fetch(task: TaskRun, upload: Upload) -> None:
     with opened(wanted, task.settings) as source:
         _refuse_size(task, source)
         name = source.name if upload.filename == fetching.name_of(wanted) else None
-        with session_scope() as session:
+        with _writing(task) as session:
             fetching.describe(session, task.owner_id, upload.id, source.size, name)
         size, sha256 = _store(task, upload, source)
-    with session_scope() as session:
+    with _writing(task) as session:
         fetching.end(session, task.owner_id, upload.id, size, sha256)
 
 
@@ -68,7 +92,7 @@ def _store(task: TaskRun, upload: Upload, source: Source) -> tuple[int, str]:
             draft.settle()
             flow.tell()  # raises if the task is another's by now
             draft.keep()
-        with session_scope() as session:
+        with _writing(task) as session:
             fetching.add_part(session, get(session, task.owner_id, upload.id, lock=True), number, size)
     if source.size not in (None, flow.came):
         raise FetchFailed(f"The file should have {source.size} bytes; {flow.came} came.")

@@ -26,4 +26,6 @@ def run(task: TaskRun) -> None:
 
     limits = Limits.of(task.settings)
     with imported(source, plan, bad_rows, limits, task.scratch, progress) as found, session_scope() as session:
+        task.require_held(session)  # locks are taken in the order task, version
         found.fill(session, task.blobs, task.args["version"])
+        task.end(session)  # whoever sees that the version is ready may delete the upload

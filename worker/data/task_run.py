@@ -5,10 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from core.blobs import BlobStore
 from core.datasets import task_holding
 from core.datasets.task_holding import TaskClaim
 from core.db import session_scope
+from core.models.data_task import TaskStatus
 from core.settings import Settings
 from worker.data import child_run
 from worker.data.hold import Hold, Stopping
@@ -28,6 +31,8 @@ class TaskRun:
         self.owner_id = claim.owner_id
         self.args = claim.args
         self.task_id = claim.task_id
+        self.ended = False
+        """Whether the handler has written the task's end itself."""
 
     @property
     def scratch(self) -> Path:
@@ -47,6 +52,18 @@ class TaskRun:
             self._told_at = now
             with session_scope() as session:
                 task_holding.tell(session, self._claim, fraction, note)
+
+    def require_held(self, session: Session) -> None:
+        """What this transaction writes, it writes as the task's holder: nobody can take the task before it ends.
+
+        Raises TaskCancelled or LeaseLost.
+        """
+        task_holding.held(session, self._claim)
+
+    def end(self, session: Session) -> None:
+        """It is done once this transaction is, and not a moment later. Only as a handler's very last."""
+        task_holding.finish(session, self._claim, TaskStatus.DONE)
+        self.ended = True
 
     def give_way(self) -> None:
         """For a handler that can go on where it was: back to the queue, if there is a task that somebody waits for."""

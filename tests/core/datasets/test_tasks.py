@@ -143,6 +143,16 @@ def test_a_worker_that_stops_costs_the_task_no_try(session: Session, owner: str)
     assert (task(session, made.id).status, made.attempt) == ("queued", 0)
 
 
+def test_who_gave_a_task_back_cannot_take_it_from_the_next(session: Session, owner: str) -> None:
+    tasks.enqueue(session, owner, "import", {})
+    first = claimed(session, "dwk_1")
+    task_holding.release(session, first)
+    second = claimed(session, "dwk_2")
+    with pytest.raises(LeaseLost):
+        task_holding.release(session, first)
+    assert (task(session, second.task_id).status, task(session, second.task_id).worker_id) == ("running", "dwk_2")
+
+
 def test_a_cancelled_task_stops_its_worker_and_fails_its_version(session: Session, owner: str) -> None:
     version = importing(session, owner)
     made = tasks.enqueue(session, owner, "import", {"version": version.id})

@@ -18,6 +18,7 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.data.lane_tools import drain_all, task
 from worker.data import handlers
+from worker.data.hold import Stopping
 from worker.data.lane import drain
 from worker.data.task_run import TaskRun
 from worker.stopping import StopRequest
@@ -135,6 +136,20 @@ def test_a_worker_that_is_to_end_gives_the_task_back(settings: Settings, monkeyp
     monkeypatch.setitem(handlers.HANDLERS, "test", handler)
     drain(settings, blob_store(settings), "dwk_1", stop)
     assert (task(queued).status, task(queued).attempt) == ("queued", 0)
+
+
+@pytest.mark.parametrize("trouble", [Stopping(), OSError(5, "Input/output error")])
+def test_a_task_that_is_cancelled_while_it_goes_back_is_no_trouble(
+    do: Do, trouble: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.data.attempt._rest", lambda seconds, stop: None)
+
+    def handler(run: TaskRun) -> None:
+        with session_scope() as session:
+            tasks.cancel(session, session.get_one(DataTask, run.task_id))
+        raise trouble
+
+    assert do(handler).status == "cancelled"
 
 
 def script(code: str) -> list[str]:

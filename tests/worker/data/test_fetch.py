@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from core import uploads
 from core.blobs import BlobStore, blob_store
+from core.datasets import task_holding
 from core.db import session_scope
 from core.models import ApiKey, DataTask, Upload
 from core.settings import Settings, get_settings
@@ -16,6 +17,7 @@ from core.uploads import fetching
 from tests.api.test_uploads import room_for
 from tests.core.factories import make_key
 from tests.worker.data.file_server import File, Files, serving_files
+from worker.data import fetch
 from worker.data.lane import drain
 from worker.stopping import StopRequest
 
@@ -187,3 +189,30 @@ def test_a_bucket_is_asked_with_the_operator_s_key(
     assert upload.error is not None and "There is no object s3://my-bucket/gone" in upload.error["message"]
     assert "Credential=AKIAEXAMPLE/" in web.asked[0][1]["authorization"]
     assert "secret" not in str(upload.error)
+
+
+def test_a_worker_that_lost_the_task_writes_nothing_more(
+    session: Session, owner: ApiKey, web: Files, blobs: BlobStore
+) -> None:
+    def goes_on_elsewhere() -> None:
+        with session_scope() as other:
+            task_holding._requeue(other, other.query(DataTask).one())
+            assert task_holding.claim(other, "dwk_2") is not None
+
+    web.files["/x"] = File(CONTENT[:PART], meanwhile=goes_on_elsewhere)
+    upload = after(session, begun(session, owner, f"{web.url}/x"), blobs)
+    assert upload.status == "fetching" and uploads.received(session, [upload.id]) == {}
+    assert (task(session).status, task(session).worker_id) == ("running", "dwk_2")
+
+
+def test_what_nobody_expected_fails_the_upload_too(
+    session: Session, owner: ApiKey, web: Files, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(fetch, "opened", broken)
+    upload = after(session, begun(session, owner, f"{web.url}/x"), blobs)
+    assert upload.status == "failed" and upload.error is not None
+    assert f"look for {task(session).id}" in upload.error["message"]
+    assert (task(session).error or {})["code"] == "internal_error"
