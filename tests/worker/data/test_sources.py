@@ -11,6 +11,7 @@ from core.import_urls import HubFile, ServerFile, WebFile, place
 from core.settings import Settings
 from tests.worker.data.file_server import File, Files, serving_files
 from worker.data.sources import opened
+from worker.data.sources import web as web_source
 from worker.data.sources.addresses import is_public
 from worker.data.sources.hub import named_file
 from worker.data.sources.web import download
@@ -69,6 +70,24 @@ def test_a_file_that_changed_meanwhile_is_told(web: Files, settings: Settings) -
         fetched(f"{web.url}/a", settings)
 
 
+def test_a_server_that_drips_is_given_up_however_often_it_hangs_up(
+    web: Files, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte for each connection, and a second between them: 120 are waited for."""
+    web.files["/a"] = File(CONTENT, etag='"v1"', cuts=[1] * 300)
+    clock = [0.0]
+
+    def passes(seconds: float) -> None:
+        clock[0] += seconds
+
+    monkeypatch.setattr(web_source.time, "monotonic", lambda: clock[0])
+    with (
+        pytest.raises(FetchFailed, match="too slow: 121 bytes in 121 seconds"),
+        download(WebFile(f"{web.url}/a"), settings, passes) as source,
+    ):
+        list(source.pieces)
+
+
 def test_a_server_that_is_busy_is_asked_again(web: Files, settings: Settings) -> None:
     web.files["/a"] = File(CONTENT, statuses=[503, 429])
     waits: list[float] = []
@@ -114,6 +133,7 @@ def test_a_redirect_for_ever_ends(web: Files, settings: Settings) -> None:
         "https://user:secret@data.example/",
         "file:///etc/passwd",
         "ftp://data.example/",
+        "https://[",
     ],
 )
 def test_a_redirect_into_private_places_is_refused(web: Files, settings: Settings, target: str) -> None:
@@ -152,6 +172,9 @@ def test_a_name_that_leads_into_a_private_network_is_refused(web: Files, setting
         ("::ffff:8.8.8.8", True),
         ("64:ff9b::a00:1", False),
         ("2002:a00:1::", False),
+        ("::7f00:1", False),
+        ("64:ff9b:1::a00:1", False),
+        ("fec0::1", False),
     ],
 )
 def test_which_addresses_are_public(address: str, public: bool) -> None:
@@ -175,6 +198,24 @@ def test_links_lead_out_of_no_folder(settings: Settings, tmp_path: Path) -> None
     for path in ("file", "up/secret", "data/x"):
         with pytest.raises(ImportRefused), opened(ServerFile(folder / path), settings):
             pass
+
+
+def test_a_folder_that_becomes_a_link_at_the_last_moment_leads_nowhere(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("folder/data", "secret"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a").write_text(folder)
+    really_open = os.open
+
+    def exchanged(path: Path, flags: int) -> int:
+        (tmp_path / "folder" / "data").rename(tmp_path / "old")
+        (tmp_path / "folder" / "data").symlink_to(tmp_path / "secret")
+        return really_open(path, flags)
+
+    monkeypatch.setattr(os, "open", exchanged)
+    with pytest.raises(ImportRefused), opened(ServerFile(tmp_path / "folder" / "data" / "a"), settings):
+        pass
 
 
 def test_the_platform_s_own_files_are_not_imported(settings: Settings) -> None:
@@ -228,6 +269,13 @@ def test_a_dataset_of_several_files_lists_them(web: Files, settings: Settings) -
     assert "hf://datasets/o/n/a/train.jsonl, hf://datasets/o/n/b/train.jsonl" in caught.value.detail
     with pytest.raises(FetchFailed, match="no file that can be imported"):
         named_file(listed(web, "README.md"), settings)
+
+
+def test_a_dataset_of_more_files_than_the_hub_lists_at_once(web: Files, settings: Settings) -> None:
+    wanted = listed(web, "train.jsonl")
+    web.files["/hub/api/datasets/o/n/tree/main"].headers["Link"] = f'<{web.url}/next>; rel="next"'
+    with pytest.raises(FetchFailed, match="too many files"):
+        named_file(wanted, settings)
 
 
 def test_a_dataset_that_is_not_on_the_hub(web: Files, settings: Settings) -> None:

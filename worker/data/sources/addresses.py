@@ -9,8 +9,11 @@ import socket
 
 from core.errors import FetchFailed, ImportRefused
 
-_CARRIERS = tuple(ipaddress.ip_network(network) for network in ("64:ff9b::/96", "2001::/32", "2002::/16"))
-"""IPv6 addresses that hold an IPv4 address of any kind (NAT64, Teredo, 6to4)."""
+_CARRIERS = ("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16")
+"""IPv6 addresses that hold an IPv4 address of any kind (IPv4-compatible, NAT64, local NAT64, Teredo, 6to4)."""
+_OF_A_SITE = "fec0::/10"
+"""Given up long ago, and still routed in some networks."""
+_REFUSED = tuple(map(ipaddress.ip_network, (*_CARRIERS, _OF_A_SITE)))
 
 
 def addresses_of(host: str, port: int, private_too: bool) -> list[str]:
@@ -32,6 +35,6 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped is not None:
             ip = ip.ipv4_mapped
-        elif any(ip in carrier for carrier in _CARRIERS):
+        elif any(ip in network for network in _REFUSED):
             return False
     return ip.is_global and not ip.is_multicast

@@ -103,9 +103,9 @@ def _connection(url: str, settings: Settings) -> _Pinned:
 def _next(url: str, location: str | None, settings: Settings) -> str:
     if not location:
         raise FetchFailed(f"{urlsplit(url).hostname} redirects to nowhere.")
-    onward = urljoin(url, location).partition("#")[0]
-    scheme = urlsplit(onward).scheme
     try:
+        onward = urljoin(url, location).partition("#")[0]
+        scheme = urlsplit(onward).scheme
         refused = scheme != "https" and (
             scheme != "http" or import_urls.why_not(WebFile(onward), settings.import_urls) is not None
         )

@@ -48,6 +48,11 @@ def _paths(wanted: HubFile, settings: Settings) -> list[str]:
                 )
             if response.status != 200:
                 raise FetchFailed(f"The hub answered {response.status} {response.reason}.")
+            if 'rel="next"' in response.getheader("Link", ""):
+                base = f"hf://datasets/{wanted.dataset}"
+                raise FetchFailed(
+                    f"The dataset {wanted.dataset} has too many files to look through; name one: {base}/…."
+                )
             text = response.read(_LARGEST_LIST)
         listed: Any = json.loads(text)
     except (OSError, HTTPException, ValueError) as error:

@@ -21,21 +21,34 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 def open_file(wanted: ServerFile, settings: Settings) -> Iterator[Source]:
     """A regular file, wherever its links lead, below an allowed folder and not among the platform's own."""
     path = wanted.path.resolve()
-    folders = [folder.resolve() for folder in folders_of(settings.import_urls)]
-    own = (settings.data_dir.resolve(), settings.blob_dir.resolve())
-    if not _below(path, folders) or _below(path, own):
-        raise ImportRefused(f"{wanted.path} leads to a place that this platform does not import from.", param="url")
+    _refuse_place(wanted, path, settings)
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as error:
         raise FetchFailed(f"{wanted.path} cannot be read: {os.strerror(error.errno or errno.EIO)}.") from error
     try:
+        _refuse_place(wanted, _opened_path(descriptor, path), settings)
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise FetchFailed(f"{wanted.path} is no file.")
         yield Source(wanted.name, about.st_size, iter(lambda: os.read(descriptor, _PIECE), b""))
     finally:
         os.close(descriptor)
+
+
+def _refuse_place(wanted: ServerFile, path: Path, settings: Settings) -> None:
+    folders = [folder.resolve() for folder in folders_of(settings.import_urls)]
+    own = (settings.data_dir.resolve(), settings.blob_dir.resolve())
+    if not _below(path, folders) or _below(path, own):
+        raise ImportRefused(f"{wanted.path} leads to a place that this platform does not import from.", param="url")
+
+
+def _opened_path(descriptor: int, path: Path) -> Path:
+    """Where the file lies that was opened: a folder above it may have become a link meanwhile. Only Linux tells."""
+    try:
+        return Path(f"/proc/self/fd/{descriptor}").readlink()
+    except FileNotFoundError:
+        return path
 
 
 def _below(path: Path, folders: Iterable[Path]) -> bool:

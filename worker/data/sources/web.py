@@ -16,8 +16,9 @@ from worker.data.sources.source import Source
 TRIES = 5
 """In a row without a single byte."""
 _PIECE = 256 * 1024
-_LEAST_A_MINUTE = 64 * 1024
-"""Bytes. A server that drips would hold the worker for ever."""
+_LEAST_A_SECOND = 64 * 1024
+"""Bytes, from the first answer on, however often the connection breaks. A server that drips would hold the worker for ever."""
+_GRACE_SECONDS = 120.0
 _MAY_PASS = (429, 500, 502, 503, 504)
 _RANGE = re.compile(r"bytes (\d+)-")
 
@@ -46,12 +47,13 @@ class _Flow:
         self._answer: Answer | None = None
         self._validator: str | None = None
         self._position = 0
-        self._minute = (time.monotonic(), 0)
+        self._began = 0.0
         self.size: int | None = None
 
     def begin(self) -> None:
         """The first answer, which says what there is to come."""
         self._patiently(self._open)
+        self._began = time.monotonic()
 
     def pieces(self) -> Iterator[bytes]:
         while piece := self._patiently(self._read):
@@ -91,7 +93,6 @@ class _Flow:
         else:
             self._validator = _strong(response.getheader("ETag")) or response.getheader("Last-Modified")
             self.size = None if response.chunked else response.length
-        self._minute = (time.monotonic(), self._position)
         return b""
 
     def _go_on(self, response: HTTPResponse) -> None:
@@ -106,15 +107,13 @@ class _Flow:
         piece = self._answer.response.read1(_PIECE)
         if not piece and self.size is not None and self._position < self.size:
             raise _Passing("the connection ended")
-        self._refuse_dripping(len(piece))
+        self._refuse_dripping()
         return piece
 
-    def _refuse_dripping(self, came: int) -> None:
-        began, position = self._minute
-        if (now := time.monotonic()) - began > SILENCE_SECONDS:
-            if self._position + came - position < _LEAST_A_MINUTE:
-                raise FetchFailed(f"{self._host} is too slow: less than {_LEAST_A_MINUTE} bytes in a minute.")
-            self._minute = (now, self._position)
+    def _refuse_dripping(self) -> None:
+        took = time.monotonic() - self._began
+        if took > _GRACE_SECONDS + self._position / _LEAST_A_SECOND:
+            raise FetchFailed(f"{self._host} is too slow: {self._position} bytes in {took:.0f} seconds.")
 
 
 def _strong(etag: str | None) -> str | None:
