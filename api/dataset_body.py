@@ -15,6 +15,7 @@ from api.deps import PrincipalDep
 from api.problems import invalid_body
 from api.schemas.dataset import ImportDataset
 from api.strict_json import without_duplicates
+from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.errors import InvalidRequest, WrongMediaType
 from core.models.dataset import DatasetKind
@@ -101,7 +102,7 @@ def _wanted(form: FormData) -> Import:
     filename = naming.fit(file.filename or "upload")
     source = Source(_opener(file.file), filename)
     reading = Reading(_text(form, "kind"), _text(form, "format"), _mapping(form))
-    return Import(source, _text(form, "name") or filename, reading, _bad_rows(form))
+    return Import(source, _text(form, "name") or versions.name_of(filename), reading, _bad_rows(form))
 
 
 def _text(form: FormData, name: str) -> str | None:

@@ -14,8 +14,9 @@ from core.models.dataset_version import VersionStatus
 
 
 def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:
-    """Each with what is said of its newest version."""
+    """Each with what is said of its newest version. One that has none was deleted a moment ago."""
     newest = versions.newest(session, [row.id for row in rows])
+    rows = [row for row in rows if row.id in newest]
     importing = [version.id for version in newest.values() if version.status == VersionStatus.IMPORTING]
     at_work = tasks.of_versions(session, importing)
     counts = _finding_counts(session, list(newest.values()))

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from api import dataset_views
 from api.dataset_body import DATASET_BODY, Form, read_body
 from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.fresh import refresh
 from api.problems import BadRequest, documented
 from api.schemas.dataset import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
 from api.strict_json import StrictRoute
@@ -76,7 +77,8 @@ def upload_dataset(
     """
     limits, scratch = Limits.of(settings), settings.data_dir / "scratch"
     if isinstance(wanted, Form):
-        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, limits, scratch)
+        at_once = limits.at_once(settings)
+        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, at_once, scratch)
     else:
         response.status_code = 202
         told = _wanted(session, blobs, principal, wanted)
@@ -123,7 +125,6 @@ def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep
         dataset.name = versions.fit_name(body.name)
     if "expires_at" in body.model_fields_set:
         retention.keep_until(dataset, body.expires_at)
-    session.flush()
     return _shown(session, dataset)
 
 
@@ -131,7 +132,6 @@ def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep
 def archive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     """Put it aside: it is left out of lists. Jobs that name it go on, and new ones may."""
     retention.archive(dataset)
-    session.flush()
     return _shown(session, dataset)
 
 
@@ -139,7 +139,6 @@ def archive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
 def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     """Bring it back into lists."""
     retention.unarchive(dataset)
-    session.flush()
     return _shown(session, dataset)
 
 
@@ -178,10 +177,11 @@ def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: Impo
     upload = uploads.take(session, principal.key_id, told.upload)
     source = Source(uploads.opener(blobs, upload), upload.filename, upload.id, upload.url)
     reading = Reading(told.kind and told.kind.value, told.format, told.mapping)
-    return Import(source, told.name or upload.filename, reading, told.bad_rows)
+    return Import(source, told.name or versions.name_of(upload.filename), reading, told.bad_rows)
 
 
 def _shown(session: Session, dataset: models.Dataset) -> Dataset:
-    session.refresh(dataset)
-    (shown,) = dataset_views.datasets(session, [dataset])
-    return shown
+    refresh(session, dataset)
+    for shown in dataset_views.datasets(session, [dataset]):
+        return shown
+    raise NotFound(f"{dataset.id} was deleted meanwhile.")

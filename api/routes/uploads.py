@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.deps import After, BlobsDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.fresh import refresh
 from api.parts import PART_BODY, PartDraft, PartNumber
 from api.problems import BadRequest, documented
 from api.schemas.upload import (
@@ -214,8 +215,7 @@ def delete_upload(
 
 
 def _shown(session: Session, row: models.Upload) -> Upload:
-    session.flush()
-    session.refresh(row)
+    refresh(session, row)
     return _described(session, [row])[0]
 
 

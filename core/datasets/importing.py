@@ -16,6 +16,7 @@ from core.datasets.convert import Converted, convert
 from core.datasets.detect import Plan, detect
 from core.datasets.findings import BLOCKING
 from core.datasets.limits import Limits
+from core.errors import InvalidDataset, TooLarge
 from core.models import DatasetVersion
 
 IMPORT = "import"
@@ -119,12 +120,19 @@ def imported(
 def import_now(
     session: Session, blobs: BlobStore, owner_id: str, wanted: Import, limits: Limits, scratch: Path
 ) -> DatasetVersion:
-    """A new dataset, whose rows are stored when this returns. InvalidDataset, and nothing is, where they are refused."""
+    """A new dataset, whose rows are stored when this returns. InvalidDataset, and nothing is, where they are refused;
+    TooLarge for a file that becomes more than `limits` have room for."""
     versions.fit_name(wanted.name)
-    plan = wanted.reading.plan(wanted.source, limits, scratch)
-    with imported(wanted.source, plan, wanted.bad_rows, limits, scratch) as found:
-        version = _new(session, owner_id, wanted, plan)
-        return found.fill(session, blobs, version.id)
+    try:
+        plan = wanted.reading.plan(wanted.source, limits, scratch)
+        with imported(wanted.source, plan, wanted.bad_rows, limits, scratch) as found:
+            version = _new(session, owner_id, wanted, plan)
+            return found.fill(session, blobs, version.id)
+    except InvalidDataset as error:
+        if "expands_too_far" not in [told.get("code") for told in error.extras.get("errors", [])]:
+            raise
+        advice = "Send it as an upload, in parts (POST /v1/uploads)."
+        raise TooLarge(f"Unpacked, the file is larger than what is read while a request waits. {advice}") from error
 
 
 def import_later(session: Session, owner_id: str, wanted: Import, limits: Limits, scratch: Path) -> DatasetVersion:

@@ -37,6 +37,11 @@ def fit_name(name: str) -> str:
     return name
 
 
+def name_of(filename: str) -> str:
+    """What a dataset of this file is called unless somebody says otherwise: names of files may be longer."""
+    return filename[:LONGEST_NAME].rstrip()
+
+
 def new_version(
     session: Session, dataset: Dataset, origin: dict[str, Any], parent: DatasetVersion | None = None
 ) -> DatasetVersion:

@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,12 +11,16 @@ from httpx import Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from api import dataset_views
 from api.app import create_app
-from core.blobs import LocalBlobs
-from core.errors import DiskFull
+from api.fresh import refresh
+from core.blobs import LocalBlobs, blob_store
+from core.datasets import retention, versions
+from core.db import session_scope
+from core.errors import DiskFull, NotFound
 from core.models import ApiKey, Dataset
 from core.models.dataset import DatasetKind
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from tests.api.problem_checks import problem
 from tests.core.factories import ROWS, dataset_id_of, jsonl, make_dataset, make_job, make_key
 
@@ -41,6 +46,30 @@ def test_an_upload_is_a_dataset(client: TestClient) -> None:
 
 def test_a_dataset_without_a_name_takes_the_file_s(client: TestClient) -> None:
     assert _upload(client).json()["name"] == "pairs.jsonl"
+
+
+def test_a_long_name_of_a_file_is_cut(client: TestClient) -> None:
+    made = client.post("/v1/datasets", files={"file": (f"{'x' * 249}.jsonl", GOOD)})
+    assert (made.status_code, made.json()["name"]) == (201, "x" * 200)
+
+
+def test_a_form_whose_file_becomes_too_large_is_to_come_in_parts(settings: Settings, owner: tuple[ApiKey, str]) -> None:
+    few = settings.model_copy(update={"max_request_upload_bytes": 500})
+    rows = jsonl([{"prompt": "p" * 2500, "chosen": "good", "rejected": "bad"}])
+    with TestClient(create_app(few), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
+        response = client.post("/v1/datasets", files={"file": ("pairs.jsonl.gz", gzip.compress(rows))})
+    assert "POST /v1/uploads" in problem(response, 413, "too_large")["detail"]
+
+
+def test_what_is_deleted_meanwhile_is_no_trouble(session: Session, dataset: Dataset) -> None:
+    unfinished = versions.new_dataset(session, dataset.owner_id, "no version", "sft")
+    session.commit()
+    assert [shown.id for shown in dataset_views.datasets(session, [dataset, unfinished])] == [dataset.id]
+    dataset.name = "changed"
+    with session_scope() as other:
+        retention.delete(other, blob_store(get_settings()), dataset.id)
+    with pytest.raises(NotFound, match="deleted meanwhile"):
+        refresh(session, dataset)
 
 
 def test_a_bad_row_is_named_and_nothing_is_stored(client: TestClient, session: Session, settings: Settings) -> None:

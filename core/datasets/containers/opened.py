@@ -1,17 +1,17 @@
 """A source file, opened: what it is, and its records."""
 
 import io
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from core.datasets.containers import lines, sniff, streams, table, values
 from core.datasets.containers.columnar import Columnar
 from core.datasets.containers.records import Record
+from core.datasets.findings import unusable
 from core.datasets.limits import Limits
 from core.disk import full_disk_told
 
@@ -64,10 +64,18 @@ def opened(
         else:
             place = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
             with full_disk_told():
-                place.write(head)
-                shutil.copyfileobj(plain, place, streams.BUFFER)
-                place.flush()
+                _unpack(streams.Rewound(head, plain), place, limits)
             yield _columnar(place, compression, filename, limits, lambda _: None)
+
+
+def _unpack(packed: io.RawIOBase, place: IO[bytes], limits: Limits) -> None:
+    for block in iter(lambda: packed.read(streams.BUFFER), b""):
+        place.write(block)
+        if place.tell() > limits.unpacked_bytes:
+            advice = "Unpack it before you send it: Parquet is compressed by itself."
+            detail = f"A Parquet file in a compressed one may have {limits.unpacked_bytes} bytes. {advice}"
+            raise unusable("expands_too_far", detail)
+    place.flush()
 
 
 def _compression(head: bytes) -> str:
@@ -92,7 +100,7 @@ def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: 
         text = _buffered(streams.Rewound(head, text))
     else:
         head = head[mark:]
-    returns = b"\r" in head and b"\n" not in head
+    returns = b"\r" in head[:-1] and b"\n" not in head  # a line feed may follow the last byte
     if returns:
         text, head = _buffered(streams.LineFeeds(text)), head.replace(b"\r", b"\n")
     container = sniff.container(head, filename)

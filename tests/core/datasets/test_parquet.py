@@ -119,6 +119,12 @@ def test_few_bytes_that_unpack_into_many_are_refused_while_they_are_read() -> No
     assert error["code"] == "expands_too_far"
 
 
+def test_one_in_a_compressed_file_is_unpacked_to_the_disk_only_if_it_is_small(tmp_path: Path) -> None:
+    content = gzip.compress(file(PAIRS))
+    (error,) = errors(content, "x.parquet.gz", limits=Limits(unpacked_bytes=1000), scratch=tmp_path)
+    assert error["code"] == "expands_too_far" and "Unpack it before you send it" in error["detail"]
+
+
 def test_halves_of_surrogate_pairs_cannot_be_in_it_and_bad_text_is_no_crash() -> None:
     strings = arrow.array([b"\xff\xfe"], arrow.binary()).view(arrow.string())
     (error,) = errors(file(arrow.table({"prompt": strings})), "x.parquet", kind="prompts")

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from api.app import create_app
 from core.datasets import tasks
-from core.db import session_scope
+from core.datasets.importing import Imported
+from core.db import after_commit, session_scope
 from core.keys import create_key
-from core.models import DataTask
+from core.models import DatasetVersion, DataTask
 from core.settings import Settings, get_settings
 from tests.api.problem_checks import problem
 from tests.core.factories import jsonl
@@ -187,3 +189,26 @@ def test_two_imports_of_one_upload_share_their_rows(client: TestClient, settings
     assert len(sums) == 1 and len(list((settings.blob_dir / "contents").iterdir())) == 1
     sweep_data(settings)
     assert len(client.get("/v1/datasets").json()["data"]) == 2
+
+
+def test_an_import_is_over_at_the_moment_when_its_version_is_ready(
+    client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sees that the version is ready may delete the upload."""
+    statuses: list[int] = []
+    fill = Imported.fill
+
+    def deleted_meanwhile(self: Imported, session: Session, *arguments: Any) -> DatasetVersion:
+        version = fill(self, session, *arguments)
+        upload_id = version.origin["upload"]
+        after_commit(session, lambda: statuses.append(client.delete(f"/v1/uploads/{upload_id}").status_code))
+        return version
+
+    monkeypatch.setattr(Imported, "fill", deleted_meanwhile)
+    assert imported(client, settings, jsonl(PAIRS[:5]))["status"] == "ready"
+    assert statuses == [204]
+
+
+def test_a_dataset_of_a_file_with_a_long_name_has_the_beginning_of_it(client: TestClient, settings: Settings) -> None:
+    upload_id = upload(client, jsonl(PAIRS[:5]), "x" * 255)
+    assert client.post("/v1/datasets", json={"upload": upload_id}).json()["name"] == "x" * 200
