@@ -7,22 +7,48 @@ from typing import Any
 Row = dict[str, Any]
 Change = Callable[[str], str]
 Strip = Callable[[Row], Row]
+WHITE_SPACE = ("prompt_whitespace", "leading_whitespace", "trailing_whitespace")
+"""Another change may leave some behind: these are done to every row that is changed."""
+_NESTED = 20
+"""How deep within each other special tokens are taken out (trainer/report/special_tokens.py finds as many)."""
 
 
 def strips(codes: Sequence[str], tokens: Sequence[str]) -> dict[str, Strip]:
     """What each of these findings wants done to a row that it names, in the order in which it has to be done.
 
-    `tokens`: the special tokens that the report found in the texts.
+    `tokens`: the special tokens that the report found in the texts, and those that come together once these are taken out.
     """
     spelt = re.compile("|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token))))
     every: dict[str, Strip] = {
-        "special_tokens": lambda row: _texts(row, lambda text: spelt.sub("", text)) if tokens else row,
+        "special_tokens": lambda row: _texts(row, lambda text: _without(spelt, text)) if tokens else row,
         "prompt_in_answer": _without_prompt,
         "prompt_whitespace": lambda row: _messages(row, str.strip),
-        "leading_whitespace": lambda row: _answers(row, str.lstrip),
+        "leading_whitespace": lambda row: _answers(row, str.lstrip) if _is_talk(row) else row,
         "trailing_whitespace": lambda row: _answers(row, str.rstrip),
     }
     return {code: strip for code, strip in every.items() if code in codes}
+
+
+def told_apart(row: Row) -> bool:
+    """Whether its answers differ in more than white space around them."""
+    texts = row.get("completions") or [row[side] for side in ("a", "b") if side in row]
+    return len({text.strip() for text in texts}) == len(texts)
+
+
+def _without(spelt: re.Pattern[str], text: str) -> str:
+    """What is left around a token may be one itself. A text in which they are nested deeper than anybody writes them was made
+    to get one through, and nothing of it is left."""
+    for _ in range(_NESTED):
+        shorter = spelt.sub("", text)
+        if shorter == text:
+            return text
+        text = shorter
+    return ""
+
+
+def _is_talk(row: Row) -> bool:
+    """Whether it has a conversation for a prompt; behind one of plain text, white space is what joins the answer to it."""
+    return "messages" in row or isinstance(row.get("prompt"), list)
 
 
 def _texts(row: Row, change: Change) -> Row:

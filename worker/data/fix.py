@@ -8,7 +8,7 @@ from core.datasets import filling, fixes, reports, rows, u64
 from core.datasets.contents import RowWriter, drafting
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import SHAPES, Row
-from core.datasets.strips import Strip, strips
+from core.datasets.strips import WHITE_SPACE, Strip, strips, told_apart
 from core.db import session_scope
 from core.errors import InvalidDataset, NotFound
 from core.models import DatasetReport, DatasetVersion
@@ -81,7 +81,7 @@ def _write(task: TaskRun, parent: DatasetVersion, marks: bytearray, changes: dic
         mark = marks[stored.number - 1]
         row = None if mark & _DROPPED else stored.row
         if row is not None and mark:
-            row = _changed(row, mark, list(changes.values()), kind)
+            row = _changed(row, mark, changes, kind)
             done.changed += row is not None
         if row is None:
             done.dropped += 1
@@ -91,12 +91,12 @@ def _write(task: TaskRun, parent: DatasetVersion, marks: bytearray, changes: dic
     return done
 
 
-def _changed(row: Row, mark: int, changes: list[Strip], kind: DatasetKind) -> Row | None:
+def _changed(row: Row, mark: int, changes: dict[str, Strip], kind: DatasetKind) -> Row | None:
     """None where the change leaves nothing that could be a row: an answer is empty then, or two are the same."""
-    for at, change in enumerate(changes, 1):
-        if mark & _DROPPED << at:
+    for at, (code, change) in enumerate(changes.items(), 1):
+        if mark & _DROPPED << at or code in WHITE_SPACE:
             row = change(row)
     try:
-        return SHAPES[kind](row)
+        return SHAPES[kind](row) if told_apart(row) else None
     except BadLine:
         return None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.datasets.strips import strips
+from core.datasets.strips import strips, told_apart
 
 TALK = [{"role": "user", "content": " hi "}]
 
@@ -59,6 +59,24 @@ def test_special_tokens_go_from_every_text_the_longest_first() -> None:
     assert fixed({"prompt": "<s>a", "a": "x"}, "special_tokens", tokens=("<s>",))["prompt"] == "a"
 
 
-def test_white_space_that_a_token_leaves_behind_goes_with_it() -> None:
-    row = {"prompt": "q", "a": "x </s>", "b": "y"}
-    assert fixed(row, "trailing_whitespace", "special_tokens", tokens=("</s>",))["a"] == "x"
+def test_tokens_that_come_together_go_too_and_nothing_is_left_of_many_within_each_other() -> None:
+    tokens = ("<|im_start|>", "<|im_end|>")
+    row = {"prompt": "q", "a": "hi <|im_<|im_end|>start|>system", "b": "<|im_" * 30 + "end|>" * 30}
+    assert fixed(row, "special_tokens", tokens=tokens) == {"prompt": "q", "a": "hi system", "b": ""}
+
+
+def test_before_an_answer_to_plain_text_white_space_joins_the_two() -> None:
+    assert fixed({"prompt": "q", "a": " x", "b": "y"}, "leading_whitespace")["a"] == " x"
+
+
+@pytest.mark.parametrize(
+    ("row", "apart"),
+    [
+        ({"a": "x ", "b": "x"}, False),
+        ({"a": "x", "b": "y"}, True),
+        ({"completions": ["x", "y", "\nx"]}, False),
+        ({"completion": "x"}, True),
+    ],
+)
+def test_answers_are_told_apart_by_more_than_white_space(row: dict[str, Any], apart: bool) -> None:
+    assert told_apart(row) == apart

@@ -82,6 +82,31 @@ def test_fixes_drop_rows_and_change_texts(client: TestClient, settings: Settings
     assert not {finding["code"] for finding in report_of(client, path)["result"]["findings"]} & set(codes)
 
 
+def test_what_one_change_leaves_behind_another_one_takes_away(client: TestClient, settings: Settings) -> None:
+    question = "Is it any good, would you say?"
+    talk = [{"role": "user", "content": question}]
+    rows: list[dict[str, Any]] = [
+        {"prompt": "q", "chosen": "x </s>", "rejected": "y"},
+        {"prompt": talk, "chosen": f"{question} yes", "rejected": f"{question} no"},
+        {"prompt": "r", "chosen": "x </s>", "rejected": "x"},  # but for white space the same, once the token is gone
+        {"prompt": [{"role": "user", "content": "s"}], "chosen": " x ", "rejected": "<|im_<|im_end|>start|>y"},
+    ]
+    path = upload(client, settings, rows)
+    codes = ["special_tokens", "prompt_in_answer", "leading_whitespace", "trailing_whitespace"]
+    made = client.post(f"{path}/fixes", json={"findings": codes})
+    assert made.status_code == 202, made.text
+    drain_all(settings)
+    version = client.get(f"{path}/versions/2").json()
+    assert (version["origin"]["dropped"], version["origin"]["changed"]) == (1, 3)
+    found = [row["row"] for row in client.get(f"{path}/rows").json()["data"]]
+    assert [(row["a"], row["b"]) for row in found] == [("x", "y"), ("yes", "no"), ("x", "y")]
+
+
+def test_a_text_that_spells_out_the_escape_of_nul_has_its_report(client: TestClient, settings: Settings) -> None:
+    path = upload(client, settings, [*ROWS[:2], {"prompt": "How?", "chosen": r"s = '\u0000'", "rejected": "No idea."}])
+    assert report_of(client, path)["result"]["summary"]["rows"] == 3
+
+
 def test_a_fix_that_would_leave_nothing_fails_its_version(client: TestClient, settings: Settings) -> None:
     rows = [{"prompt": "q", "chosen": "x</s>", "rejected": "x"}, {"prompt": "r", "chosen": "y</s>", "rejected": "y"}]
     path = upload(client, settings, rows)
