@@ -18,6 +18,9 @@ _DETAILS = {
     "empty_answer": "White space, zero-width and control characters are all that the answer has.",
     "role_in_answer": "A line of the answer begins with “Human:”, “Assistant:” or the like: a further turn of the "
     "conversation, left in by the splitting of a file or made up by a model. Trained on it, the policy goes on for both.",
+    "turns_do_not_alternate": "The assistant begins, or one role speaks twice in a row. Some chat templates refuse that; others "
+    "put two turns of one role side by side, as no conversation with the policy will have them. Each is shown with the first "
+    "turn that is out of order.",
     "prompt_in_answer": "Every answer of the row begins with the text of its prompt, which the policy would learn to repeat.",
     "shared_beginning": "The answers begin with the same text, for half of the shorter one or more. If it belongs to the "
     "prompt, it should stand there; both sides are trained on it alike.",

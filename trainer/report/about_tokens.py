@@ -1,72 +1,25 @@
 """Findings of what the job's tokenizer, template and lengths make of the rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from trainer.report.columns import Columns, Rows, Sample
 from trainer.report.findings import Found
+from trainer.report.fitting import Fitting, Flags, left
 from trainer.report.reading import Texts
 from trainer.report.scanned import SHOWN, CodecFacts
 from trainer.report.settings import ReportSettings
 
-Flags = npt.NDArray[np.bool_]
 
-
-@dataclass(frozen=True)
-class Fitting:
-    """Of each row, as the trainer decides it (trainer/encoded.py, `why_left_out`)."""
-
-    long_prompt: Flags
-    long_answer: Flags
-    """An answer that is cut, and has no EOS then."""
-    eos_alone_missing: Flags
-    """The answer is whole, but there is no room for its EOS."""
-    refused: Flags
-    """By the chat template."""
-    same: Flags
-    """Two answers are the same tokens."""
-
-    @property
-    def usable_prompt(self) -> Flags:
-        return ~(self.long_prompt | self.refused)
-
-    @property
-    def usable_pair(self) -> Flags:
-        return self.usable_prompt & ~(self.long_answer | self.eos_alone_missing | self.same)
-
-
-def fitting(columns: Columns, settings: ReportSettings) -> Fitting:
-    """Of a report with a model's tokens; without one, everything fits."""
-    none = np.zeros(columns.rows, bool)
-    if not columns.has_tokens():
-        return Fitting(none, none, none, none, none)
-    longest = np.zeros(columns.rows, np.int64)
-    row_of = np.repeat(np.arange(columns.rows), columns.arrays["answers"])
-    np.maximum.at(longest, row_of, columns.arrays["answer_tokens"].astype(np.int64))
-    return Fitting(
-        long_prompt=columns.arrays["prompt_tokens"] > settings.max_prompt_tokens,
-        long_answer=longest > settings.max_completion_tokens,
-        eos_alone_missing=longest == settings.max_completion_tokens,
-        refused=_flags(columns, "template_refuses"),
-        same=_flags(columns, "same_after_truncation") | _flags(columns, "same_after_trim"),
-    )
-
-
-def _flags(columns: Columns, code: str) -> Flags:
-    flags = np.zeros(columns.rows, bool)
-    flags[columns.marks.get(code, np.empty(0, np.int64))] = True
-    return flags
-
-
-def found(columns: Columns, facts: CodecFacts, settings: ReportSettings, texts: Texts) -> Iterator[Found]:
+def found(
+    columns: Columns, facts: CodecFacts, settings: ReportSettings, fits: Fitting, kept: Flags | None, texts: Texts
+) -> Iterator[Found]:
+    """`kept`: rows that are held out; none where nothing can be."""
     if not facts.has_eos:
         detail = "Without one no response could ever end. Set `eos_token` in its tokenizer_config.json."
         yield Found("no_eos_token", detail)
         return
-    fits = fitting(columns, settings)
     yield from _lengths(columns, fits, settings, texts)
     yield from _template(columns, facts)
     if "same_after_truncation" in columns.marks:
@@ -76,9 +29,18 @@ def found(columns: Columns, facts: CodecFacts, settings: ReportSettings, texts: 
         )
         code = "same_after_truncation"
         yield Found(code, detail, columns.marks[code], columns.samples[code])
-    usable = fits.usable_pair if settings.kind == "preferences" else fits.usable_prompt
-    if settings.kind != "pretraining" and not usable.any():
-        yield Found("nothing_left", "Raise `data.max_prompt_tokens` and `data.max_completion_tokens`.")
+    if kept is not None:
+        yield from _nothing_left(left(columns, fits, settings), kept, settings)
+
+
+def _nothing_left(usable: Flags, kept: Flags, settings: ReportSettings) -> Iterator[Found]:
+    raise_ = "Raise `data.max_prompt_tokens`."
+    if settings.kind != "prompts":
+        raise_ = "Raise `data.max_prompt_tokens` and `data.max_completion_tokens`."
+    if not usable[~kept].any():
+        yield Found("nothing_left", f"Of the rows that would be trained on none is left. {raise_}")
+    elif settings.kind == "prompts" and kept.any() and not usable[kept].any():
+        yield Found("nothing_left", f"Of the prompts that would be held out none is left. {raise_}")
 
 
 def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: Texts) -> Iterator[Found]:

@@ -7,7 +7,7 @@ import numpy as np
 from trainer.report.columns import Columns, Rows, Sample
 from trainer.report.findings import Found
 from trainer.report.length_bias import LengthBias
-from trainer.report.opinions import Annotator, Opinions
+from trainer.report.opinions import ENOUGH, Annotator, Opinions, outliers
 from trainer.report.positions import Positions
 from trainer.report.reading import Texts
 from trainer.report.scanned import SHOWN
@@ -19,8 +19,6 @@ _SIDE = 0.05
 _MOST_TIES = 0.5
 _LOW_ALPHA = 0.4
 """Below it, agreement is poor even for preferences, where 63 to 77 % of the verdicts are usually shared."""
-_ENOUGH = 20
-"""Verdicts of an annotator from which on they are compared with the others'."""
 
 
 def found(
@@ -31,8 +29,8 @@ def found(
         (
             "contradictions",
             opinions.contradicting,
-            "The same prompt and the same two answers, and once the one is preferred, once the other, by the same annotator or "
-            "by nobody named. Together they teach that neither is better.",
+            "The same prompt and the same two answers, and once the one is preferred, once the other, by the same annotator, or "
+            "one of the two times by nobody named. Together they teach that neither is better.",
         ),
         (
             "cycles",
@@ -43,26 +41,24 @@ def found(
         (
             "annotators_disagree",
             opinions.disagreeing,
-            "Several annotators judged the same two answers, and these verdicts are not those of more than half of them; "
-            "where no verdict is, all are named.",
+            "Several annotators judged the same two answers, and these verdicts are not those of more than half of them, of each "
+            "of whom the first verdict counts; where no verdict is, all are named.",
         ),
     ):
         yield _rows(code, detail, rows, both)
-    yield from _people(columns, alpha, people, both)
-
-
-def _people(
-    columns: Columns, alpha: float | None, people: Sequence[Annotator], text: Callable[[int], str]
-) -> Iterator[Found]:
-    if len(people) == 1:
-        yield Found("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
-    if alpha is not None and alpha < _LOW_ALPHA:
+    yield from _people(columns, people, both)
+    if alpha is not None and alpha < _LOW_ALPHA and len(opinions.units) >= ENOUGH:
         yield Found(
             "low_agreement",
             f"Krippendorff's α is {alpha:.2f}; 1 is full agreement, 0 what chance would give. Below {_LOW_ALPHA} a reward "
             "model has little to learn that holds beyond one person.",
         )
-    odd = [one for one in people if one.compared >= _ENOUGH and one.high is not None and one.high < 0.5]
+
+
+def _people(columns: Columns, people: Sequence[Annotator], text: Callable[[int], str]) -> Iterator[Found]:
+    if len(people) == 1:
+        yield Found("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
+    odd = outliers(people)
     if odd:
         names = {one.annotator for one in odd}
         numbers = [at for at, name in enumerate(columns.annotators, 1) if name in names]

@@ -16,6 +16,7 @@ from trainer.report import (
     about_tokens,
     about_verdicts,
     duplicates,
+    fitting,
     histograms,
     languages,
     length_bias,
@@ -26,7 +27,7 @@ from trainer.report import (
     summary,
 )
 from trainer.report.columns import Collector, Columns
-from trainer.report.findings import Found, Writer
+from trainer.report.findings import KINDS, Found, Writer
 from trainer.report.pool import Pool, cores
 from trainer.report.reading import Texts
 from trainer.report.scanned import Chunk, CodecFacts
@@ -51,6 +52,8 @@ def make(
     if settings.model is not None and Path(settings.model).is_absolute() and not Path(settings.model).is_dir():
         raise ModelError(f"There is no folder {settings.model} on this machine.")  # said before torch is imported
     rows_dir.mkdir(parents=True, exist_ok=True)
+    for code in KINDS:  # of an earlier report
+        (rows_dir / f"{code}.u64").unlink(missing_ok=True)
     cut = rows_file.chunks(path)
     count = processes or (1 if sum(chunk.length for chunk in cut) <= _SMALL else min(cores(), len(cut)))
     with (
@@ -89,18 +92,18 @@ class _Maker:
         writer = Writer(rows_dir, columns.rows, _lines(settings.lines, columns.rows))
         found: list[Found] = list(about_rows.found(columns))
         facts = next(iter(self._pool.map("codec_facts", [None]))) or CodecFacts()
+        fits, kept = fitting.fitting(columns, settings), self._held_out()
         if settings.model is not None:
-            found += about_tokens.found(columns, facts, settings, self._texts)
+            found += about_tokens.found(columns, facts, settings, fits, kept, self._texts)
         self._tell(_SCANNING, "comparing rows")
         copies = duplicates.find(columns, self._pool, self._scratch)
         found += about_copies.duplicates(copies, columns.arrays, self._texts)
-        kept, split = self._split(found)
+        split = None if kept is None else self._split(kept, found)
         self._tell(_COMPARING, "comparing verdicts")
         judged = self._verdicts(found) if self._preferences else {}
         self._tell(_JUDGING, "writing")
         limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
         units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
-        fits = about_tokens.fitting(columns, settings)
         return {
             "summary": summary.of(columns, settings, fits, kept, copies),
             "findings": writer.write(found),
@@ -114,18 +117,21 @@ class _Maker:
             "special_tokens": sorted(columns.tokens),
         }
 
-    def _split(self, found: list[Found]) -> tuple[npt.NDArray[np.bool_] | None, dict[str, Any] | None]:
-        """Who would be held out, and what of it leaks; nothing for rows without prompts."""
+    def _held_out(self) -> splits.Flags | None:
+        """Rows that would be; nothing for rows without prompts."""
         if self._settings.kind == "pretraining":
-            return None, None
+            return None
+        return splits.held_out(self._columns.arrays["prompt"], self._settings.eval_fraction)
+
+    def _split(self, kept: splits.Flags, found: list[Found]) -> dict[str, Any]:
+        """How large its sides are, and what leaks."""
         prompts = self._columns.arrays["prompt"]
-        kept = splits.held_out(prompts, self._settings.eval_fraction)
         rows, twins = splits.leaks(self._columns, kept, self._pool, self._scratch)
         found += about_copies.leaks(rows, twins, self._texts)
         if prompts.min() == prompts.max():
             found.append(Found("one_prompt", "None can be held out: a run needs two different prompts at least."))
         held_out, of_prompts = int(kept.sum()), len(np.unique(prompts[kept]))
-        return kept, {
+        return {
             "eval_fraction": self._settings.eval_fraction,
             "train": self._columns.rows - held_out,
             "eval": held_out,
@@ -137,8 +143,9 @@ class _Maker:
 
     def _verdicts(self, found: list[Found]) -> dict[str, Any]:
         columns = self._columns
-        side = positions.measure(columns)
-        seen = opinions.gather(columns, side is not None)
+        drawn = positions.drawn(columns)
+        side = positions.measure(columns, drawn)
+        seen = opinions.gather(columns, drawn)
         alpha, people = opinions.alpha(seen.units), opinions.annotators(columns, seen)
         pairs = length_bias.decided(columns, columns.arrays[f"answer_{self._unit}"])
         length = length_bias.measure(*pairs, self._unit)
@@ -146,11 +153,15 @@ class _Maker:
         found += about_verdicts.found(columns, seen, alpha, people, self._texts)
         found += about_verdicts.ties(tied, judged)
         found += about_verdicts.biases(length, side)
-        agreement = {"alpha": alpha, "items": len(seen.units), "annotators": [asdict(one) for one in people]}
+        agreement = {
+            "alpha": alpha,
+            "items": len(seen.units),
+            "annotators": [asdict(one) for one in opinions.listed(people)],
+        }
         return {
             "length_bias": length and asdict(length),
             "position": side and asdict(side),
-            "agreement": agreement if people else None,
+            "agreement": agreement if seen.units else None,
         }
 
 

@@ -1,4 +1,4 @@
-"""What is kept of every row: numbers, about 110 bytes of them in memory for a pair, and the bands of its signatures on disk."""
+"""What is kept of every row: numbers, about 120 bytes of them in memory for a pair, and the bands of its signatures on disk."""
 
 from collections import Counter, defaultdict
 from contextlib import ExitStack
@@ -41,6 +41,11 @@ class Columns:
     def starts(self) -> Rows:
         """Where the answers of each row begin in the arrays of answers; one more for the end."""
         return np.concatenate([[0], np.cumsum(self.arrays["answers"], dtype=np.int64)])
+
+    @property
+    def row_of(self) -> Rows:
+        """The row of each answer."""
+        return np.repeat(np.arange(self.rows), self.arrays["answers"])
 
     def has_tokens(self) -> bool:
         return "answer_tokens" in self.arrays

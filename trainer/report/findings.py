@@ -55,6 +55,7 @@ KINDS: dict[str, Kind] = {
     "special_tokens": Kind("warning", "Special tokens spelt out in texts", ("strip", "Take them out of the texts")),
     "prompt_in_answer": Kind("warning", "Answers that begin with their prompt", ("strip", "Take the prompt away")),
     "role_in_answer": Kind("warning", "Answers that hold further turns", _DROP),
+    "turns_do_not_alternate": Kind("warning", "Conversations whose turns do not alternate", _DROP),
     "template_ends_otherwise": Kind("warning", "The chat template ends turns with another token"),
     "no_chat_template": Kind("warning", "Conversations without a chat template"),
     "many_ties": Kind("info", "Most pairs are ties"),

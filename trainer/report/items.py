@@ -18,6 +18,7 @@ class Item:
     ranks: tuple[int, ...] = ()
     """Of each answer: 0 the best, the same number for a tie, no number left out. Empty where nobody has judged."""
     annotator: str | None = None
+    source: str | None = None
 
     @cached_property
     def prompt_text(self) -> str:
@@ -48,12 +49,12 @@ def _preferences(row: Row, number: int) -> Item:
     first = pairs[0]
     if "completions" not in row:
         ranks = {"a": (0, 1), "b": (1, 0), "tie": (0, 0)}[first.label]
-        return Item(first.prompt, (first.a, first.b), ranks, first.annotator)
+        return Item(first.prompt, (first.a, first.b), ranks, first.annotator, first.source)
     # The pairs of a ranking begin with those of its first completion, one with each other.
     others = pairs[: len(row["ranks"]) - 1]
     place = {rank: index for index, rank in enumerate(sorted(set(row["ranks"])))}
     answers = (first.a, *(pair.b for pair in others))
-    return Item(first.prompt, answers, tuple(place[rank] for rank in row["ranks"]), first.annotator)
+    return Item(first.prompt, answers, tuple(place[rank] for rank in row["ranks"]), first.annotator, first.source)
 
 
 def _sft(row: Row, _: int) -> Item:

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import cycle
 
 from trainer.report import pii
 from trainer.report.items import Item
@@ -52,12 +53,10 @@ def white_space(item: Item) -> Seen:
 def emptiness(item: Item) -> Seen:
     """Answers of white space and signs that nobody sees (zero-width spaces, control characters), or without a word."""
     for text in item.answers:
-        if len(text) > 1000:
-            continue  # of anything that long something is seen, and looking at each sign takes its time
         if all(sign in _BLANK_LETTERS or unicodedata.category(sign) in _INVISIBLE for sign in text):
             yield "empty_answer", f"▏{text.encode('unicode_escape').decode()[:200]}▏"
             return
-    wordless = next((text for text in item.answers if len(text) < 1000 and not any(map(str.isalnum, text))), None)
+    wordless = next((text for text in item.answers if not any(map(str.isalnum, text))), None)
     if wordless is not None:
         yield "wordless_answer", excerpt(wordless)
 
@@ -93,6 +92,18 @@ def roles(item: Item) -> Seen:
             return
 
 
+def turns(item: Item) -> Seen:
+    """Conversations that the assistant begins, or in which somebody speaks twice in a row."""
+    if item.prompt is None or isinstance(item.prompt, str):
+        return
+    said = [(message["role"], message["content"]) for message in item.prompt if message["role"] != "system"]
+    said += [("assistant", text) for text in item.answers[:1]]
+    for (role, text), due in zip(said, cycle(("user", "assistant")), strict=False):
+        if role != due:
+            yield "turns_do_not_alternate", f"{role}, not {due}: {excerpt(text)}"
+            return
+
+
 def special_tokens(pattern: re.Pattern[str]) -> Look:
     def look(item: Item) -> Seen:
         for text in texts(item):
@@ -121,4 +132,4 @@ def texts(item: Item) -> Iterator[str]:
 
 
 def all_looks(special: re.Pattern[str]) -> list[Look]:
-    return [white_space, emptiness, sameness, prompt_left_in, roles, special_tokens(special), personal]
+    return [white_space, emptiness, sameness, prompt_left_in, roles, turns, special_tokens(special), personal]

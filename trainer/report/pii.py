@@ -6,18 +6,20 @@ they are ones of the public internet.
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 _EMAIL = re.compile(r"\b[A-Za-z0-9](?:[\w.+-]{0,62}\w)?@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.)+[A-Za-z]{2,24}\b")
-# International, North American, or national with its leading 0: other groups of digits may be anything.
+# International, North American, in pairs of digits, or national with its leading 0: other groups of digits may be anything.
 _PHONE = re.compile(
     r"(?<!\d )(?<![\w.,/+-])(?:"
-    r"\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{2,5}(?:[ .-]?\d{2,5}){1,4}"
+    r"\+\d{1,15}+(?:[ .-]?\(\d{1,5}\))?+(?:[ .-]?\d{2,12}+){0,5}+(?:/\d{1,4}+)?+"
     r"|\(?[2-9]\d{2}\)?[ .-][2-9]\d{2}[ .-]\d{4}"
-    r"|0\d{1,4}[ /-]\d{3,9}(?:[ -]\d{2,5}){0,3}"
+    r"|0[1-9](?: \d\d){4}(?! \d)"
+    r"|0\d{1,4}[ /-]\d{3,9}(?:[ -]\d{2,5}){0,3}(?:/\d{1,4})?"
     r")(?![\w/-]|\.\d)"
 )
-_CARD = re.compile(r"(?<![\w.-])[3-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w-]|\.\d)")
+_CARD = re.compile(r"(?<![\w.-])[3-6]\d{3}(?:\d{9,15}|(?:[ -]\d{2,6}){2,5})(?![\w-]|\.\d)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 
@@ -28,10 +30,9 @@ def found(text: str) -> Iterator[tuple[str, int, int]]:
         yield "pii_email", *match.span()
     if not any(digit in text for digit in "0123456789"):
         return
-    for code, pattern, holds in _CHECKED:
-        match = next((match for match in pattern.finditer(text) if holds(match.group())), None)
-        if match is not None:
-            yield code, *match.span()
+    for code, look in _LOOKS:
+        if (span := next(look(text), None)) is not None:
+            yield code, *span
 
 
 def luhn(number: str) -> bool:
@@ -46,6 +47,21 @@ def iban(text: str) -> bool:
     plain = text.replace(" ", "")
     moved = plain[4:] + plain[:4]
     return 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1
+
+
+def _checked(pattern: re.Pattern[str], holds: Callable[[str], bool], text: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in pattern.finditer(text) if holds(match.group()))
+
+
+def _cards(text: str) -> Iterator[tuple[int, int]]:
+    """A number may be followed by another, such as its date: what ends at a space is looked at, too."""
+    for match in _CARD.finditer(text):
+        number = match.group()
+        while number:
+            if _card(number):
+                yield match.start(), match.start() + len(number)
+                break
+            number = number.rpartition(" ")[0]
 
 
 def _card(text: str) -> bool:
@@ -64,9 +80,9 @@ def _public(text: str) -> bool:
         return False
 
 
-_CHECKED = (
-    ("pii_phone", _PHONE, _phone),
-    ("pii_card", _CARD, _card),
-    ("pii_iban", _IBAN, iban),
-    ("pii_ip", _IP, _public),
+_LOOKS: tuple[tuple[str, Callable[[str], Iterator[tuple[int, int]]]], ...] = (
+    ("pii_phone", partial(_checked, _PHONE, _phone)),
+    ("pii_card", _cards),
+    ("pii_iban", partial(_checked, _IBAN, iban)),
+    ("pii_ip", partial(_checked, _IP, _public)),
 )

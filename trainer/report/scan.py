@@ -20,7 +20,7 @@ from trainer.report.looks import texts as texts_of
 from trainer.report.scanned import Chunk, CodecFacts, Scanned
 from trainer.report.settings import ReportSettings
 from trainer.report.similar import Sets, sets_of, similar, similar_texts
-from trainer.report.special_tokens import pattern
+from trainer.report.special_tokens import pattern, spelt
 from trainer.report.words import shingles
 
 if TYPE_CHECKING:  # it imports torch, which only a report with a model needs
@@ -105,7 +105,7 @@ class Scanner:
                     found.mark(code, row, text)
         if "special_tokens" in found.marks:
             for row in found.marks["special_tokens"].rows:
-                found.tokens.update(*(self._special.findall(text) for text in texts_of(items[row])))
+                found.tokens.update(*(spelt(text, self._special) for text in texts_of(items[row])))
 
     def _identities(self, items: Sequence[Item], found: Scanned) -> None:
         """Numbers that are the same for what counts as the same (64 bits of BLAKE2b each)."""
@@ -114,6 +114,7 @@ class Scanner:
         found.annotators = list(names)
         found.arrays |= {name: numbers[:, at].copy() for at, name in enumerate(NAMES)}
         found.arrays["annotator"] = np.array([names.get(i.annotator or "", 0) for i in items], np.int32)
+        found.arrays["source"] = np.array([data.text_hash(i.source) if i.source else 0 for i in items], np.uint64)
         found.arrays["answers"] = np.array([len(item.answers) for item in items], np.uint16)
         found.arrays["answer"] = np.array([data.text_hash(text) for item in items for text in item.answers], np.uint64)
         ranks = [rank for item in items for rank in item.ranks or (0,) * len(item.answers)]
@@ -155,6 +156,7 @@ class Scanner:
         encoded = token_counts.encode(items, self._codec)
         found.arrays["prompt_tokens"] = np.array(encoded.prompts, np.uint32)
         found.arrays["answer_tokens"] = np.array(encoded.answers, np.uint32)
+        found.arrays["first_alike"] = np.array(encoded.firsts, np.uint8)
         for row, message in encoded.refused.items():
             found.mark("template_refuses", row, message)
         known = set(found.marks["same_after_trim"].rows) if "same_after_trim" in found.marks else set()

@@ -13,6 +13,8 @@ WELL_KNOWN = (
     "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>",
 )  # fmt: skip
 """Of ChatML, Llama 2 and 3, Gemma, Phi, Mistral, GPT, BERT, Cohere, DeepSeek and their like."""
+NESTED = 20
+"""How deep within each other tokens are looked for (core/datasets/strips.py goes as deep, and keeps nothing that goes deeper)."""
 _SHORTEST = 3
 """A special token of two signs is more likely a text that happens to be in it."""
 
@@ -21,3 +23,15 @@ def pattern(of_model: Iterable[str] = ()) -> re.Pattern[str]:
     """What matches any of them; of two that begin alike the longer one."""
     tokens = {token for token in (*WELL_KNOWN, *of_model) if len(token) >= _SHORTEST}
     return re.compile("|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token))))
+
+
+def spelt(text: str, special: re.Pattern[str]) -> set[str]:
+    """Those in the text, and those that come together once these are taken out."""
+    found: set[str] = set()
+    for _ in range(NESTED):
+        seen = set(special.findall(text))
+        if not seen:
+            break
+        found |= seen
+        text = special.sub("", text)
+    return found

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trainer.report.about_tokens import Fitting
 from trainer.report.columns import Columns
 from trainer.report.duplicates import Duplicates
+from trainer.report.fitting import Fitting, Flags
 from trainer.report.languages import UNKNOWN
 from trainer.report.settings import ReportSettings
 from trainer.spec import DPOSpec, RewardModelSpec, SFTSpec
 from trainer.steps import total_steps
-
-Flags = npt.NDArray[np.bool_]
 
 
 def of(
@@ -45,13 +43,14 @@ def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: F
         return {"steps_sft": total_steps(int((trained & fits.usable_prompt).sum()), SFTSpec())}
     if settings.kind != "preferences":
         return {}
-    counts = columns.arrays["answers"].astype(np.int64)
-    usable = trained & fits.usable_pair & columns.arrays["judged"]
-    preferred = trained & fits.usable_prompt & (_worst(columns) > 0)
+    usable = trained & fits.usable_prompt
+    pairs = fits.pairs[usable & columns.arrays["judged"]]
+    decided = usable & (_worst(columns) > 0)
+    preferred = (columns.arrays["rank"] == 0) & decided[columns.row_of]
     return {
         "steps_sft": total_steps(int(preferred.sum()), SFTSpec()),
-        "steps_reward_model": total_steps(int(usable.sum()), RewardModelSpec()),
-        "steps_dpo": total_steps(int((counts * (counts - 1) // 2)[usable].sum()), DPOSpec()),
+        "steps_reward_model": total_steps(int(np.count_nonzero(pairs)), RewardModelSpec()),
+        "steps_dpo": total_steps(int(pairs.sum()), DPOSpec()),
     }
 
 
@@ -64,8 +63,7 @@ def ties(columns: Columns) -> tuple[int, int]:
 def _worst(columns: Columns) -> npt.NDArray[np.int64]:
     """The worst rank in each row; 0 where all are worth the same."""
     worst = np.zeros(columns.rows, np.int64)
-    row_of = np.repeat(np.arange(columns.rows), columns.arrays["answers"])
-    np.maximum.at(worst, row_of, columns.arrays["rank"].astype(np.int64))
+    np.maximum.at(worst, columns.row_of, columns.arrays["rank"].astype(np.int64))
     return worst
 
 

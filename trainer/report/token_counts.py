@@ -1,6 +1,6 @@
 """Rows as the job would encode them: by the trainer's own Codec, many at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jinja2 import TemplateError
@@ -19,8 +19,10 @@ class Encoded:
     """Tokens of each row's prompt; 0 without one, or where the chat template refuses it."""
     answers: list[int] = field(default_factory=list)
     """Tokens of each answer, row after row."""
+    firsts: list[int] = field(default_factory=list)
+    """Of each answer the place in its row of the first one with the same tokens, cut and closed as the job does it."""
     same: list[bool] = field(default_factory=list)
-    """Whether two answers of the row are the same tokens, cut and closed as the job does it."""
+    """Whether two answers of the row are the same tokens."""
     refused: dict[int, str] = field(default_factory=dict)
     """Rows whose prompt the chat template refuses, and what it says."""
 
@@ -36,7 +38,9 @@ def encode(items: Sequence[Item], codec: Codec) -> Encoded:
     for item in items:
         own = [next(answers) for _ in item.answers]
         found.answers += map(len, own)
-        found.same.append(_any_equal(tuple(codec.closed(ids)[0]) for ids in own))
+        firsts = _firsts([tuple(codec.closed(ids)[0]) for ids in own])
+        found.firsts += firsts
+        found.same.append(any(first != at for at, first in enumerate(firsts)))
     return found
 
 
@@ -58,13 +62,9 @@ def _rendered(items: Sequence[Item], codec: Codec, refused: dict[int, str]) -> l
     return texts
 
 
-def _any_equal(answers: Iterable[tuple[int, ...]]) -> bool:
-    seen: set[tuple[int, ...]] = set()
-    for answer in answers:
-        if answer in seen:
-            return True
-        seen.add(answer)
-    return False
+def _firsts(answers: Sequence[tuple[int, ...]]) -> list[int]:
+    known: dict[tuple[int, ...], int] = {}
+    return [known.setdefault(answer, at) for at, answer in enumerate(answers)]
 
 
 def rewrites(codec: Codec, prompt: Prompt, answer: str) -> bool:

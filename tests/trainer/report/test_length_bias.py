@@ -1,17 +1,22 @@
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from trainer.report.columns import Columns
 from trainer.report.length_bias import best_rule, decided, measure
 
 
-def columns(rows: list[list[int]], judged: list[bool] | None = None) -> Columns:
+def columns(rows: list[list[int]], judged: list[bool] | None = None, source: int = 0) -> Columns:
     """`rows`: the ranks of each row's answers."""
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "offset": np.arange(len(rows), dtype=np.uint64),
         "answers": np.array([len(row) for row in rows], np.uint16),
         "rank": np.array([rank for row in rows for rank in row], np.uint8),
         "judged": np.array(judged or [True] * len(rows), bool),
+        "source": np.full(len(rows), source, np.uint64),
+        "annotator": np.zeros(len(rows), np.int32),
     }
     return Columns(arrays)
 

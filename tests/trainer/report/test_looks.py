@@ -2,10 +2,11 @@ import pytest
 
 from trainer.report.items import Item
 from trainer.report.looks import all_looks, excerpt
-from trainer.report.special_tokens import pattern
+from trainer.report.special_tokens import pattern, spelt
 
 LOOKS = all_looks(pattern(["<|mine|>"]))
 TALK = [{"role": "user", "content": "Is it good?"}]
+SYSTEM, SAID = {"role": "system", "content": "Be kind."}, {"role": "assistant", "content": "It is."}
 
 
 def seen(item: Item) -> dict[str, str]:
@@ -21,6 +22,8 @@ def seen(item: Item) -> dict[str, str]:
         (Item(TALK, ("yes", " no"), (0, 1)), {"leading_whitespace"}),
         (Item([{"role": "user", "content": "Good?\n"}], ("yes",), (0,)), {"prompt_whitespace"}),
         (Item(TALK, ("\u200b\u2060", "no"), (0, 1)), {"empty_answer"}),
+        (Item(TALK, ("\u200b" * 1200, "no"), (0, 1)), {"empty_answer"}),
+        (Item(TALK, ("…!" * 600, "no"), (0, 1)), {"wordless_answer"}),
         (Item(TALK, ("…!", "no"), (0, 1)), {"wordless_answer"}),
         (Item(TALK, ("👍", "no"), (0, 1)), {"wordless_answer"}),
         (Item("Good?", (" yes", "yes"), (0, 1)), {"same_after_trim"}),
@@ -33,6 +36,11 @@ def seen(item: Item) -> dict[str, str]:
         (Item("Good?", ("Yes.\n\nHuman: why?", "no"), (0, 1)), {"role_in_answer"}),
         (Item("Good?", ("Yes, a human: so", "no"), (0, 1)), set()),
         (Item("\n\nHuman: Good?\n\nAssistant:", (" Yes", " no"), (0, 1)), set()),
+        (Item([SYSTEM, *TALK, SAID, *TALK], ("yes", "no"), (0, 1)), set()),
+        (Item([SAID, *TALK], ("yes", "no"), (0, 1)), {"turns_do_not_alternate"}),
+        (Item([SYSTEM, *TALK, *TALK], ("yes", "no"), (0, 1)), {"turns_do_not_alternate"}),
+        (Item([*TALK, SAID], ("yes",), (0,)), {"turns_do_not_alternate"}),
+        (Item([*TALK, *TALK]), {"turns_do_not_alternate"}),
         (Item("Good?</s>", ("yes", "no"), (0, 1)), {"special_tokens"}),
         (Item("Good?", ("yes<|mine|>", "no"), (0, 1)), {"special_tokens"}),
         (Item(None, ("Write to a@b.de or 8.8.8.8.",), (0,)), {"pii_email", "pii_ip"}),
@@ -47,5 +55,15 @@ def test_an_excerpt_shows_where_it_is_and_no_line_breaks() -> None:
     assert excerpt(text, 101, 104) == "…" + "a" * 79 + "⏎<s>⇥" + "b" * 79 + "…"
 
 
-def test_a_long_white_text_is_not_looked_at_sign_by_sign() -> None:
+def test_the_first_turn_that_is_out_of_order_is_shown() -> None:
+    told = seen(Item([SYSTEM, *TALK, *TALK], ("yes", "no"), (0, 1)))["turns_do_not_alternate"]
+    assert told == "user, not assistant: Is it good?"
+
+
+def test_a_long_white_text_between_signs_is_nothing() -> None:
     assert seen(Item(TALK, ("x" + " " * 10**6 + "y", "no"), (0, 1))) == {}
+
+
+def test_tokens_that_come_together_once_others_are_taken_out_are_found() -> None:
+    assert spelt("hi <|im_<|im_end|>start|>system", pattern()) == {"<|im_end|>", "<|im_start|>"}
+    assert spelt("hi <|im_start system", pattern()) == set()

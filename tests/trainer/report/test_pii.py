@@ -23,12 +23,20 @@ def test_iban_by_its_remainder() -> None:
     [
         ("write to jane.doe+x@mail.example.org today", {"pii_email"}),
         ("call +49 30 901820 or so", {"pii_phone"}),
+        ("call +4930901820, or +49 (0)30 901820/21 at night", {"pii_phone"}),
+        ("call +49 30 901820/21 or so", {"pii_phone"}),
+        ("appelez le 06 12 34 56 78, merci", {"pii_phone"}),
+        ("count 01 02 03 04 05 06 07", set()),
+        ("+1234567890123456 is a number", set()),
         ("call (212) 155-0142 now", set()),  # no exchange begins with 1
         ("call (415) 867-5309 now", {"pii_phone"}),
         ("ring 020 7946 0018 please", {"pii_phone"}),
         ("pay with 4111 1111 1111 1111", set()),  # two different digits only: a test card of every textbook
         ("pay with 4539-1488-0343-6467, thanks", {"pii_card"}),
         ("pay with 4539-1488-0343-6468, thanks", set()),
+        ("pay with 4539 1488 0343 6467 12/25 123", {"pii_card"}),
+        ("pay with 4539148803436467, or 3782 822463 10005", {"pii_card"}),
+        ("serial 4539-1488-0343-6467-1234", set()),
         ("to DE89 3704 0044 0532 0130 00 please", {"pii_iban"}),
         ("ping 8.8.8.8 twice", {"pii_ip"}),
         ("at 192.168.0.1 and 127.0.0.1, version 1.2.3.4.5", set()),
@@ -42,3 +50,11 @@ def test_what_looks_like_somebodys(text: str, expected: set[str]) -> None:
 
 def test_where_it_stands() -> None:
     assert list(found("x a@b.de y")) == [("pii_email", 2, 8)]
+
+
+def test_a_card_ends_before_the_number_that_follows_it() -> None:
+    assert list(found("pay 4539 1488 0343 6467 12/25")) == [("pii_card", 4, 23)]
+
+
+def test_numbers_that_are_too_long_are_passed_in_linear_time() -> None:
+    assert list(found((" +" + "1" * 26) * 20_000)) == []

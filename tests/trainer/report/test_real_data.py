@@ -47,21 +47,26 @@ def test_pandalms_three_annotators(tmp_path: Path, shared_data: Path) -> None:
     assert {one["annotator"]: one["rows"] for one in found["annotators"]} == dict.fromkeys(
         ("annotator1", "annotator2", "annotator3"), len(usable)
     )
-    assert len(made.rows("annotators_disagree")) == sum(_against(votes) for votes in first) and unanimous > 800
+    against = sum(_against(_votes(of_unit), one_each) for of_unit, one_each in zip(units.values(), first, strict=True))
+    assert len(made.rows("annotators_disagree")) == against and unanimous > 800
+
+
+def _votes(rows: list[dict[str, Any]]) -> list[str]:
+    """As seen from the first row's sides."""
+    turned = {"a": "b", "b": "a", "tie": "tie"}
+    return [row["label"] if row["a"] == rows[0]["a"] else turned[row["label"]] for row in rows]
 
 
 def _first_votes(rows: list[dict[str, Any]]) -> list[str]:
-    """One vote for each annotator, as seen from the first row's sides."""
-    turned = {"a": "b", "b": "a", "tie": "tie"}
-    votes: dict[str, str] = {}
-    for row in rows:
-        votes.setdefault(row["annotator"], row["label"] if row["a"] == rows[0]["a"] else turned[row["label"]])
-    return list(votes.values())
+    """One vote for each annotator: some pairs are in the data more than once."""
+    last_first = zip(reversed(rows), reversed(_votes(rows)), strict=True)
+    return list({row["annotator"]: vote for row, vote in last_first}.values())
 
 
-def _against(votes: list[str]) -> int:
-    (_, count), *_ = Counter(votes).most_common(1)
-    return 0 if count == len(votes) else len(votes) - count if 2 * count > len(votes) else len(votes)
+def _against(votes: list[str], one_each: list[str]) -> int:
+    """How many are not what more than half of the annotators say."""
+    (common, count), *_ = Counter(one_each).most_common(1)
+    return sum(vote != common for vote in votes) if 2 * count > len(one_each) else len(votes)
 
 
 def test_llmbars_adversarial_pairs_are_not_told_by_their_length(tmp_path: Path, shared_data: Path) -> None:

@@ -172,3 +172,16 @@ def test_a_row_that_the_trainer_refuses_is_named_by_its_line(tmp_path: Path) -> 
         DataError, match=r"rows\.jsonl, line 3: `b` must be a text, or one assistant message, and not empty"
     ):
         report(tmp_path, [*plain_pairs(2), {"prompt": "q", "a": "x", "b": " ", "label": "a"}])
+
+
+def test_rows_of_an_earlier_report_are_gone(tmp_path: Path) -> None:
+    row = plain_pairs(1)[0]
+    assert report(tmp_path, [row, row]).rows("duplicate_rows") == [2]
+    assert report(tmp_path, plain_pairs(2)).rows("duplicate_rows") == []
+
+
+def test_a_round_on_top_of_chosen_answers_makes_no_bias_of_the_side(tmp_path: Path) -> None:
+    uploaded = [row | {"label": "a"} for row in plain_pairs(300)]
+    answered = [row | {"annotator": "kim", "source": "annotation/r"} for row in plain_pairs(340)[300:]]
+    made = report(tmp_path, uploaded + answered)
+    assert made.result["position"]["pairs"] == 40 and "position_bias" not in made.codes

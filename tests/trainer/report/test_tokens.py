@@ -1,11 +1,19 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.trainer.report.tools import pair, plain_pairs, report
-from trainer import data, encoded
-from trainer.spec import DataSpec
+from tests.trainer.report.tools import Row, pair, plain_pairs, report
+from trainer import data, encoded, reward_model
+from trainer import rows as trainer_rows
+from trainer.report import token_counts
+from trainer.report.columns import Columns
+from trainer.report.fitting import fitting
+from trainer.report.items import parser
+from trainer.report.settings import ReportSettings
+from trainer.spec import DataSpec, DPOSpec, RewardModelSpec
+from trainer.steps import total_steps
 from trainer.text import Codec, Tokenizer, train_tokenizer
 
 TEMPLATE = (
@@ -115,3 +123,68 @@ def test_many_at_once_are_encoded_as_each_alone() -> None:
     assert together == [codec.completion(text) for text in texts]
     assert codec.prompt_ids(["ab", "c"]) == [codec.prompt("ab"), codec.prompt("c")]
     assert json.dumps(codec.completion_ids([])) == "[]"
+
+
+LIMITS = {"max_prompt_tokens": 8, "max_completion_tokens": 6}
+
+
+def ranking(prompt: str, *answers: str) -> Row:
+    return {"prompt": prompt, "completions": list(answers), "ranks": list(range(1, len(answers) + 1))}
+
+
+def test_of_a_ranking_the_pairs_of_its_short_answers_stay(tmp_path: Path, bytes_model: Path) -> None:
+    rows = [ranking(f"q{n}", "aa", "x" * 9, f"b{n}") for n in range(40)]
+    made = report(tmp_path, rows, model=str(bytes_model), **LIMITS)
+    assert "completion_too_long" in made.codes and "nothing_left" not in made.codes
+    spec = DataSpec.model_validate({"preferences": str(tmp_path / "rows.jsonl")} | LIMITS)
+    kept, _ = reward_model.encode(data.load(spec).comparisons.train, Codec.of(train_tokenizer(["x"], 260), spec))
+    assert made.result["splits"]["train"] == len(kept)  # one pair of each
+    assert made.result["summary"]["steps_dpo"] == total_steps(len(kept), DPOSpec())
+    assert made.result["summary"]["steps_reward_model"] == total_steps(len(kept), RewardModelSpec())
+
+
+def test_pairs_are_counted_as_the_trainer_keeps_them() -> None:
+    rows = [
+        ranking("q", "aa", "bb", "cc"),  # 3 pairs
+        ranking("r", "aa", "aa<|eos|>", "cc"),  # the first two are the same tokens: 2
+        ranking("s", "aa", "x" * 7 + "y", "x" * 7 + "z"),  # two are cut: none
+        pair("u", "aa ", "aa"),  # other tokens, for what they are worth: 1
+    ]
+    spec = DataSpec.model_validate({"preferences": "-"} | LIMITS)
+    codec = Codec.of(train_tokenizer(["x"], 260), spec)
+    items = [parser("preferences")(row, number) for number, row in enumerate(rows, 1)]
+    found = token_counts.encode(items, codec)
+    columns = Columns(
+        {
+            "offset": np.arange(4),
+            "answers": np.array([3, 3, 3, 2], np.uint16),
+            "prompt_tokens": np.array(found.prompts),
+            "answer_tokens": np.array(found.answers),
+            "first_alike": np.array(found.firsts, np.uint8),
+        }
+    )
+    settings = ReportSettings.model_validate({"kind": "preferences"} | LIMITS)
+    kept = [len(reward_model.encode(trainer_rows.comparisons(row, 1), codec)[0]) for row in rows]
+    assert fitting(columns, settings).pairs.tolist() == kept == [3, 2, 0, 1]
+
+
+def test_demonstrations_without_room_for_their_eos_are_nothing(tmp_path: Path, bytes_model: Path) -> None:
+    rows = [{"prompt": f"q{n}", "completion": "x" * 6} for n in range(5)]
+    made = report(tmp_path, rows, kind="sft", model=str(bytes_model), **LIMITS)
+    assert made.finding("nothing_left")["severity"] == "blocking"
+    rows = [{"prompt": f"q{n}", "completion": "x" * 5} for n in range(5)]
+    assert "nothing_left" not in report(tmp_path, rows, kind="sft", model=str(bytes_model), **LIMITS).codes
+
+
+def test_what_is_held_out_is_not_left_to_train_on(tmp_path: Path, bytes_model: Path) -> None:
+    prompts = sorted((f"q{n}" for n in range(5)), key=data.text_hash)  # the first is held out, the last trained on
+    for held_out, code in ((prompts[0], {"nothing_left"}), (prompts[-1], set())):
+        rows = [pair(p, "aa" if p == held_out else "x" * 9, "bb") for p in prompts]
+        made = report(tmp_path, rows, model=str(bytes_model), eval_fraction=1e-9, **LIMITS)
+        assert made.codes & {"nothing_left"} == code
+
+
+def test_of_prompts_one_has_to_be_left_on_each_side(tmp_path: Path, bytes_model: Path) -> None:
+    prompts = sorted((f"q{n}" + "x" * (9 if n else 0) for n in range(2)), key=data.text_hash)
+    made = report(tmp_path, [{"prompt": p} for p in prompts], kind="prompts", model=str(bytes_model), **LIMITS)
+    assert "nothing_left" in made.codes
