@@ -127,7 +127,7 @@ class AnnotatorAgreement(Schema):
     rows: int
     """That they have judged."""
     compared: int
-    """Pairs of answers that others judged too, with a majority among them."""
+    """Pairs of answers that two others or more judged too, with a majority among them."""
     agreement: float | None
     """How often the verdict is that majority's."""
     low: float | None
@@ -144,7 +144,7 @@ class Agreement(Schema):
     items: int
     """Pairs of answers that several judged."""
     annotators: list[AnnotatorAgreement]
-    """Most rows first."""
+    """The hundred with most rows, most first, and then up to a hundred of the others who mostly disagree."""
 
 
 class SplitSizes(Schema):
@@ -182,11 +182,11 @@ class ReportResult(Schema):
     position: Positions | None
     """Null where sides mean nothing."""
     agreement: Agreement | None
-    """Null where nobody is named."""
+    """Null where no two who are named judged the same answers."""
     splits: SplitSizes | None
     """Null for rows without prompts."""
     special_tokens: list[str]
-    """Those that texts spell out."""
+    """Those that texts spell out, also once others are taken out of them."""
 
 
 class Report(Schema):

@@ -1124,7 +1124,7 @@ export interface components {
             items: number;
             /**
              * Annotators
-             * @description Most rows first.
+             * @description The hundred with most rows, most first, and then up to a hundred of the others who mostly disagree.
              */
             annotators: components["schemas"]["AnnotatorAgreement"][];
         };
@@ -1823,7 +1823,7 @@ export interface components {
             rows: number;
             /**
              * Compared
-             * @description Pairs of answers that others judged too, with a majority among them.
+             * @description Pairs of answers that two others or more judged too, with a majority among them.
              */
             compared: number;
             /**
@@ -5477,13 +5477,13 @@ export interface components {
             length_bias: components["schemas"]["LengthBias"] | null;
             /** @description Null where sides mean nothing. */
             position: components["schemas"]["Positions"] | null;
-            /** @description Null where nobody is named. */
+            /** @description Null where no two who are named judged the same answers. */
             agreement: components["schemas"]["Agreement"] | null;
             /** @description Null for rows without prompts. */
             splits: components["schemas"]["SplitSizes"] | null;
             /**
              * Special Tokens
-             * @description Those that texts spell out.
+             * @description Those that texts spell out, also once others are taken out of them.
              */
             special_tokens: string[];
         };

@@ -40,7 +40,7 @@ export function Figures({ result }: { result: ReportResult }) {
         ))}
         {length && <Length length={length} />}
         {position && <Position position={position} />}
-        {agreement && <Agreement agreement={agreement} />}
+        {agreement && <Agreement agreement={agreement} people={summary.annotators ?? 0} />}
         {languages.length > 0 && <Languages languages={languages} />}
         {splits && (
           <Card title="Held out by prompt">
@@ -106,13 +106,13 @@ function Position({ position }: { position: NonNullable<ReportResult["position"]
   );
 }
 
-function Agreement({ agreement }: { agreement: NonNullable<ReportResult["agreement"]> }) {
+function Agreement({ agreement, people }: { agreement: NonNullable<ReportResult["agreement"]>; people: number }) {
   const { alpha, items, annotators } = agreement;
   return (
     <Card title="Do the annotators agree?">
       <p>
         {alpha === null
-          ? "No two annotators judged the same pair."
+          ? whyNoAlpha(items)
           : `Krippendorff's α ${fixed(alpha)} over ${count(items, "pair")} with two judgements or more. 1 is full agreement, 0 is chance.`}
       </p>
       <table className={styles.table}>
@@ -133,15 +133,26 @@ function Agreement({ agreement }: { agreement: NonNullable<ReportResult["agreeme
           ))}
         </tbody>
       </table>
+      {people > annotators.length && <p>{count(people - annotators.length, "more annotator")} with fewer rows.</p>}
     </Card>
   );
 }
 
+function whyNoAlpha(items: number): string {
+  if (items === 0) return "No two annotators judged the same pair.";
+  return `All verdicts on ${count(items, "pair")} with two judgements or more are the same: Krippendorff's α is not defined.`;
+}
+
+const LANGUAGES = 8;
+
 function Languages({ languages }: { languages: ReportResult["languages"] }) {
+  const shown = languages.slice(0, LANGUAGES);
+  const others = languages.slice(LANGUAGES);
+  const share = others.reduce((sum, one) => sum + one.share, 0);
   return (
     <Card title="Languages">
       <ul className={styles.bars}>
-        {languages.slice(0, 8).map((one) => (
+        {shown.map((one) => (
           <li key={one.language}>
             <span>{languageName(one.language)}</span>
             <i style={{ width: `${Math.max(0.5, one.share * 100)}%` }} />
@@ -149,6 +160,11 @@ function Languages({ languages }: { languages: ReportResult["languages"] }) {
           </li>
         ))}
       </ul>
+      {others.length > 0 && (
+        <p>
+          And {count(others.length, "other")}, {percent(share, share < 0.1 ? 1 : 0)} together.
+        </p>
+      )}
     </Card>
   );
 }
