@@ -5,7 +5,8 @@ Tests own their database and refuse any that is not theirs.
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ from psycopg import sql
 from redis import Redis as RedisClient
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from core.db import engine_for
 from core.embedded.postgres import Postgres
@@ -20,18 +22,23 @@ from core.embedded.redis import Redis
 from core.migrate import migrate
 from core.settings import Settings, get_settings
 
-_HERE = Path(__file__).parent
 _OURS = "proximal_test"
 _SHARED = ("client", "compose", "e2e")
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist's own hook reads what this one has marked
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What `--dist loadgroup` keeps in one process: a folder that shares a whole platform, and elsewhere a file."""
-    for item in items:
-        path = item.path.relative_to(_HERE)
-        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in _SHARED else str(path)))
+class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """What stays in one process of several: a folder whose tests share a whole platform, and elsewhere a file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = PurePosixPath(file).relative_to("tests").parts[0]
+        return folder if folder in _SHARED else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Together:
+    """Asked under `-n`. Marks of `--dist loadgroup` do not arrive since pytest 9.2 (node ids are no texts any more)."""
+    return _Together(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
