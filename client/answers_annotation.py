@@ -37,6 +37,7 @@ class AnnotationRound(TypedDict):
     gold_items: int
     complete: int
     left_out: int
+    cut_off: int
     answers: int
     answers_wanted: int
     annotators: int
@@ -163,6 +164,7 @@ class AnnotationResult(TypedDict):
     prompt: str | list[dict[str, Any]]
     completions: list[str]
     policies: list[int] | None
+    finished: list[bool] | None
     row: int | None
     gold: dict[str, Any] | None
     scores: list[float | None] | None

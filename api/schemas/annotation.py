@@ -73,6 +73,8 @@ class AnnotationRound(Schema):
     """Items with as many answers as are wanted."""
     left_out: int
     """Rows or prompts that could not become an item: too long, or answered by all policies with the same."""
+    cut_off: int
+    """Items in which a completion did not end by itself: it was cut off at `max_new_tokens`."""
     answers: int
     """How many answers there are, gold questions and skips not counted."""
     answers_wanted: int
@@ -241,6 +243,8 @@ class AnnotationResult(Schema):
     """In true order."""
     policies: list[int] | None
     """Whose each is, as places in the round's `policies`."""
+    finished: list[bool] | None
+    """Which ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
     row: int | None
     """Of the source's row, its number."""
     gold: dict[str, Any] | None

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core import jobs
-from core.annotation import rounds
+from core.annotation import plans, rounds
 from core.datasets import versions
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
@@ -58,7 +58,9 @@ def continued(basis: Basis, preferences: str, name: str, steps: int | None = Non
     raw["reward_model"]["path"] = basis.reward_model
     raw["rewards"] = [_refitted(reward, basis) for reward in raw["rewards"]]
     raw["ppo"]["steps"] = steps or basis.spec.ppo.steps
-    if raw["ppo"]["reference"]["update"] == "fixed" and basis.anchor != basis.policy:
+    if raw["ppo"]["reference"]["update"] != "fixed":
+        raw["ppo"]["reference"]["path"] = None
+    elif basis.anchor != basis.policy:
         raw["ppo"]["reference"]["path"] = basis.anchor
     return raw
 
@@ -71,7 +73,7 @@ def plan(
     basis = basis_of(session, round_.owner_id, job_id)
     whole = (name or f"{basis.spec.name or job_id}, then {round_.name}")[:LONGEST_NAME]
     spec = _checked(continued(basis, f"{version.dataset_id}@{version.number}", whole, steps))
-    return Continuation(spec, _sentences(basis, spec, version))
+    return Continuation(spec, plans.sentences(session, round_, spec, version))
 
 
 def go_on(
@@ -171,21 +173,3 @@ def _checked(raw: dict[str, Any]) -> JobSpec:
         first = errors[0]
         param = first["pointer"].removeprefix("#/").replace("/", ".")
         raise InvalidSpec(f"{first['pointer']}: {first['detail']}", param=param, errors=errors) from error
-
-
-def _sentences(basis: Basis, spec: JobSpec, version: DatasetVersion) -> list[str]:
-    """For the person who is about to submit it."""
-    rows = version.content.rows if version.content else 0
-    epochs = f"{spec.reward_model.epochs} epoch{'s' if spec.reward_model.epochs > 1 else ''}"
-    said = [
-        f"The reward model {basis.reward_model} goes on learning, for {epochs}, from the {rows:,} rows of "
-        f"{version.dataset_id}@{version.number}.",
-        f"PPO goes on from the policy {basis.policy} for {spec.ppo.steps:,} steps.",
-    ]
-    if spec.ppo.reference.path is not None:
-        said.append(f"Its KL penalty is still taken to {spec.ppo.reference.path}.")
-    if spec.data.prompts is None:
-        said.append("Its prompts are those of the same rows.")
-    if "evaluation" in spec.stages:
-        said.append("At the end it is compared with the policy that it began with.")
-    return said

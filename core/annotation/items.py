@@ -31,6 +31,7 @@ class Draft:
     prompt: Any
     completions: Sequence[str]
     policies: Sequence[int] | None = None
+    finished: Sequence[bool] | None = None
     gold: Row | None = None
     source: str | None = None
     row: int | None = None
@@ -67,10 +68,11 @@ def of_row(number: int, place: int, row: Row, *, gold: bool = False) -> Draft:
     """An item of a row of preferences, for which `is_of` holds; with `gold` its label is the known answer."""
     if "completions" in row:
         completions, ranks = row["completions"], row["ranks"]
-        known = ranks and {"ranks": shuffle.true_ranks(ranks, range(len(ranks)))}
+        known = ranks and {"ranks": shuffle.dense(ranks)}
     else:
         completions, known = [row["a"], row["b"]], {"choice": row["label"]}
-    return Draft(place, row["prompt"], completions, None, known if gold else None, row.get("source"), number)
+    told = known if gold else None
+    return Draft(place, row["prompt"], completions, gold=told, source=row.get("source"), row=number)
 
 
 def prompt_of(row: Row) -> Any:
@@ -89,7 +91,9 @@ def prompt_key(seed: int, row: Row) -> float | None:
     return None if prompt is None else shuffle.sample_key(seed, orjson.dumps(prompt).decode())
 
 
-def of_completions(place: int, prompt: Any, number: int, texts: Sequence[str], policies: Sequence[int]) -> Draft | None:
+def of_completions(
+    place: int, prompt: Any, number: int, texts: Sequence[str], policies: Sequence[int], finished: Sequence[bool]
+) -> Draft | None:
     """An item of what policies answered; None where fewer than two answers are left that can be told apart.
 
     An empty answer cannot be a row of a dataset, one with a NUL character cannot be stored, and of equal ones the first
@@ -98,7 +102,8 @@ def of_completions(place: int, prompt: Any, number: int, texts: Sequence[str], p
     kept = [at for at, text in enumerate(texts) if text.strip() and not bad_text(text) and text not in texts[:at]]
     if len(kept) < 2:
         return None
-    return Draft(place, prompt, [texts[at] for at in kept], [policies[at] for at in kept], row=number)
+    own = [texts[at] for at in kept]
+    return Draft(place, prompt, own, [policies[at] for at in kept], [finished[at] for at in kept], row=number)
 
 
 def without_gaps(drafts: Iterable[Draft | None]) -> list[Draft]:
@@ -135,5 +140,5 @@ def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
 
 
 def _values(round_id: str, draft: Draft) -> Row:
-    fields = ("number", "prompt", "completions", "policies", "gold", "source", "row")
+    fields = ("number", "prompt", "completions", "policies", "finished", "gold", "source", "row")
     return {"id": new_id("item"), "round_id": round_id, "answers": 0} | {name: getattr(draft, name) for name in fields}

@@ -105,7 +105,7 @@ def _kept(
 
 
 def _lapsed_but_free(session: Session, round_: AnnotationRound, annotator: str) -> set[str] | None:
-    """Items whose place the annotator let lapse, and nobody has taken. None where nothing has lapsed.
+    """Items whose place the annotator let lapse, and nobody has taken, with their locks. None, and no lock, without any.
 
     One that somebody else is at this moment taking is not waited for.
     """
@@ -114,9 +114,14 @@ def _lapsed_but_free(session: Session, round_: AnnotationRound, annotator: str) 
     )
     query = select(AnnotationItem).where(AnnotationItem.id.in_(lapsed)).order_by(AnnotationItem.id)
     query = query.with_for_update(skip_locked=True, key_share=True).execution_options(populate_existing=True)
+    before = session.begin_nested()
     found = session.scalars(query).all()
     free = {item.id for item in found if item.gold is not None or places.free(session, round_, item, annotator)}
-    return free if found else None
+    if not free:
+        before.rollback()
+        return None
+    before.commit()
+    return free
 
 
 def _one_more(session: Session, round_: AnnotationRound, annotator: str, *, waiting: bool) -> Handed | None:
@@ -129,7 +134,7 @@ def _one_more(session: Session, round_: AnnotationRound, annotator: str, *, wait
     item = _due_gold(session, round_, annotator) or item
     row = Annotation(item_id=item.id, annotator=annotator, round_id=round_.id, status=AnnotationStatus.OPEN.value)
     row.gold = item.gold is not None
-    row.shown = shuffle.order(len(item.completions), item.id, annotator)
+    row.shown = shuffle.order(len(item.completions), round_.salt, item.id, annotator)
     row.handed_at, row.reserved_until = func.clock_timestamp(), places.reservation(round_)
     session.add(row)
     session.flush()
@@ -158,10 +163,10 @@ def _due_gold(session: Session, round_: AnnotationRound, annotator: str) -> Anno
     """A gold question that the annotator has not seen, if it is time for one."""
     mine = select(func.count(), func.count().filter(Annotation.gold)).where(_of(round_, annotator))
     handed, gold = session.execute(mine).one()
-    if gold >= shuffle.gold_due(round_.gold_share, handed, round_.id, annotator):
+    if gold >= shuffle.gold_due(round_.gold_share, handed, round_.salt, annotator):
         return None
     unseen = session.scalars(places.unseen_gold(round_, annotator)).all()
-    return min(unseen, key=lambda item: shuffle.gold_key(item.id, annotator), default=None)
+    return min(unseen, key=lambda item: shuffle.gold_key(round_.salt, item.id, annotator), default=None)
 
 
 def _gold_ahead(session: Session, round_: AnnotationRound, annotator: str, left: int) -> int:

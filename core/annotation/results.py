@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import false, func, select
 from sqlalchemy.orm import Session
 
 from core.annotation.figures import Figures, figures
@@ -15,11 +15,13 @@ from core.models.annotation import AnnotationStatus
 
 @dataclass(frozen=True)
 class Counts:
-    """Of one round. `complete`: items with as many answers as are wanted; gold questions are counted apart."""
+    """Of one round. `complete`: items with as many answers as are wanted; `cut_off`: with a completion that did not end by
+    itself; gold questions are counted apart."""
 
     items: int = 0
     gold_items: int = 0
     complete: int = 0
+    cut_off: int = 0
     answers: int = 0
     annotators: int = 0
 
@@ -33,13 +35,14 @@ def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Cou
         func.count().filter(plain),
         func.count().filter(~plain),
         func.count().filter(plain & (AnnotationItem.answers >= AnnotationRound.overlap)),
+        func.count().filter(false() == func.any(AnnotationItem.finished)),
         func.coalesce(func.sum(AnnotationItem.answers).filter(plain), 0),
     ).join(AnnotationRound, AnnotationRound.id == AnnotationItem.round_id)
     found = session.execute(query.where(AnnotationItem.round_id.in_(ids)).group_by(AnnotationItem.round_id)).all()
     people = select(Annotation.round_id, func.count(Annotation.annotator.distinct()))
     people = people.where(Annotation.round_id.in_(ids), Annotation.status != AnnotationStatus.OPEN)
     names = dict(session.execute(people.group_by(Annotation.round_id)).all())
-    by_id = {row[0]: Counts(row[1], row[2], row[3], int(row[4]), names.get(row[0], 0)) for row in found}
+    by_id = {row[0]: Counts(*row[1:5], int(row[5]), names.get(row[0], 0)) for row in found}
     return dict.fromkeys(ids, Counts()) | by_id
 
 

@@ -99,7 +99,9 @@ def _policies(
 
 
 def _tokens_of(jobs: list[Job]) -> int:
-    return int(jobs[0].spec["ppo"]["max_new_tokens"]) if jobs else DEFAULT_TOKENS
+    """As many as the most that one of them samples with: nobody is cut off where their job would not."""
+    own = [int(job.spec["ppo"]["max_new_tokens"]) for job in jobs if "ppo" in job.spec["stages"]]
+    return max(own, default=DEFAULT_TOKENS)
 
 
 def _refuse(named: NamedPath, detail: str) -> None:

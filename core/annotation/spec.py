@@ -23,7 +23,7 @@ class RoundFromDataset(Section):
     dataset: Annotated[str, Field(min_length=1)]
     """`ds_…` (its newest version) or `ds_…@2`."""
     rows: Literal["unlabelled", "all"] = "unlabelled"
-    """`unlabelled`: rows that nobody has labelled; `all`: the others too, their labels not shown."""
+    """`unlabelled`: pairs or rankings that no row of the dataset labels; `all`: the others too, their labels not shown. The same one is asked once, however many rows hold it."""
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 1000
     """Most items; of more rows a sample is drawn."""
     seed: Seed = 0
@@ -44,9 +44,9 @@ class RoundFromCheckpoints(Section):
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 200
     """Most prompts; of more a sample is drawn."""
     temperature: Annotated[float, Field(gt=0, le=10)] = 1.0
-    """Of sampling."""
+    """Of sampling, the same for every policy, whatever `ppo.temperature` its job has."""
     max_new_tokens: Annotated[int, Field(ge=1, le=8192)] | None = None
-    """Longest completion. Left out: `ppo.max_new_tokens` of the first checkpoint's job, else 256."""
+    """Longest completion, the same for every policy. Left out: the largest `ppo.max_new_tokens` of their jobs, of those that have a stage of PPO; else 256."""
     seed: Seed = 0
     """Decides the sample of prompts, their order, and what is sampled."""
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Double, ForeignKey, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Double, ForeignKey, Text, UniqueConstraint
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -27,6 +27,8 @@ class AnnotationItem(Base):
     """In true order: A, B, …"""
     policies: Mapped[list[int] | None] = mapped_column(ARRAY(BigInteger))
     """Which of the round's policies each is from."""
+    finished: Mapped[list[bool] | None] = mapped_column(ARRAY(Boolean))
+    """Which of them ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
     gold: Mapped[dict[str, Any] | None]
     """The known answer, `{"choice": "a"}` or `{"ranks": [1, 2]}`; null for what is being asked."""
     source: Mapped[str | None]

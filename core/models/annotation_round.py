@@ -2,7 +2,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Double, ForeignKey, Index, Text
+from sqlalchemy import CheckConstraint, Double, ForeignKey, Index, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -63,6 +63,8 @@ class AnnotationRound(Base):
     gold_share: Mapped[float] = mapped_column(Double)
     overlap: Mapped[int]
     reservation_minutes: Mapped[float] = mapped_column(Double)
+    salt: Mapped[str] = mapped_column(server_default=text("gen_random_uuid()::text"))
+    """Decides with item and annotator what stands where, and when a gold question comes; told to nobody."""
     left_out: Mapped[int] = mapped_column(default=0, server_default="0")
     """Rows or prompts that were drawn, but could not become an item."""
     task_id: Mapped[str | None]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ def add_to(commands: Any) -> None:
     judge.add_argument("request", type=Path, help="JSON file: see JudgeRequest in trainer/annotation/requests.py")
     for command, run in ((complete, _complete), (judge, _judge)):
         command.add_argument("--out", type=Path, required=True, help="JSON Lines, one line for each of the input")
+        command.add_argument("--nice", type=int, default=0, help="how far behind other processes it stands, up to 19")
         command.set_defaults(run=run)
 
 
@@ -35,25 +37,29 @@ def _complete(arguments: argparse.Namespace) -> None:
     from trainer.annotation.complete import complete
 
     request = CompletionRequest.read(arguments.request)
-    _guarded(lambda: complete(request, arguments.request.resolve().parent, arguments.out, _tell))
+    _guarded(arguments.nice, lambda: complete(request, arguments.request.resolve().parent, arguments.out, _tell))
 
 
 def _judge(arguments: argparse.Namespace) -> None:
     from trainer.annotation.judge import judge
 
     request = JudgeRequest.read(arguments.request)
-    _guarded(lambda: judge(request, arguments.request.resolve().parent, arguments.out, _tell))
+    _guarded(arguments.nice, lambda: judge(request, arguments.request.resolve().parent, arguments.out, _tell))
 
 
-def _guarded(work: Callable[[], None]) -> None:
-    """Trouble is told to who reads the lines, too."""
+def _guarded(niceness: int, work: Callable[[], None]) -> None:
+    """Behind other processes, as far as is wanted. Trouble is told to who reads the lines, too."""
+    os.nice(niceness)
     import torch
 
     try:
         try:
             work()
         except torch.OutOfMemoryError as error:
-            raise OutOfMemory("The device ran out of memory. Lower `batch_size`, or shorten the texts.") from error
+            raise OutOfMemory(
+                "The device ran out of memory, even for one text at a time. Shorten the texts, or try again when no job is "
+                "at work beside it."
+            ) from error
     except TrainerError as error:
         _say({"error": {"code": error.code, "message": str(error)}})
         raise

@@ -12,18 +12,27 @@ from pathlib import Path
 import torch
 
 from trainer.annotation import files
-from trainer.annotation.computing import context_of, maker, place_of, spare_threads
-from trainer.annotation.requests import CompletionRequest
+from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
+from trainer.annotation.requests import CompletionRequest, Policy
 from trainer.data import Prompt
 from trainer.errors import ModelError
 from trainer.fit import check_sampling
 from trainer.models import Model, load_tokenizer
 from trainer.randomness import generator
-from trainer.sampling import sample_with, uniforms
+from trainer.sampling import Response, sample_with, uniforms
 from trainer.spec import DataSpec
 from trainer.text import Codec
 
 Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One more answer to the prompt of a row."""
+
+    ids: list[int]
+    row: int
+    copy: int
 
 
 @dataclass(frozen=True)
@@ -43,9 +52,9 @@ def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> N
     """
     prompts = files.prompts(base / request.prompts)
     answers: list[list[Answer]] = [[] for _ in prompts]
-    for number, path in enumerate(request.policies):
+    for number in range(len(request.policies)):
         told = _share(tell, number, len(request.policies))
-        found = _answers(request, place_of(base, path), number, prompts, told)
+        found = _answers(request, number, base, prompts, told)
         for own, theirs in zip(answers, found, strict=True):
             own.extend(theirs)
         gc.collect()  # before the next policy comes
@@ -68,43 +77,47 @@ def _row(answers: Sequence[Answer]) -> dict[str, object]:
 
 @torch.no_grad()
 def _answers(
-    request: CompletionRequest, path: str, policy: int, prompts: Sequence[Prompt], tell: Callable[[float], None]
+    request: CompletionRequest, number: int, base: Path, prompts: Sequence[Prompt], tell: Callable[[float], None]
 ) -> list[list[Answer]]:
     """By prompt; none where it is too long."""
-    model = maker(request, path).policy("policy", path, "frozen")
+    policy = request.policies[number]
+    path = place_of(base, policy.path)
+    model = maker(policy, path).policy("policy", path, "frozen")
     spare_threads(model)
     check_sampling(model)
-    codec = _codec(request, path, model)
+    codec = _codec(policy, path, model, request.max_new_tokens)
     encoded = [codec.prompt(prompt) for prompt in prompts]
-    wanted = [
-        (len(ids), row, ids, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)
-    ]
-    wanted.sort()  # like lengths together: less padding
-    found: list[list[Answer]] = [[] for _ in prompts]
-    for first in range(0, len(wanted), request.batch_size):
-        tell(first / len(wanted))
-        batch = wanted[first : first + request.batch_size]
-        draws = [generator(request.seed, "completions", policy, row, copy) for _, row, _, copy in batch]
-        responses = sample_with(
+    wanted = [Wanted(ids, row, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)]
+    wanted.sort(key=lambda one: (len(one.ids), one.row, one.copy))  # like lengths together: less padding
+
+    def sampled(batch: Sequence[Wanted]) -> list[Response]:
+        draws = [generator(request.seed, "completions", number, one.row, one.copy) for one in batch]
+        return sample_with(
             model,
-            [ids for _, _, ids, _ in batch],
+            [one.ids for one in batch],
             torch.cat([uniforms(one, 1, request.max_new_tokens) for one in draws]),
             eos_id=codec.eos_id,
             pad_id=codec.pad_id,
             temperature=request.temperature,
             device=model.device,
         )
-        for (_, row, _, _), response in zip(batch, responses, strict=True):
-            found[row].append(Answer(policy, codec.decode(response.ids), response.finished))
+
+    tell(0.0)
+    found: list[list[Answer]] = [[] for _ in prompts]
+    responses = AsManyAsFit(request.batch_size).map(sampled, wanted)
+    for done, (one, response) in enumerate(zip(wanted, responses, strict=True), 1):
+        found[one.row].append(Answer(number, codec.decode(response.ids), response.finished))
+        if done % request.batch_size == 0:
+            tell(done / len(wanted))
     return found
 
 
-def _codec(request: CompletionRequest, path: str, model: Model) -> Codec:
+def _codec(policy: Policy, path: str, model: Model, max_new_tokens: int) -> Codec:
     """For prompts that leave room for the answer."""
-    room = min(request.max_prompt_tokens, context_of(model) - request.max_new_tokens)
+    room = min(policy.max_prompt_tokens, context_of(model) - max_new_tokens)
     if room < 1:
         raise ModelError(
-            f"{path}: `max_new_tokens` ({request.max_new_tokens}) leaves no room for a prompt: the model's context is "
+            f"{path}: `max_new_tokens` ({max_new_tokens}) leaves no room for a prompt: the model's context is "
             f"{context_of(model)} tokens."
         )
-    return Codec.of(load_tokenizer(path), DataSpec(chat_template=request.chat_template, max_prompt_tokens=room))
+    return Codec.of(load_tokenizer(path), DataSpec(chat_template=policy.chat_template, max_prompt_tokens=room))

@@ -1,23 +1,52 @@
 """Models for looking only: on the device, with all that their architecture needs."""
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
 from trainer import threads
-from trainer.annotation.requests import CompletionRequest, JudgeRequest
+from trainer.annotation.requests import ModelSettings
 from trainer.models import Maker, Model, maker_for
 from trainer.spec import ModelSpec
 
-Request = CompletionRequest | JudgeRequest
+T = TypeVar("T")
+Result = TypeVar("Result")
 
 
-def maker(request: Request, path: str) -> Maker:
+class AsManyAsFit:
+    """Work on rows, so many at a time; on half as many from the moment that the device has no memory for them."""
+
+    def __init__(self, most: int) -> None:
+        self._size = most
+
+    def map(self, work: Callable[[Sequence[T]], Sequence[Result]], rows: Sequence[T]) -> Iterator[Result]:
+        """What `work` makes of each row. Raises OutOfMemoryError where one alone is too much."""
+        done = 0
+        while done < len(rows):
+            found = self._tried(work, rows[done : done + self._size])
+            if found is not None:
+                yield from found
+                done += len(found)
+
+    def _tried(self, work: Callable[[Sequence[T]], Sequence[Result]], rows: Sequence[T]) -> Sequence[Result] | None:
+        try:
+            return work(rows)
+        except torch.OutOfMemoryError:
+            if len(rows) == 1:
+                raise
+        self._size = len(rows) // 2
+        torch.cuda.empty_cache()
+        return None
+
+
+def maker(settings: ModelSettings, path: str) -> Maker:
     """For a frozen model."""
-    wanted = request.device != "cpu" and torch.cuda.is_available()
+    wanted = settings.device != "cpu" and torch.cuda.is_available()
     device = torch.device("cuda" if wanted else "cpu")
-    return maker_for(ModelSpec(path=path, dtype=request.dtype), device, lambda part: 0)
+    return maker_for(ModelSpec(path=path, dtype=settings.dtype), device, lambda part: 0)
 
 
 def place_of(base: Path, value: str) -> str:

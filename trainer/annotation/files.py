@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from trainer.data import read_row
 from trainer.errors import DataError
@@ -12,12 +12,19 @@ from trainer.rows import Prompt, Row, prompt_of
 T = TypeVar("T")
 
 
+class Completion(NamedTuple):
+    """An answer, and whether it ended by itself."""
+
+    text: str
+    finished: bool
+
+
 def prompts(path: Path) -> list[Prompt]:
     """Raises DataError, naming file and line."""
     return list(_read(path, prompt_of))
 
 
-def answered(path: Path) -> list[tuple[Prompt, list[str]]]:
+def answered(path: Path) -> list[tuple[Prompt, list[Completion]]]:
     """Prompts with their completions. Raises DataError, naming file and line."""
     return list(_read(path, _answered))
 
@@ -40,8 +47,12 @@ def _read(path: Path, parse: Callable[[Row], T]) -> Iterator[T]:
         raise DataError(f"{path}: {error.strerror}.") from error
 
 
-def _answered(row: Row) -> tuple[Prompt, list[str]]:
-    completions = row.get("completions")
-    if not isinstance(completions, list) or not all(isinstance(text, str) for text in completions):
+def _answered(row: Row) -> tuple[Prompt, list[Completion]]:
+    texts, finished = row.get("completions"), row.get("finished")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise DataError("`completions` must be a list of texts")
-    return prompt_of(row), completions
+    if finished is None:
+        finished = [True] * len(texts)
+    if not isinstance(finished, list) or len(finished) != len(texts) or not all(type(one) is bool for one in finished):
+        raise DataError("`finished` must be a list with true or false for each completion")
+    return prompt_of(row), [Completion(*one) for one in zip(texts, finished, strict=True)]

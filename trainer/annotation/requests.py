@@ -13,7 +13,9 @@ from trainer.spec_errors import explain
 PositiveInt = Annotated[int, Field(ge=1)]
 
 
-class _Request(Section):
+class ModelSettings(Section):
+    """How a model reads texts, and computes."""
+
     chat_template: Literal["auto", "none"] = "auto"
     """As `data.chat_template` of a job."""
     max_prompt_tokens: PositiveInt = 512
@@ -22,8 +24,18 @@ class _Request(Section):
     """As `model.dtype` of a job."""
     device: Literal["auto", "cpu"] = "auto"
     """`auto` takes a GPU where there is one."""
+
+
+class Policy(ModelSettings):
+    """One that is asked."""
+
+    path: str
+    """Its folder (relative to the request) or hub id."""
+
+
+class _Request(Section):
     batch_size: PositiveInt = 64
-    """Sequences per forward pass. Changes memory, not the result."""
+    """Sequences per forward pass, and fewer where the device has no memory for them. Changes memory, not the result."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -42,8 +54,8 @@ class CompletionRequest(_Request):
 
     prompts: str
     """JSON Lines with `prompt`, relative to this file."""
-    policies: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Model folders (relative to this file) or hub ids."""
+    policies: Annotated[tuple[Policy, ...], Field(min_length=1)]
+    """Each with its own settings."""
     completions: PositiveInt = 1
     """Answers of each policy to each prompt."""
     max_new_tokens: PositiveInt
@@ -54,11 +66,11 @@ class CompletionRequest(_Request):
     """With the policy's place, the prompt's line and the answer's number it decides what is drawn."""
 
 
-class JudgeRequest(_Request):
+class JudgeRequest(_Request, ModelSettings):
     """Score completions with a reward model."""
 
     rows: str
-    """JSON Lines with `prompt` and `completions`, relative to this file."""
+    """JSON Lines with `prompt`, `completions` and, where some of these were cut off, `finished`; relative to this file."""
     model: str
     """A reward model's folder (relative to this file) or hub id."""
     max_completion_tokens: PositiveInt = 512

@@ -21,7 +21,10 @@ from worker.launcher import TRAINER
 
 PREFIX = "draft-round-"
 """Of scratch folders: what a killed worker leaves of them is cleared away with the drafts of datasets."""
+BEHIND = "10"
+"""A job that is at work goes before this."""
 Prompt = tuple[int, Any]
+_ANSWERED = ("completions", "policies", "finished")
 
 
 def drafts(task: TaskRun, round_: AnnotationRound) -> tuple[list[Draft], int]:
@@ -31,19 +34,19 @@ def drafts(task: TaskRun, round_: AnnotationRound) -> tuple[list[Draft], int]:
         prompts, place = _prompts(task, round_.source)
         with (folder / "prompts.jsonl").open("wb") as file:
             file.writelines(orjson.dumps({"prompt": prompt}) + b"\n" for _, prompt in prompts)
-        (folder / "request.json").write_text(_request(task, round_, folder).model_dump_json(indent=2))
-        command = [*TRAINER, "complete", "request.json", "--out", "completions.jsonl"]
+        (folder / "request.json").write_text(request(task, round_, folder).model_dump_json(indent=2))
+        command = [*TRAINER, "complete", "request.json", "--out", "completions.jsonl", "--nice", BEHIND]
         task.child(command, cwd=folder, span=(0.2, 1.0))
         answered = zip(prompts, _answers(folder / "completions.jsonl"), strict=True)
         found = [
-            items.of_completions(place[number], prompt, number, answer["completions"], answer["policies"])
+            items.of_completions(place[number], prompt, number, *(answer[name] for name in _ANSWERED))
             for (number, prompt), answer in answered
         ]
     kept = items.without_gaps(found)
     return kept, len(found) - len(kept)
 
 
-def data_settings(spec: dict[str, Any] | None) -> dict[str, Any]:
+def model_settings(spec: dict[str, Any] | None) -> dict[str, Any]:
     """How a job reads texts and computes, as far as its spec says so: a model is asked as it was trained."""
     if spec is None:
         return {}
@@ -65,18 +68,21 @@ def _prompts(task: TaskRun, source: dict[str, Any]) -> tuple[list[Prompt], dict[
     return prompts, {number: at for at, number in enumerate(numbers, 1)}
 
 
-def _request(task: TaskRun, round_: AnnotationRound, folder: Path) -> CompletionRequest:
-    """Fetches the checkpoints too."""
-    policies, spec = round_.policies or [], None
+def request(task: TaskRun, round_: AnnotationRound, folder: Path) -> CompletionRequest:
+    """Fetches the checkpoints too. Each is asked as its own job asks it; a model that is of no job, as the first one."""
+    policies = round_.policies or []
+    specs: dict[int, dict[str, Any]] = {}
     for number, policy in enumerate(policies):
         if policy["checkpoint"] is not None:
             task.tell(0.1 + 0.1 * number / len(policies), f"Fetching {policy['checkpoint']}")
-            job = fetch(task, policy["checkpoint"], folder)
-            spec = spec or job.spec
+            specs[number] = fetch(task, policy["checkpoint"], folder).spec
+    first = next(iter(specs.values()), None)
+    asked = [
+        {"path": policy["checkpoint"] or policy["model"], **model_settings(specs.get(number, first))}
+        for number, policy in enumerate(policies)
+    ]
     source = {name: round_.source[name] for name in ("completions", "max_new_tokens", "temperature", "seed")}
-    named = [policy["checkpoint"] or policy["model"] for policy in policies]
-    plain = {"prompts": "prompts.jsonl", "policies": named, **source, **data_settings(spec)}
-    return CompletionRequest.model_validate(plain)
+    return CompletionRequest.model_validate({"prompts": "prompts.jsonl", "policies": asked, **source})
 
 
 def fetch(task: TaskRun, checkpoint_id: str, folder: Path) -> Job:

@@ -9,7 +9,7 @@ from core.annotation import scores
 from core.db import session_scope
 from core.models import AnnotationRound
 from trainer.annotation.requests import JudgeRequest
-from worker.data.complete import PREFIX, data_settings, fetch
+from worker.data.complete import BEHIND, PREFIX, fetch, model_settings
 from worker.data.task_run import TaskRun
 from worker.launcher import TRAINER
 
@@ -25,14 +25,16 @@ def run(task: TaskRun) -> None:
     with tempfile.TemporaryDirectory(dir=task.scratch, prefix=PREFIX) as name:
         folder = Path(name)
         with (folder / "rows.jsonl").open("wb") as file:
-            rows = ({"prompt": item.prompt, "completions": item.completions} for item in found)
+            fields = ("prompt", "completions", "finished")
+            rows = ({name: getattr(item, name) for name in fields} for item in found)
             file.writelines(orjson.dumps(row) + b"\n" for row in rows)
         task.tell(0.0, f"Fetching {checkpoint_id}")
         spec = fetch(task, checkpoint_id, folder).spec
         limit = {name: spec["data"][name] for name in ("max_completion_tokens",) if name in spec["data"]}
-        plain = {"rows": "rows.jsonl", "model": checkpoint_id, **data_settings(spec), **limit}
+        plain = {"rows": "rows.jsonl", "model": checkpoint_id, **model_settings(spec), **limit}
         (folder / "request.json").write_text(JudgeRequest.model_validate(plain).model_dump_json(indent=2))
-        task.child([*TRAINER, "judge", "request.json", "--out", "scores.jsonl"], cwd=folder, span=(0.1, 1.0))
+        command = [*TRAINER, "judge", "request.json", "--out", "scores.jsonl", "--nice", BEHIND]
+        task.child(command, cwd=folder, span=(0.1, 1.0))
         values = [orjson.loads(line)["scores"] for line in (folder / "scores.jsonl").read_bytes().splitlines()]
     with session_scope() as session:
         scores.store(session, round_id, checkpoint_id, zip([item.id for item in found], values, strict=True))

@@ -1503,6 +1503,11 @@ export interface components {
              */
             policies: number[] | null;
             /**
+             * Finished
+             * @description Which ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset.
+             */
+            finished: boolean[] | null;
+            /**
              * Row
              * @description Of the source's row, its number.
              */
@@ -1643,6 +1648,11 @@ export interface components {
              * @description Rows or prompts that could not become an item: too long, or answered by all policies with the same.
              */
             left_out: number;
+            /**
+             * Cut Off
+             * @description Items in which a completion did not end by itself: it was cut off at `max_new_tokens`.
+             */
+            cut_off: number;
             /**
              * Answers
              * @description How many answers there are, gold questions and skips not counted.
@@ -5794,13 +5804,13 @@ export interface components {
             limit: number;
             /**
              * Temperature
-             * @description Of sampling.
+             * @description Of sampling, the same for every policy, whatever `ppo.temperature` its job has.
              * @default 1
              */
             temperature: number;
             /**
              * Max New Tokens
-             * @description Longest completion. Left out: `ppo.max_new_tokens` of the first checkpoint's job, else 256.
+             * @description Longest completion, the same for every policy. Left out: the largest `ppo.max_new_tokens` of their jobs, of those that have a stage of PPO; else 256.
              */
             max_new_tokens?: number | null;
             /**
@@ -5827,7 +5837,7 @@ export interface components {
             dataset: string;
             /**
              * Rows
-             * @description `unlabelled`: rows that nobody has labelled; `all`: the others too, their labels not shown.
+             * @description `unlabelled`: pairs or rankings that no row of the dataset labels; `all`: the others too, their labels not shown. The same one is asked once, however many rows hold it.
              * @default unlabelled
              * @enum {string}
              */

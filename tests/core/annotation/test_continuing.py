@@ -3,14 +3,14 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core import jobs
 from core.annotation import continuing
 from core.annotation.continuing import Basis, continued
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
-from core.models import AnnotationRound, Checkpoint, Job
+from core.models import AnnotationItem, AnnotationRound, Checkpoint, Job
 from core.settings import Settings
 from tests.core.annotation.tools import make_round
 from tests.core.factories import make_job, make_version, running
@@ -62,15 +62,15 @@ def test_steps_and_evaluation_are_as_they_were() -> None:
 def test_the_kl_stays_anchored_where_it_was() -> None:
     assert after(spec(), anchor=None).ppo.reference.path is None
     assert after(spec(), anchor="ckpt_ppo").ppo.reference.path is None, "the policy itself is where it starts anyway"
-    moving = {"steps": 30, "reference": {"update": "ema"}}
+    moving = {"steps": 30, "reference": {"update": "ema", "path": "owner/reference"}}
     assert after(spec(ppo=moving)).ppo.reference.path is None
 
 
 def test_a_reward_model_from_elsewhere_becomes_the_job_s_own() -> None:
     rewards = [{"type": "model", "path": "owner/rm", "weight": 2.0}, {"type": "length", "target": 10}]
-    base = spec(stages=["sft", "ppo"], rewards=rewards[:1])
-    found = after(base, reward_model="owner/rm")
-    assert (found.reward_model.path, found.rewards[0].weight) == ("owner/rm", 2.0)
+    found = after(spec(stages=["sft", "ppo"], rewards=rewards), reward_model="owner/rm")
+    assert found.reward_model.path == "owner/rm"
+    assert found.rewards == spec(rewards=[rewards[0] | {"path": None}, rewards[1]]).rewards
     assert found.own_reward_model and found.stages == ("reward_model", "ppo")
 
 
@@ -164,11 +164,34 @@ def test_going_on_queues_a_job_and_notes_it_with_the_round(
     assert made.spec["data"]["preferences"].startswith(f"{closed.dataset_id}@sha256:")
     session.refresh(closed)
     assert closed.jobs == [made.id]
-    said = continuing.plan(session, closed, job.id).sentences
-    assert said[0].startswith(
-        f"The reward model {ids['reward_model']} goes on learning, for 1 epoch, from the 3 rows of"
+    assert continuing.plan(session, closed, job.id).sentences == [
+        f"The reward model of {job.id} (reward_model, step 10, {ids['reward_model']}) goes on learning, for 1 epoch, from "
+        f"what is labelled among the 3 rows of {closed.dataset_id}@1; 10% of the prompts are held out.",
+        f"PPO goes on from the policy of {job.id} (ppo, step 10, {ids['ppo']}) for 100 steps.",
+        f"Its KL penalty is taken to the policy of {job.id} (sft, step 10, {ids['sft']}).",
+        "Its prompts are those of the same rows.",
+        "At the end it is compared with the policy that it began with.",
+    ]
+
+
+def test_what_else_there_is_to_know_before_going_on(session: Session, closed: AnnotationRound) -> None:
+    job = make_job(
+        session, closed.owner_id, name="Kind", model={"path": "a/b", "lora": {}}, evaluation={"against": "other/model"}
     )
-    assert said[1] == f"PPO goes on from the policy {ids['ppo']} for 100 steps."
+    running(session, job)
+    for stage in ("sft", "reward_model", "ppo"):
+        saved(session, job, stage)  # type: ignore[arg-type]
+    first = select(AnnotationItem.id).filter_by(round_id=closed.id, number=1).scalar_subquery()
+    session.execute(update(AnnotationItem).where(AnnotationItem.id == first).values(finished=[True, False]))
+    said = continuing.plan(session, closed, job.id).sentences
+    assert said[1].startswith("PPO goes on from the policy of Kind (ppo, step 10, ckpt_")
+    assert said[-3:] == [
+        "At the end it is compared with the policy other/model.",
+        "In 1 of the 3 items an answer was cut off at the longest length: the reward model learns it as if it had ended "
+        "there.",
+        "Policy, reward model and reference begin at different weights now, so that each stands on a backbone of its own: "
+        "it takes more memory than before.",
+    ]
 
 
 def test_what_a_posted_job_would_be_refused_for_is_refused_here(

@@ -46,7 +46,7 @@ def test_which_rows_can_be_asked(kind: RoundKind, row: dict[str, Any], labelled:
 
 
 def test_an_item_of_a_row_knows_its_answer_only_as_a_gold_question() -> None:
-    assert items.of_row(7, 3, PAIR) == Draft(3, "p", ["x", "y"], None, None, "pilot", 7)
+    assert items.of_row(7, 3, PAIR) == Draft(3, "p", ["x", "y"], source="pilot", row=7)
     assert items.of_row(7, 3, PAIR, gold=True).gold == {"choice": "b"}
     assert items.of_row(7, 3, RANKING, gold=True).gold == {"ranks": [1, 2, 1]}
     assert items.of_row(7, 3, RANKING | {"ranks": None}).gold is None
@@ -62,10 +62,11 @@ def test_prompts_of_every_kind_of_row() -> None:
 
 
 def test_completions_that_cannot_be_told_apart_or_stored_are_left_out() -> None:
-    found = items.of_completions(1, "p", 9, ["x", " ", "x", "n\0l", "y"], [0, 0, 1, 1, 2])
-    assert found == Draft(1, "p", ["x", "y"], [0, 2], row=9)
-    assert items.of_completions(1, "p", 9, ["x", "x"], [0, 1]) is None
-    assert items.of_completions(1, "p", 9, [], []) is None
+    texts, whole = ["x", " ", "x", "n\0l", "y"], [True, True, False, True, False]
+    found = items.of_completions(1, "p", 9, texts, [0, 0, 1, 1, 2], whole)
+    assert found == Draft(1, "p", ["x", "y"], [0, 2], [True, False], row=9)
+    assert items.of_completions(1, "p", 9, ["x", "x"], [0, 1], [True, True]) is None
+    assert items.of_completions(1, "p", 9, [], [], []) is None
 
 
 def test_there_are_as_many_gold_questions_as_the_share_takes() -> None:
@@ -76,6 +77,6 @@ def test_there_are_as_many_gold_questions_as_the_share_takes() -> None:
 
 
 def test_a_prompt_without_an_item_leaves_no_gap_that_a_gold_question_would_fall_into() -> None:
-    first, third = (items.of_completions(place, "p", place + 6, ["x", "y"], [0, 1]) for place in (1, 3))
+    first, third = (items.of_completions(place, "p", place + 6, ["x", "y"], [0, 1], [True, True]) for place in (1, 3))
     kept = items.without_gaps([third, None, first])
     assert [(draft.number, draft.row) for draft in kept] == [(1, 7), (2, 9)]

@@ -12,22 +12,32 @@ NAMES = st.text(min_size=1, max_size=8)
 
 @given(st.integers(2, 9), NAMES, NAMES)
 def test_everybody_sees_every_completion_once_and_the_same_again(count: int, item: str, annotator: str) -> None:
-    shown = shuffle.order(count, item, annotator)
+    shown = shuffle.order(count, "salt", item, annotator)
     assert sorted(shown) == list(range(count))
-    assert shuffle.order(count, item, annotator) == shown
+    assert shuffle.order(count, "salt", item, annotator) == shown
 
 
 def test_either_side_stands_first_about_as_often() -> None:
-    first = [shuffle.order(2, f"item_{number}", "kim")[0] for number in range(2000)]
+    first = [shuffle.order(2, "salt", f"item_{number}", "kim")[0] for number in range(2000)]
     assert 900 < sum(first) < 1100
-    others = [shuffle.order(2, f"item_{number}", "lee")[0] for number in range(2000)]
+    others = [shuffle.order(2, "salt", f"item_{number}", "lee")[0] for number in range(2000)]
     assert 900 < sum(one == other for one, other in zip(first, others, strict=True)) < 1100
+
+
+def test_who_does_not_know_the_salt_does_not_know_the_order() -> None:
+    both = [[shuffle.order(2, salt, f"item_{number}", "kim")[0] for number in range(2000)] for salt in ("one", "two")]
+    assert 900 < sum(one == other for one, other in zip(*both, strict=True)) < 1100
 
 
 def test_labels_are_those_of_the_sides_not_of_the_places() -> None:
     assert [shuffle.label_of(choice, [1, 0]) for choice in ("1", "2", "tie", "skip")] == ["b", "a", "tie", "skip"]
     assert [shuffle.label_of(choice, [0, 1]) for choice in ("1", "2")] == ["a", "b"]
     assert [shuffle.choice_of(label, [1, 0]) for label in ("a", "b", "tie", "skip")] == ["2", "1", "tie", "skip"]
+
+
+def test_a_label_where_the_completions_stand_as_they_were_shown() -> None:
+    assert [shuffle.shown_label(label, [1, 0]) for label in ("a", "b", "tie")] == ["b", "a", "tie"]
+    assert [shuffle.shown_label(label, [0, 1]) for label in ("a", "b", "tie")] == ["a", "b", "tie"]
 
 
 def test_ranks_are_those_of_the_completions_without_gaps() -> None:
@@ -45,7 +55,7 @@ def test_ranks_come_back_to_the_places_where_they_were_given(shown: list[int], r
 @settings(max_examples=25)
 @given(st.sampled_from([0.05, 0.1, 0.25, 0.3, 0.5]), NAMES)
 def test_each_stretch_has_its_gold_question_somewhere(share: float, annotator: str) -> None:
-    due = [shuffle.gold_due(share, handed, "ann_x", annotator) for handed in range(60)]
+    due = [shuffle.gold_due(share, handed, "salt", annotator) for handed in range(60)]
     assert all(later in (earlier, earlier + 1, earlier + 2) for earlier, later in pairwise(due))
     for handed, count in enumerate(due, 1):
         assert int(handed * share) <= count <= int(handed * share) + 1
@@ -53,8 +63,8 @@ def test_each_stretch_has_its_gold_question_somewhere(share: float, annotator: s
 
 def test_where_the_gold_question_is_depends_on_the_annotator() -> None:
     first = {
-        next(handed for handed in range(20) if shuffle.gold_due(0.1, handed, "ann_x", f"annotator {number}"))
+        next(handed for handed in range(20) if shuffle.gold_due(0.1, handed, "salt", f"annotator {number}"))
         for number in range(50)
     }
     assert len(first) > 5
-    assert shuffle.gold_due(0.0, 1000, "ann_x", "kim") == 0
+    assert shuffle.gold_due(0.0, 1000, "salt", "kim") == 0

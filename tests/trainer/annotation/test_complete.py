@@ -1,5 +1,6 @@
 """Completions of policies that were made up on the spot, and a reward model's scores of them."""
 
+import copy
 import json
 import math
 from pathlib import Path
@@ -10,6 +11,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassification
 
 from trainer.cli import main
+from trainer.sampling import Response, sample_with
 from trainer.text import Tokenizer, train_tokenizer
 
 PROMPTS = ["how was it ?", "was the film any good , would you say ?", "tell me ."]
@@ -43,8 +45,12 @@ def folder(tmp_path: Path, tokenizer: Tokenizer) -> Path:
     return tmp_path
 
 
+def asked(path: str, **settings: Any) -> dict[str, Any]:
+    return {"path": path, "device": "cpu"} | settings
+
+
 def complete(folder: Path, **changes: Any) -> list[dict[str, Any]]:
-    plain = {"prompts": "prompts.jsonl", "policies": ["one", "two"], "max_new_tokens": 8, "device": "cpu"}
+    plain = {"prompts": "prompts.jsonl", "policies": [asked("one"), asked("two")], "max_new_tokens": 8}
     (folder / "request.json").write_text(json.dumps(plain | changes))
     assert main(["complete", str(folder / "request.json"), "--out", str(folder / "out.jsonl")]) == 0
     return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
@@ -69,7 +75,7 @@ def test_what_is_drawn_depends_on_the_seed_alone(folder: Path) -> None:
 
 def test_a_policy_answers_the_same_whatever_stands_beside_it(folder: Path) -> None:
     both = complete(folder)
-    assert [row["completions"] for row in complete(folder, policies=["one"])] == [
+    assert [row["completions"] for row in complete(folder, policies=[asked("one")])] == [
         row["completions"][:1] for row in both
     ]
 
@@ -79,22 +85,64 @@ def test_a_prompt_without_room_for_its_answer_gets_none(folder: Path, tokenizer:
     assert lengths[1] == max(lengths) > lengths[0]
     found = complete(folder, max_new_tokens=CONTEXT - lengths[1] + 1)
     assert [len(row["completions"]) for row in found] == [2, 0, 2]
-    assert [len(row["completions"]) for row in complete(folder, max_prompt_tokens=lengths[0])] == [2, 0, 2]
+
+
+def test_each_policy_is_asked_with_its_own_settings(folder: Path, tokenizer: Tokenizer) -> None:
+    shortest = len(tokenizer(PROMPTS[0])["input_ids"])
+    short = asked("two", max_prompt_tokens=shortest)
+    assert [len(row["completions"]) for row in complete(folder, policies=[asked("one"), short])] == [2, 0, 2]
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.chat_template = "{{ messages[0].content }} well ?"
+    tokenizer.save_pretrained(folder / "two")
+    plain, templated = (
+        complete(folder, policies=[asked("one"), asked("two", chat_template=how)]) for how in ("none", "auto")
+    )
+    first, second = ([[row["completions"][place] for row in found] for found in (plain, templated)] for place in (0, 1))
+    assert first[0] == first[1] and second[0] != second[1]
+
+
+def test_where_memory_does_not_do_fewer_are_asked_at_once_and_answer_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, sizes = complete(folder), []
+
+    def sample_few(model: Any, prompts: list[list[int]], *others: Any, **named: Any) -> list[Response]:
+        sizes.append(len(prompts))
+        if len(prompts) > 1:
+            raise torch.OutOfMemoryError
+        return sample_with(model, prompts, *others, **named)
+
+    monkeypatch.setattr("trainer.annotation.complete.sample_with", sample_few)
+    assert complete(folder) == expected
+    assert sizes == [3, 1, 1, 1] * 2
+
+
+def test_where_there_is_no_memory_for_one_it_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def sample_none(*_: Any, **__: Any) -> list[Response]:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr("trainer.annotation.complete.sample_with", sample_none)
+    request = {"prompts": "prompts.jsonl", "policies": [asked("one")], "max_new_tokens": 8}
+    (folder / "request.json").write_text(json.dumps(request))
+    assert main(["complete", str(folder / "request.json"), "--out", str(folder / "out.jsonl")]) != 0
+    assert "even for one text at a time" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("changes", "status", "says"),
     [
         ({"max_new_tokens": CONTEXT}, 4, "leaves no room for a prompt"),
-        ({"policies": ["/nowhere/at/all"]}, 4, "There is no folder"),
+        ({"policies": [{"path": "/nowhere/at/all"}]}, 4, "There is no folder"),
         ({"prompts": "gone.jsonl"}, 3, "gone.jsonl"),
-        ({"polices": ["one"]}, 2, "did you mean 'policies'?"),
+        ({"polices": []}, 2, "did you mean 'policies'?"),
     ],
 )
 def test_a_request_that_cannot_be_met(
     folder: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], status: int, says: str
 ) -> None:
-    plain = {"prompts": "prompts.jsonl", "policies": ["one"], "max_new_tokens": 8, "device": "cpu"}
+    plain = {"prompts": "prompts.jsonl", "policies": [asked("one")], "max_new_tokens": 8}
     (folder / "request.json").write_text(json.dumps(plain | changes))
     assert main(["complete", str(folder / "request.json"), "--out", str(folder / "out.jsonl")]) == status
     told = capsys.readouterr()
@@ -119,6 +167,17 @@ def test_scores_are_those_of_the_whole_text_at_its_eos(folder: Path, tokenizer: 
         with torch.no_grad():
             expected = float(model(torch.tensor([ids])).logits[0, 0]) - 0.5
         assert score is not None and math.isclose(score, expected, abs_tol=1e-5)
+
+
+def test_what_was_cut_off_is_scored_without_an_end(folder: Path, tokenizer: Tokenizer) -> None:
+    model = saved(folder / "rm", tokenizer, 5, LlamaForSequenceClassification)
+    row = {"prompt": PROMPTS[0], "completions": [" good .", " it was"], "finished": [True, False]}
+    (found,) = judge(folder, [row])
+    ids = tokenizer(PROMPTS[0])["input_ids"] + tokenizer(" it was")["input_ids"]
+    with torch.no_grad():
+        expected = float(model(torch.tensor([ids])).logits[0, 0]) - 0.5
+    assert found[1] is not None and math.isclose(found[1], expected, abs_tol=1e-5)
+    assert found[0] == judge(folder, [{"prompt": PROMPTS[0], "completions": [" good ."]}])[0][0]
 
 
 def test_what_is_too_long_gets_no_score(folder: Path, tokenizer: Tokenizer) -> None:

@@ -1,0 +1,75 @@
+"""How the policies of a round are asked: each as its own job asks it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session
+
+from core import jobs
+from core.annotation import rounds
+from core.annotation.spec import NewRound
+from core.blobs import blob_store
+from core.models import AnnotationRound
+from core.models.dataset import DatasetKind
+from core.settings import get_settings
+from tests.core.factories import make_dataset, make_job, make_key, make_version, running
+from trainer.events import CheckpointSaved
+from trainer.spec import StageName
+from worker.data import complete
+
+
+def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) -> str:
+    """The checkpoint of a job of its own, in the blob store as far as a download needs it."""
+    spec["data"] = {"preferences": make_dataset(session, owner).id} | spec.pop("data", {})
+    job = make_job(session, owner, **spec)
+    running(session, job)
+    event = CheckpointSaved(stage=stage, step=1, path=f"checkpoints/{stage}", final=True)
+    found = jobs.record_checkpoint(session, job.id, 1, event, [], f"at/{job.id}")
+    with blob_store(get_settings()).draft(f"at/{job.id}/config.json") as draft:
+        draft.write(b"{}")
+        draft.keep()
+    return found.id
+
+
+def round_of(session: Session, owner: str, *policies: str, **source: Any) -> AnnotationRound:
+    prompts = make_version(session, owner, DatasetKind.PROMPTS).dataset_id
+    source |= {"type": "checkpoints", "checkpoints": policies, "prompts": prompts}
+    kind = "pairs" if len(policies) == 2 else "ranking"
+    made = rounds.create(session, owner, NewRound.model_validate({"source": source, "kind": kind}))
+    session.commit()
+    return made
+
+
+@pytest.fixture
+def owner(session: Session) -> str:
+    return make_key(session).id
+
+
+def test_policies_of_different_jobs_and_a_model_of_none(session: Session, owner: str, tmp_path: Path) -> None:
+    untemplated = {"chat_template": "none", "max_prompt_tokens": 100}
+    first = policy(session, owner, data=untemplated, runtime={"device": "cpu"})
+    second = policy(session, owner, data={"max_prompt_tokens": 900}, model={"path": "some/model", "dtype": "bfloat16"})
+    round_ = round_of(session, owner, first, second, "some/model")
+    task: Any = SimpleNamespace(tell=lambda *_: None, blobs=blob_store(get_settings()))
+    asked = [one.model_dump() for one in complete.request(task, round_, tmp_path).policies]
+    as_first = {"chat_template": "none", "max_prompt_tokens": 100, "dtype": "float32", "device": "cpu"}
+    as_second = {"chat_template": "auto", "max_prompt_tokens": 900, "dtype": "bfloat16", "device": "auto"}
+    assert asked == [
+        {"path": first, **as_first},
+        {"path": second, **as_second},
+        {"path": "some/model", **as_first},
+    ]
+
+
+def test_nobody_is_cut_off_where_their_job_would_not(session: Session, owner: str) -> None:
+    short, long = (policy(session, owner, ppo={"max_new_tokens": most}) for most in (40, 90))
+    assert round_of(session, owner, short, long).source["max_new_tokens"] == 90
+    assert round_of(session, owner, short, long, max_new_tokens=7).source["max_new_tokens"] == 7
+
+
+def test_a_job_without_ppo_does_not_say_how_long_its_answers_are(session: Session, owner: str) -> None:
+    data = {"sft": make_dataset(session, owner, DatasetKind.SFT).id}
+    tuned = policy(session, owner, "sft", stages=["sft"], data=data)
+    assert round_of(session, owner, tuned, "some/model").source["max_new_tokens"] == 256
