@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.annotation import answers, items, queue
+from core.annotation import answers, items, queue, shuffle
 from core.annotation.answers import Given
 from core.annotation.items import Draft
 from core.blobs import blob_store
@@ -59,13 +59,12 @@ def say(
 
 
 def prefer(session: Session, round_: AnnotationRound, annotator: str, label: str) -> str | None:
-    """Answer the next item with a, b or tie in true positions; its id, or None where nothing is left."""
+    """Answer the next item with a, b, tie or skip in true positions; its id, or None where nothing is left."""
     found = queue.hand_out(session, round_, annotator).items
     if not found:
         return None
     (annotation, item), *_ = found
-    choice = label if label == "tie" else str(annotation.shown.index("ab".index(label)) + 1)
-    say(session, round_, annotator, item.id, choice)
+    say(session, round_, annotator, item.id, shuffle.choice_of(label, annotation.shown))
     return item.id
 
 
