@@ -10,6 +10,7 @@ from rich.text import Text
 
 from client.answers_annotation import AnnotationProgress, AnnotationRound
 from client.commands import annotate_answer
+from client.errors import ClientError
 from client.submit import read_spec
 from client.terminal import facts, list_of, moment, plain
 
@@ -26,8 +27,11 @@ def new(
 ) -> None:
     """Make a round, from a dataset or from what checkpoints answer."""
     wanted = read_spec(file)
+    source = wanted.pop("source", {})
+    if not isinstance(source, dict):
+        raise ClientError(f'{file}: `source` must be a table, for example {{type = "dataset", dataset = "ds_…"}}.')
     with context.obj.client() as client:
-        round_ = client.create_annotation_round(wanted.pop("source", {}), **wanted)
+        round_ = client.create_annotation_round(source, **wanted)
     console.print(f"{round_['id']}  {round_['status']}")
 
 

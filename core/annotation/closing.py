@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from core.annotation import rounds
+from core.annotation import rounds, shuffle
 from core.datasets import tasks, versions
 from core.datasets.row_shapes import SHAPES
 from core.errors import DatasetNotReady, InvalidRequest, NotFound, NothingToClose, PlatformError, WrongDatasetKind
@@ -27,16 +27,19 @@ def close(session: Session, round_: AnnotationRound, dataset_id: str | None, nam
 
     Raises RoundNotReady, RoundClosed, NothingToClose, or what is wrong with the dataset.
     """
-    dataset, parent = _appended_to(session, round_, dataset_id)  # locked before the round, as wherever both are
-    if dataset is not None and name is not None:
+    if dataset_id is not None and name is not None:
         raise InvalidRequest("`name` is for a new dataset; leave it or `dataset` out.", param="name")
+    # The dataset is locked before the round, as wherever both are.
+    if dataset_id is None:
+        dataset, parent = _own(session, round_, name), None
+    else:
+        dataset, parent = _appended_to(session, round_, dataset_id)
     round_ = rounds.locked(session, round_.id)
     rounds.refuse_unless_ready(round_)
     if session.scalars(select(func.count()).select_from(Annotation).where(_counts(round_.id))).one() == 0:
         raise NothingToClose(f"Nobody has answered anything in {round_.id} but gold questions.")
-    if dataset is None:
-        dataset = _own(session, round_) or _new(session, round_, name)
-    version = versions.new_version(session, dataset, {"type": "annotation", "round": round_.id}, parent)
+    dataset = dataset or _new(session, round_, name)
+    version = versions.new_version(session, dataset, _origin(round_), parent)
     args = {"round": round_.id, "dataset": dataset.id, "version": version.id, "parent": parent and parent.id}
     round_.status, round_.error = RoundStatus.CLOSING.value, None
     round_.dataset_id, round_.version = dataset.id, version.number
@@ -62,14 +65,17 @@ def answered_rows(session: Session, round_id: str) -> Iterator[dict[str, Any]]:
 
 
 def row_of(item: AnnotationItem, annotation: Annotation) -> dict[str, Any]:
-    """The canonical row of one answer."""
+    """The canonical row of one answer, its completions where the annotator saw them: so that it can be seen in the rows
+    whether the place decided."""
     assert annotation.answered_at is not None
     time = annotation.answered_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     notes = {"annotator": annotation.annotator, "source": item.source or f"annotation/{item.round_id}", "time": time}
+    seen = [item.completions[index] for index in annotation.shown]
     if annotation.ranks is not None:
-        said = {"completions": item.completions, "ranks": annotation.ranks}
+        said = {"completions": seen, "ranks": shuffle.shown_ranks(annotation.ranks, annotation.shown)}
     else:
-        said = {"a": item.completions[0], "b": item.completions[1], "label": annotation.choice}
+        assert annotation.choice is not None
+        said = {"a": seen[0], "b": seen[1], "label": shuffle.shown_label(annotation.choice, annotation.shown)}
     return SHAPES[DatasetKind.PREFERENCES]({"prompt": item.prompt, **said, **notes})
 
 
@@ -79,12 +85,8 @@ def _counts(round_id: str) -> ColumnElement[bool]:
     return (Annotation.round_id == round_id) & answered & Annotation.gold.is_(False)
 
 
-def _appended_to(
-    session: Session, round_: AnnotationRound, dataset_id: str | None
-) -> tuple[Dataset | None, DatasetVersion | None]:
+def _appended_to(session: Session, round_: AnnotationRound, dataset_id: str) -> tuple[Dataset, DatasetVersion]:
     """The dataset, nobody else adding a version to it until the commit, and its newest version that is ready."""
-    if dataset_id is None:
-        return None, None
     try:
         found = versions.dataset_of(session, round_.owner_id, dataset_id)
         held = select(Dataset.id).filter_by(id=dataset_id).with_for_update(key_share=True)
@@ -102,9 +104,19 @@ def _appended_to(
     return found, parent
 
 
-def _own(session: Session, round_: AnnotationRound) -> Dataset | None:
-    """The dataset that was made for the round when it was closed before, and could not be written."""
-    return session.get(Dataset, round_.dataset_id) if round_.dataset_id and round_.version == 1 else None
+def _own(session: Session, round_: AnnotationRound, name: str | None) -> Dataset | None:
+    """The dataset that was made for the round when it was closed before, and could not be written; called `name` now."""
+    began = (DatasetVersion.number == 1) & DatasetVersion.origin.contains(_origin(round_))
+    query = select(Dataset).join(DatasetVersion, DatasetVersion.dataset_id == Dataset.id)
+    query = query.where(Dataset.owner_id == round_.owner_id, began).order_by(Dataset.created_at, Dataset.id).limit(1)
+    found = session.scalars(query.with_for_update(of=Dataset, key_share=True)).first()
+    if found is not None and name is not None:
+        found.name = versions.fit_name(name)
+    return found
+
+
+def _origin(round_: AnnotationRound) -> dict[str, Any]:
+    return {"type": "annotation", "round": round_.id}
 
 
 def _new(session: Session, round_: AnnotationRound, name: str | None) -> Dataset:

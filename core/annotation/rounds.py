@@ -60,25 +60,40 @@ def locked(session: Session, round_id: str, *, share: bool = False) -> Annotatio
 
 
 def settle(session: Session, round_: AnnotationRound) -> None:
-    """What the end of its data task means for a round that waits for it: without items it has failed, and with its
-    answers not written it can be closed once more."""
-    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_):
+    """What the end of its data tasks means for a round that waits for them: without items it has failed, with its answers
+    not written it can be closed once more, and a reward model that did not score is asked no more."""
+    _let_scorer_go(session, round_)
+    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_.task_id):
         return
     round_ = locked(session, round_.id)
-    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_):
+    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_.task_id):
         return
     task = session.get(DataTask, round_.task_id)
     error = _LOST if task is None else task.error or _CANCELLED
     round_.error = {"code": error["code"], "message": message(error["message"])}
     round_.status = RoundStatus.FAILED if round_.status == RoundStatus.PREPARING else RoundStatus.PAUSED
     unpin(session, round_.id, "items")
+    if round_.status == RoundStatus.FAILED:
+        unpin(session, round_.id, "scores")
     session.flush()
+
+
+def _let_scorer_go(session: Session, round_: AnnotationRound) -> None:
+    if _scorer_failed(session, round_) and _scorer_failed(session, locked(session, round_.id)):
+        unpin(session, round_.id, "scores")
+
+
+def _scorer_failed(session: Session, round_: AnnotationRound) -> bool:
+    pinned = select(AnnotationPin).filter_by(round_id=round_.id, purpose="scores").limit(1)
+    waits = round_.scores_task_id is not None and session.scalars(pinned).first() is not None
+    return waits and not _goes_on(session, round_.scores_task_id)
 
 
 def settle_all(session: Session, owner_id: str) -> None:
     """The same for every round of an owner that waits for something."""
-    waiting = (RoundStatus.PREPARING.value, RoundStatus.CLOSING.value)
-    query = select(AnnotationRound).where(AnnotationRound.owner_id == owner_id, AnnotationRound.status.in_(waiting))
+    waiting = AnnotationRound.status.in_((RoundStatus.PREPARING.value, RoundStatus.CLOSING.value))
+    scored = AnnotationRound.id.in_(select(AnnotationPin.round_id).filter_by(purpose="scores"))
+    query = select(AnnotationRound).where(AnnotationRound.owner_id == owner_id, waiting | scored)
     for round_ in session.scalars(query.order_by(AnnotationRound.id)):
         settle(session, round_)
 
@@ -135,8 +150,9 @@ def unpin(session: Session, round_id: str, purpose: str) -> None:
     session.execute(delete(AnnotationPin).filter_by(round_id=round_id, purpose=purpose))
 
 
-def _goes_on(session: Session, round_: AnnotationRound) -> bool:
-    task = session.get(DataTask, round_.task_id, populate_existing=True) if round_.task_id else None
+def _goes_on(session: Session, task_id: str | None) -> bool:
+    """Or has done what it should."""
+    task = session.get(DataTask, task_id, populate_existing=True) if task_id else None
     return task is not None and task.status not in (TaskStatus.FAILED, TaskStatus.CANCELLED)
 
 

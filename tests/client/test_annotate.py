@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from client import cli
-from client.errors import ApiError
+from client.errors import ApiError, ClientError
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.waiting import eventually
@@ -108,3 +108,9 @@ def test_what_a_new_round_lacks_is_said(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ApiError, match="did you mean 'name'") as refusal:
         run("new", str(tmp_path / "round.json"))
     assert "#/source" in str(refusal.value)
+
+
+def test_a_source_that_is_no_table_is_told_as_one(tmp_path: Path) -> None:
+    (tmp_path / "round.toml").write_text('source = "ds_x"')
+    with pytest.raises(ClientError, match="`source` must be a table"):
+        CliRunner().invoke(cli.app, ["annotate", "new", str(tmp_path / "round.toml")], catch_exceptions=False)

@@ -21,16 +21,18 @@ def run(task: TaskRun) -> None:
         return
     if parent_id and parent is None:
         raise NotFound("The version that the answers were to be added to is no longer there.")
+    last = 0
     with contents.drafting(task.scratch) as out:
         if parent is not None:
             total = parent.content.rows if parent.content else 1
             for stored in rows.stream(task.blobs, parent):
-                out.add(out.rows + 1, stored.row)
+                last = stored.line
+                out.add(last, stored.row)
                 if stored.number % _EVERY == 0:
                     task.tell(0.9 * stored.number / total, f"Row {stored.number:,} of {total:,} is copied")
         with session_scope() as session:
-            for row in closing.answered_rows(session, round_id):
-                out.add(out.rows + 1, row)
+            for line, row in enumerate(closing.answered_rows(session, round_id), last + 1):
+                out.add(line, row)
         draft = out.finish()
         with session_scope() as session:
             version = filling.fill(session, task.blobs, task.args["version"], draft)

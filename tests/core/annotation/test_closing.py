@@ -11,12 +11,13 @@ from core.annotation import answers, closing, queue, rounds
 from core.annotation.answers import Given
 from core.blobs import blob_store
 from core.datasets import rows, tasks, versions
+from core.datasets.importing import BadRows
 from core.errors import InvalidRequest, NotFound, NothingToClose, RoundClosed, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion, DataTask
 from core.models.dataset import DatasetKind
 from core.settings import get_settings
-from tests.core.annotation.tools import make_round, next_ids, prefer, say, work
-from tests.core.factories import make_key, make_version
+from tests.core.annotation.tools import make_round, prefer, say, work
+from tests.core.factories import jsonl, make_key, make_version
 
 
 def closed_rows(session: Session, round_: AnnotationRound) -> list[dict[str, Any]]:
@@ -42,23 +43,38 @@ def test_each_answer_is_a_row_ties_too_but_no_skip_and_no_gold(session: Session)
     closing.close(session, round_, None, "Answers")
     session.commit()
     found = closed_rows(session, round_)
-    assert [(row["prompt"], row["a"], row["b"], row["label"], row["annotator"]) for row in found] == [
-        ("p1", "answer 0 of 1", "answer 1 of 1", "a", "kim"),
-        ("p1", "answer 0 of 1", "answer 1 of 1", "b", "lee"),
-        ("p2", "answer 0 of 2", "answer 1 of 2", "tie", "kim"),
-        ("p2", "answer 0 of 2", "answer 1 of 2", "a", "lee"),
+    assert [(row["prompt"], {row["a"], row["b"]}, row.get(row["label"]), row["annotator"]) for row in found] == [
+        ("p1", {"answer 0 of 1", "answer 1 of 1"}, "answer 0 of 1", "kim"),
+        ("p1", {"answer 0 of 1", "answer 1 of 1"}, "answer 1 of 1", "lee"),
+        ("p2", {"answer 0 of 2", "answer 1 of 2"}, None, "kim"),
+        ("p2", {"answer 0 of 2", "answer 1 of 2"}, "answer 0 of 2", "lee"),
     ]
     assert {row["source"] for row in found} == {f"annotation/{round_.id}"}
     assert all(datetime.fromisoformat(row["time"]).tzinfo is not None for row in found)
 
 
-def test_a_row_in_its_canonical_form() -> None:
+def test_a_row_holds_the_completions_where_they_were_seen() -> None:
     item = AnnotationItem(round_id="ann_x", prompt="p", completions=["x", "y", "z"], source="pilot")
     when = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
-    said = Annotation(annotator="kim", choice=None, ranks=[2, 1, 2], answered_at=when)
-    whole = {"prompt": "p", "completions": ["x", "y", "z"], "ranks": [2, 1, 2]}
+    said = Annotation(annotator="kim", choice=None, ranks=[2, 1, 3], shown=[2, 0, 1], answered_at=when)
+    whole = {"prompt": "p", "completions": ["z", "x", "y"], "ranks": [3, 2, 1]}
     notes = {"annotator": "kim", "source": "pilot", "time": "2026-01-02T03:04:05Z"}
     assert closing.row_of(item, said) == whole | notes
+    pair = AnnotationItem(round_id="ann_x", prompt="p", completions=["x", "y"])
+    chosen = Annotation(annotator="kim", choice="a", ranks=None, shown=[1, 0], answered_at=when)
+    seen = {"prompt": "p", "a": "y", "b": "x", "label": "b"}
+    assert closing.row_of(pair, chosen) == seen | notes | {"source": "annotation/ann_x"}
+
+
+def test_whoever_always_takes_the_first_is_seen_to_do_so_in_the_rows(session: Session) -> None:
+    round_ = make_round(session, count=12)
+    while items := queue.hand_out(session, round_, "kim").items:
+        say(session, round_, "kim", items[0][1].id, "1")
+    closing.close(session, round_, None, None)
+    session.commit()
+    found = closed_rows(session, round_)
+    assert {row["label"] for row in found} == {"a"}
+    assert len({row["a"][:8] for row in found}) == 2, "which of the two it was is another matter"
 
 
 def test_the_answers_come_behind_the_rows_of_the_dataset_that_they_are_added_to(session: Session) -> None:
@@ -95,30 +111,51 @@ def test_where_answers_cannot_go(session: Session) -> None:
 
 
 def test_only_skips_and_gold_questions_are_nothing_to_close(session: Session) -> None:
-    round_ = make_round(session, count=2)
-    (item,) = next_ids(session, round_, "kim")
-    say(session, round_, "kim", item, "skip")
+    round_ = make_round(session, count=2, gold=2, gold_share=0.5)
+    gold = 0
+    while items := queue.hand_out(session, round_, "kim").items:
+        ((_, item),) = items
+        gold += say(session, round_, "kim", item.id, "1" if item.gold else "skip").gold
+    assert gold > 0
     with pytest.raises(NothingToClose):
         closing.close(session, round_, None, None)
 
 
-def test_a_round_whose_answers_could_not_be_written_can_be_closed_again(session: Session) -> None:
-    round_ = make_round(session, count=1)
-    prefer(session, round_, "kim", "a")
-    closing.close(session, round_, None, None)
-    task = session.scalars(select(DataTask).filter_by(kind=closing.CLOSE_TASK)).one()
+def fail_to_close(session: Session, round_: AnnotationRound, name: str | None) -> str | None:
+    """Where its answers were to go."""
+    closing.close(session, round_, None, name)
+    task = session.scalars(select(DataTask).filter_by(kind=closing.CLOSE_TASK, status="queued")).one()
     tasks.cancel(session, task)
     session.commit()
     again = rounds.get(session, round_.owner_id, round_.id)
-    assert (again.status, again.error) == (
-        "paused",
-        {"code": "cancelled", "message": "What the round waited for was cancelled."},
-    )
-    dataset = again.dataset_id
-    closing.close(session, again, None, None)
+    why = {"code": "cancelled", "message": "What the round waited for was cancelled."}
+    assert (again.status, again.error) == ("paused", why)
+    return again.dataset_id
+
+
+def test_a_round_whose_answers_could_not_be_written_can_be_closed_again_into_the_same(session: Session) -> None:
+    round_ = make_round(session, count=1)
+    prefer(session, round_, "kim", "a")
+    first, second = (fail_to_close(session, round_, name) for name in ("One", None))
+    closing.close(session, round_, None, "Three")
     session.commit()
     assert len(closed_rows(session, round_)) == 1
-    assert (round_.dataset_id, round_.version) == (dataset, 2)
+    assert (round_.dataset_id, round_.version) == (first, 3) and first == second
+    assert [dataset.name for dataset in session.scalars(select(Dataset))] == ["Three"]
+
+
+def test_rows_of_the_dataset_keep_the_lines_that_they_came_from(session: Session) -> None:
+    owner = make_key(session).id
+    content = jsonl([{"prompt": f"p{n}", "chosen": "good", "rejected": "good" if n == 0 else "bad"} for n in range(3)])
+    first = make_version(session, owner, content=content, bad_rows=BadRows.LEAVE_OUT)
+    round_ = make_round(session, owner, count=2)
+    for label in "ab":
+        prefer(session, round_, "kim", label)
+    closing.close(session, round_, first.dataset_id, None)
+    session.commit()
+    closed_rows(session, round_)
+    version = versions.usable(session, owner, first.dataset_id)
+    assert [stored.line for stored in rows.stream(blob_store(get_settings()), version)] == [2, 3, 4, 5]
 
 
 def test_the_dataset_that_they_were_to_be_added_to_is_deleted_meanwhile(session: Session) -> None:

@@ -1,20 +1,21 @@
-"""Checkpoints that a round is about to ask stay until it has asked them."""
+"""Checkpoints that a round is about to ask, or to be scored by, stay until that is done or has failed."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core import jobs
-from core.annotation import rounds
+from core.annotation import rounds, scores
 from core.annotation.spec import NewRound
 from core.models import AnnotationPin, Checkpoint, Job
 from core.models.dataset import DatasetKind
-from tests.core.annotation.tools import work
+from tests.core.annotation.tools import make_round, work
 from tests.core.factories import make_job, make_version, running
 from trainer.events import CheckpointSaved
+from trainer.spec import StageName
 
 
-def saved(session: Session, job: Job, step: int) -> Checkpoint:
-    event = CheckpointSaved(stage="ppo", step=step, path=f"checkpoints/ppo-{step:06d}", final=False)
+def saved(session: Session, job: Job, step: int, stage: StageName = "ppo") -> Checkpoint:
+    event = CheckpointSaved(stage=stage, step=step, path=f"checkpoints/{stage}-{step:06d}", final=False)
     return jobs.record_checkpoint(session, job.id, 1, event, [], f"at/{step}")
 
 
@@ -39,3 +40,31 @@ def test_a_policy_is_not_pruned_before_it_has_answered(session: Session) -> None
     assert failed.status == "failed" and "There is nothing left of at/1" in str(failed.error)
     assert session.scalars(select(AnnotationPin)).all() == []
     assert sorted(jobs.prune_checkpoints(session, job.id, 1)) == ["at/1", "at/2"]
+
+
+def test_a_reward_model_that_could_not_score_is_let_go(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    round_ = make_round(session, job.owner_id, count=1)
+    scores.request(session, round_, saved(session, job, 1, "reward_model").id)
+    rounds.settle_all(session, job.owner_id)
+    assert session.scalars(select(AnnotationPin.purpose)).all() == ["scores"]
+    session.commit()
+    work()  # there is nothing in the blob store: it fails
+    rounds.settle_all(session, job.owner_id)
+    assert session.scalars(select(AnnotationPin)).all() == []
+    assert rounds.get(session, job.owner_id, round_.id).status == "open"
+
+
+def test_a_round_that_failed_keeps_no_reward_model(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    model = saved(session, job, 1, "reward_model")
+    labelled = make_version(session, job.owner_id).dataset_id
+    source = {"type": "dataset", "dataset": labelled}
+    made = rounds.create(session, job.owner_id, NewRound.model_validate({"source": source, "reward_model": model.id}))
+    session.commit()
+    work()
+    session.expire_all()
+    assert rounds.get(session, job.owner_id, made.id).status == "failed"
+    assert session.scalars(select(AnnotationPin)).all() == []
