@@ -6,29 +6,32 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source
+from core.datasets.formats.ranking import ranks as ranks_of
 from core.datasets.formats.values import field, notes, text
 from core.datasets.line_json import BadLine
 
-_ANSWER = re.compile(r"(response|completion|generation|answer|output)[-_ ]?\d+")
+_ANSWER = re.compile(r"(response|completion|generations?|answer|output)[-_ ]?\d+")
 _PROMPTS = ("prompt", "instruction", "question", "input", "context")
-_USED = frozenset({"submitted"})
+_TIES = ("tie", "both", "none", "equal")
+_UNSAID = "submitted"
+"""The state of an answer that says none. Drafts and what was discarded do not count."""
+Voice = tuple[str | None, Any]
+"""Who, and what they said."""
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
+    record = _flat(record)
     names = [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
     asked = next((name for name in _PROMPTS if record.get(name) is not None), _PROMPTS[0])
     value = field(record, asked)
     prompt: Any = value if isinstance(value, str) else chat.messages(value, f"/{asked}")
-    said = list(_voices(record))
-    for user, value in said or [(None, None)]:
-        row = {"prompt": prompt} | _compared(record, names, value)
-        yield row | notes(record, annotator=user)
+    for user, ranks in _verdicts(_questions(record), names) or [(None, None)]:
+        yield {"prompt": prompt} | _compared(record, names, ranks) | notes(record, annotator=user)
 
 
-def _compared(record: Source, names: list[str], value: Any) -> Row:
-    """A pair where there are two answers, otherwise a ranking; without a value, one that waits to be compared."""
+def _compared(record: Source, names: list[str], ranks: list[int] | None) -> Row:
+    """A pair where there are two answers, otherwise a ranking; without ranks, one that waits to be compared."""
     texts = [text(record, name) for name in names]
-    ranks = None if value is None else _ranks(value, names)
     if len(texts) != 2:
         return {"completions": texts, "ranks": ranks}
     first, second = ranks or (0, 0)
@@ -36,76 +39,148 @@ def _compared(record: Source, names: list[str], value: Any) -> Row:
     return {"a": texts[0], "b": texts[1], "label": label}
 
 
-def _ranks(value: Any, names: list[str]) -> list[int]:
-    """Of each answer: a ranking in any of its spellings, or the one that was chosen."""
+def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[tuple[str | None, list[int]]]:
+    """What each person thinks of the answers: of the first question that is about which is better, or by their ratings of each.
+
+    Nothing where a question waits for its answer; BadLine where all are answered and none compares.
+    """
+    told = [[(user, _ranks(value, names)) for user, value in voices] for voices in questions.values() if voices]
+    compared = [[(user, ranks) for user, ranks in said if ranks] for said in told if all(ranks for _, ranks in said)]
+    # Somebody who has no comment may write "none" or "both": a question that prefers an answer says more.
+    telling = [said for said in compared if any(len(set(ranks)) > 1 for _, ranks in said)]
+    found = next(iter(telling or compared), None) or _by_ratings(questions, names)
+    if found or not questions or not all(questions.values()):
+        return found
+    value = next(iter(questions.values()))[0][1]
+    detail = f"no answer to a question, as {str(value)[:40]!r}, says which of {', '.join(names)} is better"
+    raise BadLine(detail, code="bad_label")
+
+
+def _ranks(value: Any, names: list[str]) -> list[int] | None:
+    """Of each answer: a ranking in any of its spellings, or the one that was chosen. None for what is about something else.
+
+    A number is a rating, never the number of an answer.
+    """
     if isinstance(value, dict) and isinstance(value.get("value"), list):
-        value = [{"value": one, "rank": rank} for one, rank in zip(value["value"], value.get("rank", []), strict=False)]
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-        places = {_plain(one.get("value")): one.get("rank") for one in value}
-    elif isinstance(value, list):
-        places = {_plain(one): rank for rank, one in enumerate(value, 1)}
-    else:
+        value = [
+            {"value": one, "rank": rank} for one, rank in zip(value["value"], value.get("rank") or [], strict=False)
+        ]
+    if isinstance(value, str):
         return _choice(value, names)
-    ranks = [places.get(_plain(name)) for name in names]
-    if not all(type(rank) is int for rank in ranks):
-        raise BadLine(f"the ranking does not name every answer ({', '.join(names)})", code="bad_label")
-    return [rank for rank in ranks if rank is not None]
+    if not isinstance(value, list):
+        return None
+    if all(isinstance(one, dict) for one in value):
+        places = {_plain(one.get("value")): one.get("rank") for one in value}
+    else:
+        places = {_plain(one): rank for rank, one in enumerate(value, 1)}
+    ranks = [rank for name in names if type(rank := places.get(_plain(name))) is int]
+    return ranks if len(ranks) == len(names) else None
 
 
-def _choice(value: Any, names: list[str]) -> list[int]:
+def _choice(value: str, names: list[str]) -> list[int] | None:
     said = _plain(value)
-    if said in ("tie", "both", "none", "equal"):
+    if said in _TIES:
         return [1] * len(names)
     chosen = [index for index, name in enumerate(names) if said in (_plain(name), re.sub(r"\D", "", name))]
-    if len(chosen) != 1:
-        raise BadLine(f"the answer {str(value)[:40]!r} names none of {', '.join(names)}", code="bad_label")
-    return [1 if index == chosen[0] else 2 for index in range(len(names))]
+    return [1 if index == chosen[0] else 2 for index in range(len(names))] if len(chosen) == 1 else None
+
+
+def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[tuple[str | None, list[int]]]:
+    """Of everybody who rated each answer in a question of its own: `response1_rating`."""
+    ratings = [_ratings_of(name, questions) for name in names]
+    people = [user for user in ratings[0] if all(user in said for said in ratings)] if ratings else []
+    return [(user, ranks_of([said[user] for said in ratings])) for user in people]
+
+
+def _ratings_of(name: str, questions: dict[str, list[Voice]]) -> dict[str | None, float]:
+    about = re.compile(rf"{re.escape(_plain(name))}(?!\d)")
+    for question, voices in questions.items():
+        if about.search(_plain(question)) and voices and all(type(said) in (int, float) for _, said in voices):
+            return dict(voices)
+    return {}
 
 
 def _plain(value: Any) -> str:
     return re.sub(r"[-_ ]", "", str(value)).lower()
 
 
-def _voices(record: Source) -> Iterator[tuple[str | None, Any]]:
-    """Who said what, of the first question that has answers; drafts and what was discarded do not count."""
+def _flat(record: Source) -> Source:
+    """Fields and questions beside each other, where they are written apart: as `records.to_json` and the server do it."""
+    fields, said = record.get("fields"), record.get("responses")
+    if not isinstance(fields, dict):
+        return record
+    if isinstance(said, list):  # by person, each with their answer to every question
+        return fields | _by_question([voice for voice in said if isinstance(voice, dict)])
+    return fields | {
+        name: voices for name, voices in (said if isinstance(said, dict) else {}).items() if name not in fields
+    }
+
+
+def _by_question(people: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for person in people:
+        values = person.get("values")
+        for name, said in values.items() if isinstance(values, dict) else ():
+            value = said.get("value") if isinstance(said, dict) else said
+            voice = {"user_id": person.get("user_id"), "value": value, "status": person.get("status", _UNSAID)}
+            found.setdefault(name, []).append(voice)
+    return found
+
+
+def _questions(record: Source) -> dict[str, list[Voice]]:
+    """What was submitted, by question, also of those that nobody answered."""
+    found: dict[str, list[Voice]] = {}
     for name, value in record.items():
-        if _is_question(value):
-            for voice in value:
-                if voice.get("status", "submitted") in _USED and voice["value"] is not None:
-                    yield _name(voice.get("user_id")), voice["value"]
-            return
-        if name.endswith(".responses") and isinstance(value, list):
-            users, states = record.get(f"{name}.users") or [], record.get(f"{name}.status") or []
-            for index, said in enumerate(value):
-                state = states[index] if index < len(states) else "submitted"
-                if state in _USED and said is not None:
-                    yield _name(users[index] if index < len(users) else None), said
-            return
+        if (voices := _voices(record, name, value)) is not None:
+            found[name.removesuffix(".responses")] = [
+                (None if user is None else str(user), said)
+                for user, said, state in voices
+                if state == _UNSAID and said is not None
+            ]
+    return found
 
 
-def _name(user: Any) -> str | None:
-    return None if user is None else str(user)
+def _voices(record: Source, name: str, value: Any) -> list[tuple[Any, Any, str]] | None:
+    """Who, what and in which state; None if the column is no question."""
+    if name.endswith(".responses"):
+        return list(_columns(value or [], record.get(f"{name}.users"), record.get(f"{name}.status")))
+    if isinstance(value, dict) and value.keys() >= {"user_id", "value"}:  # as Parquet has it
+        return list(_columns(value["value"], value["user_id"], value.get("status")))
+    if not isinstance(value, list) or not all(
+        isinstance(one, dict) and one.keys() >= {"user_id", "value"} for one in value
+    ):
+        return None
+    return [(one["user_id"], one["value"], one.get("status", _UNSAID)) for one in value]
 
 
-def _is_question(value: Any) -> bool:
-    """Argilla 1 writes a question as the list of its answers."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(voice, dict) and "user_id" in voice and "value" in voice for voice in value)
-    )
+def _columns(said: Any, users: Any, states: Any) -> Iterator[tuple[Any, Any, str]]:
+    """Lists beside each other, of which only the first has to be there."""
+    for index, value in enumerate(said if isinstance(said, list) else []):
+        user, state = (
+            column[index] if isinstance(column, list) and index < len(column) else None for column in (users, states)
+        )
+        yield user, value, state or _UNSAID
 
 
-def _fits(record: Source) -> bool:
-    answers = sum(1 for name in record if _ANSWER.fullmatch(name))
-    asked = any(_is_question(value) or name.endswith(".responses") for name, value in record.items())
-    return answers >= 2 and asked and any(record.get(name) is not None for name in _PROMPTS)
+def _fits(record: Source) -> float:
+    """Weakly where nothing says which answer is better."""
+    record = _flat(record)
+    names = [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
+    questions = _questions(record)
+    asked = any(questions.values()) or any(name.endswith(".responses") for name in record)
+    if len(names) < 2 or not asked or all(record.get(name) is None for name in _PROMPTS):
+        return 0
+    try:
+        _verdicts(questions, names)
+    except BadLine:
+        return 0.5
+    return 1
 
 
 FORMAT = Format(
     id="argilla_records",
     title="Argilla, records with answers",
-    about="A prompt, two or more numbered responses, and what each annotator said: a choice or a ranking. Each annotator becomes a row.",
+    about="A prompt, two or more numbered responses, and what each annotator said: a choice, a ranking, or a rating of each. Each annotator becomes a row.",
     source="https://docs.argilla.io/latest/how_to_guides/import_export/",
     kinds=(PREFERENCES,),
     example=(
