@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from core.datasets.containers.records import Record
+from core.datasets.containers.streams import HARMLESS
 from core.datasets.findings import unusable
 from core.datasets.limits import Limits
 from core.datasets.line_json import BadLine
 
 _MOST_FOOTER = 64 * 1024**2
 """Bytes of the file's own description; a million columns need more."""
-_BATCH = 64
-"""Records that are unpacked at a time: a dictionary page can make large ones out of few bytes."""
+_BATCH = 256
+"""Records that are read at a time."""
+_BUDGET = 16 * 1024**2
+"""Bytes of them that become objects at a time."""
 _BUFFER = 1024**2
 """Bytes of a column that are read ahead."""
 _LEAVES = 20
@@ -32,7 +35,10 @@ class Columnar:
         self._limits, self._arrow, self._progress = limits, arrow, progress
         self._bytes = _check_footer(file)
         try:
-            self._file = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+            described = parquet.read_metadata(file)
+            self._file = parquet.ParquetFile(
+                file, metadata=described, read_dictionary=_texts(described), pre_buffer=False, buffer_size=_BUFFER
+            )
             self.names: list[str] = list(self._file.schema_arrow.names)
         except (arrow.ArrowException, OSError, ValueError) as error:
             raise unusable("broken_parquet", f"The Parquet file is broken: {_first_line(error)}") from error
@@ -47,29 +53,57 @@ class Columnar:
             detail = f"The file has {max(columns, leaves)} columns; {self._limits.columns} are allowed."
             raise unusable("too_many_columns", detail)
         groups = (described.row_group(index) for index in range(described.num_row_groups))
-        if sum(group.total_byte_size for group in groups) > self._limits.expanded_bytes:
-            detail = f"Unpacked, the file has more than {self._limits.expanded_bytes} bytes, which is the limit."
-            raise unusable("expands_too_far", detail)
+        self._bound(sum(group.total_byte_size for group in groups), None)
+
+    def _bound(self, size: int, line: int | None) -> None:
+        limits = self._limits
+        if size > limits.expanded_bytes:
+            detail = f"Unpacked, the file has more than {limits.expanded_bytes} bytes, which is the limit."
+            raise unusable("expands_too_far", detail, line)
+        if size > max(HARMLESS, limits.ratio * self._bytes):
+            detail = f"Unpacked, the file is more than {limits.ratio:g} times as large as it was sent."
+            raise unusable("expands_too_far", detail, line)
 
     def records(self, columns: frozenset[str] | None) -> Iterator[Record]:
         """Rows with their index, from 1; what is null is None. `columns`: those that are wanted, None for all."""
         wanted = [name for name in self.names if columns is None or name in columns]
         number = count = 0
         try:
-            for batch in self._file.iter_batches(_BATCH, columns=wanted, use_threads=False):
-                for row in self._seconds(batch).to_pylist():
+            for batch in self._batches(wanted):
+                count += self._expanded(batch)
+                self._bound(count, number + 1)
+                for row in self._rows(self._seconds(batch)):
                     number += 1
-                    yield number, self._row(row), None
+                    yield number, row, None
                 self._progress(self._bytes * number // self._file.metadata.num_rows)
-                count += batch.nbytes
-                if count > self._limits.expanded_bytes:
-                    detail = (
-                        f"Unpacked, the file has more than {self._limits.expanded_bytes} bytes, which is the limit."
-                    )
-                    raise unusable("expands_too_far", detail, number)
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             detail = f"The Parquet file is broken behind row {number}: {_first_line(error)}"
             raise unusable("broken_parquet", detail, number + 1) from error
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        """Never across row groups: nested texts with other numbers do not fit together."""
+        described = self._file.metadata
+        size = 1 if any(_differences(described, index) for index in range(described.num_columns)) else _BATCH
+        for group in range(described.num_row_groups):
+            yield from self._file.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
+
+    def _rows(self, batch: Any) -> Iterator[dict[str, Any] | BadLine]:
+        """A few at a time where they are large, and none that is too large by itself."""
+        size = self._expanded(batch)
+        if batch.num_rows > 1 and size > _BUDGET:
+            half = batch.num_rows // 2
+            yield from self._rows(batch.slice(0, half))
+            yield from self._rows(batch.slice(half))
+        elif size > _BUDGET and size > 4 * self._limits.line_bytes:
+            yield self._too_long()
+        else:
+            yield from map(self._row, batch.to_pylist())
+
+    def _expanded(self, batch: Any) -> int:
+        return sum(_expanded(column, self._arrow) for column in batch.columns)
+
+    def _too_long(self) -> BadLine:
+        return BadLine(f"is longer than {self._limits.line_bytes} bytes", code="line_too_long")
 
     def _seconds(self, batch: Any) -> Any:
         """Python has no nanoseconds: they are cut off."""
@@ -86,7 +120,7 @@ class Columnar:
         except BadLine as bad:
             return bad
         if _size(plain) > self._limits.line_bytes:
-            return BadLine(f"is longer than {self._limits.line_bytes} bytes", code="line_too_long")
+            return self._too_long()
         return plain
 
 
@@ -101,6 +135,39 @@ def _check_footer(file: BinaryIO) -> int:
         raise unusable("too_many_columns", "The Parquet file's description of its columns is too large.")
     file.seek(0)
     return size
+
+
+def _texts(described: Any) -> list[str]:
+    """The columns of texts, nested ones too: they are read as numbers of the different texts, each of which is there once.
+
+    Otherwise one large text, said again and again in a few bytes, would fill the memory before anybody counts.
+    """
+    plain = [index for index in range(described.num_columns) if not _differences(described, index)]
+    columns = [described.schema.column(index) for index in plain]
+    texts = [column for column in columns if column.physical_type == "BYTE_ARRAY"]
+    return [column.path for column in texts if column.logical_type.type in ("STRING", "NONE")]
+
+
+def _differences(described: Any, index: int) -> bool:
+    """Whether a column only says how each text differs from the one before: it has no dictionary, and many large ones in a
+    few bytes nevertheless."""
+    groups = (described.row_group(group) for group in range(described.num_row_groups))
+    return any("DELTA_BYTE_ARRAY" in group.column(index).encodings for group in groups)
+
+
+def _expanded(column: Any, arrow: Any) -> int:
+    """Bytes that its values have once each is an object of its own."""
+    import pyarrow.compute as compute
+
+    types = arrow.types
+    if types.is_dictionary(column.type):
+        lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
+        return column.indices.nbytes + (compute.sum(lengths).as_py() or 0)
+    if types.is_struct(column.type):
+        return sum(_expanded(column.field(index), arrow) for index in range(column.type.num_fields))
+    if types.is_list(column.type) or types.is_large_list(column.type):
+        return _expanded(column.flatten(), arrow)
+    return int(column.nbytes)
 
 
 def _plain(value: Any, depth: int) -> Any:

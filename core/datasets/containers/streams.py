@@ -14,7 +14,7 @@ from core.datasets.limits import Limits
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BUFFER = 256 * 1024
-_HARMLESS = 16 * 1024**2
+HARMLESS = 16 * 1024**2
 """So much may come out of a file of any size."""
 _STEP = 1024**2
 """Progress is told once for so many bytes."""
@@ -137,7 +137,7 @@ class Expanded(_Raw):
         if count > limits.expanded_bytes:
             detail = f"Decompressed, the file has more than {limits.expanded_bytes} bytes, which is the limit."
             raise unusable("expands_too_far", detail)
-        if count > max(_HARMLESS, limits.ratio * self._source.count):
+        if count > max(HARMLESS, limits.ratio * self._source.count):
             detail = f"Decompressed, the file is more than {limits.ratio:g} times as large as it was sent."
             raise unusable("expands_too_far", detail)
 
