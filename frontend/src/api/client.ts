@@ -1,5 +1,5 @@
 import createClient from "openapi-fetch";
-import { ApiError, toProblem } from "@/api/problem";
+import { ApiError, secondsOf, toProblem } from "@/api/problem";
 import type { paths } from "@/api/schema.gen";
 
 /** Every path, parameter and body checked against the API's own schema. */
@@ -21,7 +21,8 @@ export async function answer<T>(call: Promise<Result<T>>): Promise<NonNullable<T
 /** As `answer`, for what answers with nothing. */
 export async function accepted<T>(call: Promise<Result<T>>): Promise<T | undefined> {
   const result = await call.catch(unreachable);
-  if (!result.response.ok) throw new ApiError(result.response.status, toProblem(result.error));
+  const { ok, status, headers } = result.response;
+  if (!ok) throw new ApiError(status, toProblem(result.error), secondsOf(headers.get("Retry-After")));
   return result.data;
 }
 

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { allPages, MOST } from "@/api/all-pages";
 import { accepted, answer, api } from "@/api/client";
 import type { DatasetKind } from "@/api/types";
 
@@ -35,10 +36,11 @@ export const datasetQuery = (id: string) =>
 export const versionsQuery = (id: string, state = "") =>
   queryOptions({
     queryKey: [...datasetsKey, id, "versions", state],
-    queryFn: async () => {
-      const query = { limit: 100, order: "desc" } as const;
-      return (await answer(api.GET("/v1/datasets/{dataset_id}/versions", { params: { ...at(id), query } }))).data;
-    },
+    queryFn: () =>
+      allPages((after) => {
+        const query = { limit: MOST, order: "desc", after } as const;
+        return answer(api.GET("/v1/datasets/{dataset_id}/versions", { params: { ...at(id), query } }));
+      }),
     placeholderData: keepPreviousData,
   });
 

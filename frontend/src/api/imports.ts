@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import { allPages, MOST } from "@/api/all-pages";
 import { answer, api } from "@/api/client";
 import type { DatasetKind } from "@/api/types";
 
@@ -17,7 +18,7 @@ export const uploadsKey = ["uploads"] as const;
 /** What has arrived, or is arriving, and is no dataset yet. */
 export const uploadsQuery = queryOptions({
   queryKey: [...uploadsKey, "list"],
-  queryFn: async () => (await answer(api.GET("/v1/uploads", { params: { query: { limit: 20 } } }))).data,
+  queryFn: () => allPages((after) => answer(api.GET("/v1/uploads", { params: { query: { limit: MOST, after } } }))),
 });
 
 export const uploadQuery = (id: string) =>

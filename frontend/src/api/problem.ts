@@ -5,6 +5,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly body: Partial<Problem>,
+    /** Seconds after which the server asks to be asked again. */
+    readonly retryAfter: number | null = null,
   ) {
     super(body.detail ?? body.title ?? (status ? `The server answered ${status}.` : "The server cannot be reached."));
     this.name = "ApiError";
@@ -14,6 +16,11 @@ export class ApiError extends Error {
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 502;
   }
+}
+
+/** A `Retry-After` in seconds; null where there is none, or a date. */
+export function secondsOf(header: string | null): number | null {
+  return header !== null && /^\d{1,4}$/.test(header) ? Number(header) : null;
 }
 
 /** What a proxy in between answers is no problem document. */

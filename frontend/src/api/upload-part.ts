@@ -1,34 +1,26 @@
-import { ApiError, toProblem } from "@/api/problem";
-
-const TRIES = 8;
-const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 8000;
-const DISK_FULL = 507;
+import { patiently, stopped } from "@/api/patience";
+import { ApiError, secondsOf, toProblem } from "@/api/problem";
 
 /** Sends one part, again after trouble that passes. `onSent` gets the bytes of this try that are on their way. */
 export async function sendPart(path: string, part: Blob, onSent: (bytes: number) => void, signal: AbortSignal) {
-  const sum = await sha256(part);
   const headers: [string, string][] = [["Content-Type", "application/octet-stream"]];
-  if (sum) headers.push(["Content-Digest", `sha-256=:${toBase64(sum)}:`]);
-  for (let attempt = 1; ; attempt++) {
+  if (canSum) headers.push(["Content-Digest", `sha-256=:${toBase64(await sha256(part))}:`]);
+  const send = async () => {
     try {
       await put(path, part, headers, onSent, signal);
-      return;
     } catch (error) {
       onSent(0);
-      const passes = error instanceof ApiError && error.isPassing && error.status !== DISK_FULL;
-      if (!passes || attempt === TRIES) throw error;
+      throw error;
     }
-    await pause(Math.min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE), signal);
-  }
+  };
+  await patiently(send, signal);
 }
 
-/** Null where the page is not a secure context: browsers then compute no sums. */
-export async function sha256(part: Blob): Promise<Uint8Array | null> {
-  // The types say that it is always there.
-  const subtle = crypto.subtle as SubtleCrypto | undefined;
-  return subtle ? new Uint8Array(await subtle.digest("SHA-256", await part.arrayBuffer())) : null;
-}
+/** Browsers compute no sums for a page that is not a secure context. The types say that they always do. */
+export const canSum = (crypto.subtle as SubtleCrypto | undefined) !== undefined;
+
+export const sha256 = async (part: Blob): Promise<Uint8Array> =>
+  new Uint8Array(await crypto.subtle.digest("SHA-256", await part.arrayBuffer()));
 
 export const toHex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -52,31 +44,16 @@ function put(
     xhr.upload.onprogress = (event) => onSent(event.loaded);
     xhr.onload = () => {
       if (xhr.status === 200) resolve();
-      else reject(new ApiError(xhr.status, toProblem(parse(xhr.responseText))));
+      else
+        reject(
+          new ApiError(xhr.status, toProblem(parse(xhr.responseText)), secondsOf(xhr.getResponseHeader("Retry-After"))),
+        );
     };
     xhr.onerror = () => reject(new ApiError(0, {}));
-    xhr.onabort = () => reject(aborted(signal));
+    xhr.onabort = () => reject(stopped(signal));
     xhr.onloadend = () => signal.removeEventListener("abort", abort);
     xhr.send(part);
   });
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      if (signal.aborted) reject(aborted(signal));
-      else resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener("abort", end);
-  });
-}
-
-function aborted(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new DOMException("The upload was stopped.", "AbortError");
 }
 
 function parse(text: string): unknown {

@@ -7,12 +7,14 @@ import { Examples } from "@/features/datasets/add/examples";
 import { FromUrl } from "@/features/datasets/add/from-url";
 import { TransferCard } from "@/features/datasets/add/transfer-card";
 import { Unfinished } from "@/features/datasets/add/unfinished";
-import { transfers, useTransfers } from "@/features/datasets/add/use-transfers";
+import { useDropAnywhere } from "@/features/datasets/add/use-drop-anywhere";
+import { addFiles, transfers, useTransfers } from "@/features/datasets/add/use-transfers";
 import { paths } from "@/lib/paths";
 
 /** First step: a file, or an address to fetch it from. */
 export function Choose() {
   const list = useTransfers();
+  const over = useDropAnywhere(addFiles);
   const navigate = useNavigate();
   const [only] = list;
   // A single file that has arrived is looked at at once; of several, the user says which.
@@ -26,7 +28,7 @@ export function Choose() {
     <>
       <PageTitle title="Add data" />
       <div className={styles.choose}>
-        <DropZone onFiles={(files) => files.forEach((file) => transfers.add(file))} />
+        <DropZone over={over} onFiles={addFiles} />
         {list.length > 0 && (
           <ul className={styles.transfers} aria-label="Uploads">
             {list.map((transfer) => (

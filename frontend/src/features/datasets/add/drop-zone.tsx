@@ -1,12 +1,17 @@
-import { useRef, useState, type DragEvent } from "react";
+import { useRef } from "react";
 import { UploadIcon } from "@/components/icons";
 import styles from "@/features/datasets/add/add.module.css";
 
 const ACCEPT = ".jsonl,.ndjson,.json,.csv,.tsv,.parquet,.gz,.zst,.txt";
 
-/** Takes files by drop, by click or by keyboard: it is a label around a real file input. */
-export function DropZone({ onFiles }: { onFiles: (files: readonly File[]) => void }) {
-  const [over, setOver] = useState(false);
+interface Props {
+  /** Files are being held over the page. */
+  over: boolean;
+  onFiles: (files: readonly File[]) => void;
+}
+
+/** Takes files by click or by keyboard: it is a label around a real file input. The page around it takes dropped ones. */
+export function DropZone({ over, onFiles }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const take = (list: FileList | null) => {
     const files = [...(list ?? [])];
@@ -14,22 +19,8 @@ export function DropZone({ onFiles }: { onFiles: (files: readonly File[]) => voi
     // The same file, mended, can be chosen again.
     if (input.current) input.current.value = "";
   };
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    take(event.dataTransfer.files);
-  };
-  const drag = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(true);
-  };
   return (
-    <label
-      className={`${styles.zone} ${over ? styles.over : ""}`}
-      onDragOver={drag}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
-    >
+    <label className={`${styles.zone} ${over ? styles.over : ""}`}>
       <input
         ref={input}
         type="file"

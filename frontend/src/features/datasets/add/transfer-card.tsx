@@ -1,4 +1,5 @@
 import { Link } from "react-router";
+import { Announce } from "@/components/announce";
 import { Button, buttonClass } from "@/components/button";
 import { ProgressBar } from "@/components/progress-bar";
 import styles from "@/features/datasets/add/add.module.css";
@@ -17,7 +18,8 @@ export function TransferCard({ transfer }: { transfer: Transfer }) {
   return (
     <li className={styles.transfer} data-transfer={state}>
       <p className={styles.transferName}>
-        <b>{file.name}</b> <span role="status">{told(transfer, fraction)}</span>
+        <b>{file.name}</b> <span>{told(transfer, fraction)}</span>
+        <Announce text={`${file.name}: ${stateText(transfer, fraction)}`} />
       </p>
       <div className={styles.buttons}>
         {state === "sending" && <Button onClick={() => transfers.pause(key)}>Pause</Button>}
@@ -39,11 +41,21 @@ export function TransferCard({ transfer }: { transfer: Transfer }) {
   );
 }
 
-function told({ state, sent, file, rate }: Transfer, fraction: number): string {
+/** Without figures, so that it changes with the state alone. */
+function stateText({ state, checking }: Transfer, fraction: number): string {
+  if (state !== "sending") return STATES[state];
+  if (checking) return "what had arrived before is being checked";
+  return fraction >= 1 ? "all sent, its sum is being checked" : "on its way";
+}
+
+const STATES = { paused: "paused", failed: "the upload stopped", done: "all here" };
+
+function told({ state, sent, file, rate, checking }: Transfer, fraction: number): string {
   const soFar = `${bytes(sent)} of ${bytes(file.size)}`;
   if (state === "done") return `${bytes(file.size)}, all here`;
   if (state === "paused") return `${soFar}, paused`;
   if (state === "failed") return `${soFar}; what has arrived is kept`;
+  if (checking) return `Comparing what had arrived before: ${percent(fraction)}`;
   if (fraction >= 1) return "All sent; its sum is being checked…";
   const left = rate ? `, ${bytes(rate)}/s, ${duration((file.size - sent) / rate)} left` : "";
   return `${percent(fraction)} of ${bytes(file.size)}${left}`;

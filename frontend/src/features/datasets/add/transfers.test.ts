@@ -39,7 +39,7 @@ test("a file that arrives is done, and has the id that the server gave it", asyn
 test("a paused one goes on with the same upload", async () => {
   const { transfers, sends, only } = platform();
   transfers.add(file);
-  sends[0]?.options.onProgress({ sent: 4, total: 10 });
+  sends[0]?.options.onProgress({ sent: 4, checking: false });
   transfers.pause(1);
   await settled();
   expect(only()).toMatchObject({ state: "paused", sent: 4, error: null });
@@ -64,15 +64,48 @@ test("cancelling has the server forget it", async () => {
   transfers.add(file);
   await transfers.cancel(1);
   expect(transfers.get()).toEqual([]);
-  expect(discard).toHaveBeenCalledWith("up_1");
+  expect(discard).toHaveBeenCalledWith("up_1", file);
 });
 
-test("the rate leaves out what had arrived before", () => {
+test("what the server could not forget stays on the list, and says why", async () => {
+  const { transfers, discard, only, sends } = platform();
+  discard.mockRejectedValueOnce(new Error("unreachable"));
+  transfers.add(file);
+  await transfers.cancel(1);
+  expect(sends[0]?.options.signal.aborted).toBe(true);
+  expect(only()).toMatchObject({ state: "failed", error: new Error("unreachable") });
+});
+
+test("the same file once more is the upload that is there", async () => {
+  const { transfers, sends, only } = platform();
+  transfers.add(file);
+  transfers.add(new File(["0123456789"], "pairs.jsonl", { lastModified: file.lastModified }));
+  expect(sends).toHaveLength(1);
+  transfers.pause(1);
+  transfers.add(file);
+  expect(sends[1]?.options.resume).toBe("up_1");
+  sends[1]?.finish();
+  await settled();
+  transfers.add(file);
+  expect([sends.length, only()?.state]).toEqual([2, "done"]);
+});
+
+test("another file of that name is another upload", () => {
+  const { transfers, sends } = platform();
+  transfers.add(file);
+  transfers.add(new File(["0123456789"], "pairs.jsonl", { lastModified: file.lastModified + 1 }));
+  expect(sends).toHaveLength(2);
+});
+
+test("the rate leaves out what had arrived before, and the time in which that was checked", () => {
   const { transfers, sends, only, wait } = platform();
-  transfers.add(file, "up_1");
-  sends[0]?.options.onProgress({ sent: 5, total: 10 });
-  expect(only()?.rate).toBeNull();
+  transfers.add(file);
+  sends[0]?.options.onProgress({ sent: 3, checking: true });
+  wait(5000);
+  sends[0]?.options.onProgress({ sent: 5, checking: true });
+  expect(only()).toMatchObject({ sent: 5, checking: true, rate: null });
+  sends[0]?.options.onProgress({ sent: 5, checking: false });
   wait(2000);
-  sends[0]?.options.onProgress({ sent: 9, total: 10 });
+  sends[0]?.options.onProgress({ sent: 9, checking: false });
   expect(only()?.rate).toBe(2);
 });

@@ -7,6 +7,8 @@ export interface Transfer {
   readonly state: TransferState;
   /** Bytes that have arrived. */
   readonly sent: number;
+  /** What had arrived before is being compared with the file. */
+  readonly checking: boolean;
   /** Bytes a second since it was last started; null until there is something to measure. */
   readonly rate: number | null;
   /** Null until the server has given it an id. */
@@ -15,7 +17,7 @@ export interface Transfer {
 }
 
 interface SendOptions {
-  readonly onProgress: (progress: { sent: number; total: number }) => void;
+  readonly onProgress: (progress: { sent: number; checking: boolean }) => void;
   readonly onOpen: (upload: { id: string }) => void;
   readonly signal: AbortSignal;
   readonly resume?: string;
@@ -24,7 +26,7 @@ interface SendOptions {
 /** What moves the bytes, and what takes back those that arrived. */
 export interface Carrier {
   readonly send: (file: File, options: SendOptions) => Promise<{ id: string }>;
-  readonly discard: (uploadId: string) => Promise<unknown>;
+  readonly discard: (uploadId: string, file: File) => Promise<unknown>;
   readonly now: () => number;
 }
 
@@ -48,11 +50,16 @@ export class Transfers {
     return this.list.some((one) => one.state === "sending");
   }
 
-  /** Starts sending. `resume` names an upload of the same file that was cut off: what has arrived is not sent again. */
-  add(file: File, resume: string | null = null): void {
+  /** Starts sending, or goes on: a file that is on the list already is the same upload. */
+  add(file: File): void {
+    const known = this.list.find((one) => isSame(one.file, file));
+    if (known) this.resume(known.key);
+    else this.start(file);
+  }
+
+  private start(file: File): void {
     const key = this.nextKey++;
-    const fresh: Transfer = { key, file, state: "sending", sent: 0, rate: null, uploadId: resume, error: null };
-    this.set([...this.list, fresh]);
+    this.set([...this.list, { ...FRESH, key, file }]);
     void this.run(key);
   }
 
@@ -63,17 +70,23 @@ export class Transfers {
   }
 
   resume(key: number): void {
-    if (this.find(key)?.state === "sending") return;
+    const state = this.find(key)?.state;
+    if (state === "sending" || state === "done") return;
     this.patch(key, { state: "sending", error: null });
     void this.run(key);
   }
 
-  /** Stops it and has the server forget what arrived. */
+  /** Stops it and has the server forget what arrived; where that fails, it stays on the list and says why. */
   async cancel(key: number): Promise<void> {
-    const uploadId = this.find(key)?.uploadId;
-    this.dismiss(key);
-    this.aborts.get(key)?.abort();
-    if (uploadId) await this.carrier.discard(uploadId);
+    const transfer = this.find(key);
+    if (!transfer) return;
+    this.pause(key);
+    try {
+      if (transfer.uploadId) await this.carrier.discard(transfer.uploadId, transfer.file);
+      this.dismiss(key);
+    } catch (error) {
+      this.patch(key, { state: "failed", error: asError(error) });
+    }
   }
 
   /** Off the list; nothing else. */
@@ -89,8 +102,8 @@ export class Transfers {
     const meter = new Meter(this.carrier.now);
     try {
       const upload = await this.carrier.send(transfer.file, {
-        onProgress: ({ sent }) => {
-          if (!abort.signal.aborted) this.patch(key, { sent, rate: meter.rate(sent) });
+        onProgress: ({ sent, checking }) => {
+          if (!abort.signal.aborted) this.patch(key, { sent, checking, rate: checking ? null : meter.rate(sent) });
         },
         onOpen: ({ id }) => this.patch(key, { uploadId: id }),
         signal: abort.signal,
@@ -100,11 +113,7 @@ export class Transfers {
     } catch (error) {
       // Paused or cancelled: that has been noted already.
       if (abort.signal.aborted) return;
-      this.patch(key, {
-        state: "failed",
-        rate: null,
-        error: error instanceof Error ? error : new Error(String(error)),
-      });
+      this.patch(key, { state: "failed", rate: null, error: asError(error) });
     }
   }
 
@@ -121,6 +130,13 @@ export class Transfers {
     this.listeners.forEach((listener) => listener());
   }
 }
+
+const FRESH = { state: "sending", sent: 0, checking: false, rate: null, uploadId: null, error: null } as const;
+
+const isSame = (one: File, other: File): boolean =>
+  one.name === other.name && one.size === other.size && one.lastModified === other.lastModified;
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 const SETTLE_MS = 1000;
 

@@ -6,6 +6,7 @@ import { Button, buttonClass } from "@/components/button";
 import { TimeAgo } from "@/components/time-ago";
 import styles from "@/features/datasets/add/add.module.css";
 import { useTransfers } from "@/features/datasets/add/use-transfers";
+import { ProblemLines } from "@/features/datasets/problem-lines";
 import { bytes, percent } from "@/lib/format";
 import { paths } from "@/lib/paths";
 
@@ -19,6 +20,7 @@ export function Unfinished() {
     onSettled: () => client.invalidateQueries({ queryKey: uploadsKey }),
   });
   const left = (uploads.data ?? []).filter((upload) => upload.dataset === null && !here.has(upload.id));
+  if (uploads.isLoadingError) return <ProblemLines error={uploads.error} title="Unfinished uploads cannot be listed" />;
   if (!left.length) return null;
   return (
     <section className={styles.unfinished} aria-label="Unfinished uploads">
@@ -45,6 +47,7 @@ export function Unfinished() {
           </li>
         ))}
       </ul>
+      {discard.error && <ProblemLines error={discard.error} title="Not discarded" />}
     </section>
   );
 }

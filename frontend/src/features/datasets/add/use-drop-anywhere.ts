@@ -1,14 +1,10 @@
 import { useEffect, useState } from "react";
-import { useNavigate } from "react-router";
-import { transfers } from "@/features/datasets/add/use-transfers";
-import { paths } from "@/lib/paths";
 
 const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
 
-/** Files may be dropped anywhere on the page; whether some are being held over it. */
-export function useDropAnywhere(): boolean {
+/** Files may be dropped anywhere on the page; whether some are being held over it. `onFiles` stays the same. */
+export function useDropAnywhere(onFiles: (files: readonly File[]) => void): boolean {
   const [over, setOver] = useState(false);
-  const navigate = useNavigate();
   useEffect(() => {
     const drag = (event: DragEvent) => {
       if (!hasFiles(event)) return;
@@ -23,8 +19,7 @@ export function useDropAnywhere(): boolean {
       if (!hasFiles(event)) return;
       event.preventDefault();
       setOver(false);
-      for (const file of event.dataTransfer?.files ?? []) transfers.add(file);
-      void navigate(paths.newDataset);
+      onFiles([...(event.dataTransfer?.files ?? [])]);
     };
     document.addEventListener("dragover", drag);
     document.addEventListener("dragleave", leave);
@@ -34,6 +29,6 @@ export function useDropAnywhere(): boolean {
       document.removeEventListener("dragleave", leave);
       document.removeEventListener("drop", drop);
     };
-  }, [navigate]);
+  }, [onFiles]);
   return over;
 }

@@ -1,9 +1,20 @@
 import { useSyncExternalStore } from "react";
+import { uploadsKey } from "@/api/imports";
+import { queryClient } from "@/api/query-client";
 import { cancelUpload, startUpload } from "@/api/upload";
+import { forget } from "@/api/upload-memory";
 import { Transfers, type Transfer } from "@/features/datasets/add/transfers";
 
 /** One for the whole dashboard, so that leaving the page does not end an upload. */
-export const transfers = new Transfers({ send: startUpload, discard: cancelUpload, now: Date.now });
+export const transfers = new Transfers({ send: startUpload, discard, now: Date.now });
+
+async function discard(uploadId: string, file: File): Promise<void> {
+  await cancelUpload(uploadId);
+  forget(file);
+  await queryClient.invalidateQueries({ queryKey: uploadsKey });
+}
+
+export const addFiles = (files: readonly File[]) => files.forEach((file) => transfers.add(file));
 
 const subscribe = (listener: () => void): (() => void) => {
   const stop = transfers.subscribe(listener);

@@ -1,5 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "react-router";
+import { useCallback } from "react";
+import { Link, useNavigate } from "react-router";
 import { datasetsQuery } from "@/api/datasets";
 import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice } from "@/components/error-notice";
@@ -8,6 +9,7 @@ import { PageTitle } from "@/components/page-title";
 import { Skeleton } from "@/components/skeleton";
 import { StaleBanner } from "@/components/stale-banner";
 import { useDropAnywhere } from "@/features/datasets/add/use-drop-anywhere";
+import { addFiles } from "@/features/datasets/add/use-transfers";
 import styles from "@/features/datasets/datasets.module.css";
 import { DatasetTable } from "@/features/datasets/list/dataset-table";
 import { ListFilters } from "@/features/datasets/list/list-filters";
@@ -26,7 +28,15 @@ export function DatasetsPage() {
     refetchInterval: ({ state }) =>
       state.data?.pages.some((page) => page.data.some((one) => one.status === "importing")) ? BUSY_MS : POLL_MS,
   });
-  const over = useDropAnywhere();
+  const navigate = useNavigate();
+  const take = useCallback(
+    (files: readonly File[]) => {
+      addFiles(files);
+      void navigate(paths.newDataset);
+    },
+    [navigate],
+  );
+  const over = useDropAnywhere(take);
   const datasets = query.data?.pages.flatMap((page) => page.data);
   const isEmpty = datasets?.length === 0;
   return (
@@ -38,7 +48,7 @@ export function DatasetsPage() {
       </PageTitle>
       {query.isError && datasets && <StaleBanner since={query.dataUpdatedAt} />}
       <OnTheWay />
-      {(!isEmpty || isFiltered) && <ListFilters filter={filter} onChange={change} />}
+      <ListFilters filter={filter} onChange={change} />
       {query.isPending && <Skeleton rows={4} height="2.5rem" label="Loading datasets" />}
       {query.isError && !datasets && (
         <ErrorNotice error={query.error} doing="load the datasets" onRetry={() => void query.refetch()} />
