@@ -12,7 +12,8 @@ export interface TextDiff {
   readonly tooLong: boolean;
 }
 
-const PATIENCE_MS = 150;
+/** Of a page of twenty rows each may take as long. */
+const PATIENCE_MS = 50;
 
 /** Two texts, each cut into what it shares with the other one and what it does not. */
 export function diffTexts(a: string, b: string): TextDiff {

@@ -1,4 +1,5 @@
-import { useEffect, useState, type RefObject } from "react";
+import { useEffect, useEffectEvent, useState, type RefObject } from "react";
+import { arrivedAt, asking, searchText } from "@/features/datasets/search-text";
 
 interface Props {
   value: string;
@@ -12,28 +13,29 @@ const TYPING_MS = 350;
 
 /** Searches when typing has paused, or at once with Enter; Escape leaves the field. */
 export function SearchBox({ value, onSearch, label, placeholder, inputRef }: Props) {
-  const [text, setText] = useState(value);
-  const [shown, setShown] = useState(value);
-  // The address has changed by other means, such as the back button.
-  if (shown !== value) {
-    setShown(value);
-    setText(value);
-  }
+  const [box, setBox] = useState(() => searchText(value));
+  if (box.shown !== value) setBox(arrivedAt(box, value));
+  const wanted = box.text.trim();
+  const search = () => {
+    if (wanted === value) return;
+    setBox(asking(box, wanted));
+    onSearch(wanted);
+  };
+  const onPause = useEffectEvent(search);
   useEffect(() => {
-    if (text.trim() === value) return;
-    const timer = setTimeout(() => onSearch(text.trim()), TYPING_MS);
+    const timer = setTimeout(() => onPause(), TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text, value, onSearch]);
+  }, [wanted]);
   return (
     <input
       ref={inputRef}
       type="search"
       aria-label={label}
       placeholder={placeholder}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
+      value={box.text}
+      onChange={(event) => setBox({ ...box, text: event.target.value })}
       onKeyDown={(event) => {
-        if (event.key === "Enter") onSearch(text.trim());
+        if (event.key === "Enter") search();
         if (event.key === "Escape") event.currentTarget.blur();
       }}
     />

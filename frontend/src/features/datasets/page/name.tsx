@@ -9,6 +9,7 @@ import styles from "@/features/datasets/datasets.module.css";
 /** The name, which can be changed: it is for people, jobs go by the id. */
 export function Name({ dataset }: { dataset: Dataset }) {
   const [draft, setDraft] = useState<string | null>(null);
+  const [wasEdited, setEdited] = useState(false);
   const client = useQueryClient();
   const rename = useMutation({
     mutationFn: (name: string) => renameDataset(dataset.id, name),
@@ -18,11 +19,16 @@ export function Name({ dataset }: { dataset: Dataset }) {
       setDraft(null);
     },
   });
+  const edit = () => {
+    setDraft(dataset.name);
+    // The focus comes back to where it was.
+    setEdited(true);
+  };
   if (draft === null) {
     return (
       <h1>
         {dataset.name}
-        <Button look="quiet" aria-label="Rename" title="Rename" onClick={() => setDraft(dataset.name)}>
+        <Button look="quiet" aria-label="Rename" title="Rename" onClick={edit} autoFocus={wasEdited}>
           <PenIcon />
         </Button>
       </h1>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { moved, readPlace, START, writePlace } from "@/features/datasets/page/place";
+import { moved, readPlace, rowsOf, START, writePlace } from "@/features/datasets/page/place";
 
 const at = (address: string) => readPlace(new URLSearchParams(address));
 
@@ -33,8 +33,10 @@ test("another filter starts at the first row", () => {
   expect(moved(place, { diff: true })).toMatchObject({ after: 40, row: 47 });
 });
 
-test("a link to a row of a finding keeps the row", () => {
-  expect(moved(START, { tab: "rows", finding: "ties", after: 16, row: 17 })).toMatchObject({ after: 16, row: 17 });
+test("the rows of a finding, or one of them, are all of them, whatever was searched for before", () => {
+  const place = at("tab=rows&q=film&split=eval&sample=7&after=40&row=47&diff=1");
+  expect(rowsOf(place, "ties", "rep_1", null)).toEqual(at("tab=rows&report=rep_1&finding=ties&diff=1"));
+  expect(rowsOf(place, "ties", "rep_1", 17)).toEqual(at("tab=rows&report=rep_1&after=16&row=17&diff=1"));
 });
 
 test("another version has another report", () => {

@@ -93,3 +93,10 @@ export function moved(place: Place, change: Partial<Place>): Place {
   const refiltered = isOther || FILTERS.some((name) => after[name] !== place[name]);
   return { ...after, ...fresh, ...(refiltered && { after: change.after ?? 0, row: change.row ?? null }) };
 }
+
+/** The rows of a finding, or one row by its number, whatever was searched for before. */
+export function rowsOf(place: Place, finding: string, report: string | null, row: number | null): Place {
+  const unfiltered = { search: "", split: null, seed: null } as const;
+  const to = row === null ? { finding, row: null, after: 0 } : { finding: null, row, after: row - 1 };
+  return moved(place, { tab: "rows", report, ...unfiltered, ...to });
+}

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { datasetsKey, stopImport } from "@/api/datasets";
 import type { Dataset, DatasetVersion, ProblemItem } from "@/api/types";
+import { Announce } from "@/components/announce";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { ProgressBar } from "@/components/progress-bar";
@@ -56,7 +57,8 @@ function Importing({ dataset }: { dataset: Dataset }) {
     onSettled: () => client.invalidateQueries({ queryKey: [...datasetsKey, dataset.id] }),
   });
   return (
-    <div className={styles.progress} role="status">
+    <div className={styles.progress}>
+      <Announce text={fraction > 0 ? "Being imported." : "The import waits for a worker."} />
       <p>
         {fraction > 0
           ? `Being imported: ${[percent(fraction), note].filter(Boolean).join(", ")}.`

@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { uploadQuery } from "@/api/imports";
+import { ApiError } from "@/api/problem";
 import type { Upload } from "@/api/upload";
+import { Announce } from "@/components/announce";
 import { ErrorNotice } from "@/components/error-notice";
 import { Notice } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
@@ -21,7 +23,7 @@ const POLL_MS = 1000;
 export function Review({ id }: { id: string }) {
   const query = useQuery({
     ...uploadQuery(id),
-    refetchInterval: ({ state }) => (state.data && state.data.status !== "complete" ? POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data && isArriving(state.data) && !isLost(state.error) ? POLL_MS : false),
   });
   useDocumentTitle("Check and confirm");
   const upload = query.data;
@@ -41,11 +43,32 @@ export function Review({ id }: { id: string }) {
         )}
       </header>
       {query.isPending && <Skeleton rows={5} height="3rem" label="Loading the upload" />}
-      {query.isLoadingError && (
+      {query.error && (query.isLoadingError || isLost(query.error)) && (
         <ErrorNotice error={query.error} doing="show this upload" onRetry={() => void query.refetch()} />
       )}
-      {upload?.status === "complete" && <Confirm upload={upload} />}
-      {upload && upload.status !== "complete" && <NotYet upload={upload} />}
+      {upload && !isLost(query.error) && <Found upload={upload} />}
+    </>
+  );
+}
+
+const isArriving = ({ status }: Upload): boolean => status === "open" || status === "fetching";
+
+/** It has expired, or somebody has discarded it: asking again does not bring it back. */
+const isLost = (error: Error | null): boolean => error instanceof ApiError && !error.isPassing;
+
+function Found({ upload }: { upload: Upload }) {
+  if (upload.status !== "complete") return <NotYet upload={upload} />;
+  return (
+    <>
+      {upload.dataset !== null && (
+        <Notice title="This file is a dataset already">
+          <p>
+            <Link to={paths.dataset(upload.dataset)}>Look at it</Link>, or read the file in another way below: that
+            makes another dataset.
+          </p>
+        </Notice>
+      )}
+      <Confirm upload={upload} />
     </>
   );
 }
@@ -68,7 +91,8 @@ function NotYet({ upload }: { upload: Upload }) {
   const fraction = size ? here / size : 0;
   if (upload.status === "fetching") {
     return (
-      <div className={pageStyles.progress} role="status">
+      <div className={pageStyles.progress}>
+        <Announce text="The server is fetching it." />
         <p>
           The server is fetching it: {bytes(here)}
           {size !== null && ` of ${bytes(size)}`}. This page may be left.

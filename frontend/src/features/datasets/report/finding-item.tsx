@@ -2,7 +2,7 @@ import { Link } from "react-router";
 import type { Dataset, DatasetVersion, FindingSample } from "@/api/types";
 import { Prose } from "@/components/prose";
 import { StatusBadge } from "@/components/status-badge";
-import { moved, writePlace, type Place } from "@/features/datasets/page/place";
+import { rowsOf, writePlace, type Place } from "@/features/datasets/page/place";
 import type { Go } from "@/features/datasets/page/use-place";
 import { FixButton } from "@/features/datasets/report/fix-button";
 import { linesText, type Found } from "@/features/datasets/report/order";
@@ -23,16 +23,7 @@ export function FindingItem({ dataset, version, found, place, go }: Props) {
   const { title, detail, severity, count, share, samples, fix, code } = finding;
   // A sample says its line itself.
   const lines = finding.lines.length > samples.length ? linesText(finding) : "";
-  const rowsAt = (row: number | null) => {
-    const change = {
-      tab: "rows",
-      finding: row === null ? code : null,
-      report,
-      row,
-      after: row === null ? 0 : row - 1,
-    } as const;
-    return `?${writePlace(moved(place, change)).toString()}`;
-  };
+  const rowsAt = (row: number | null) => `?${writePlace(rowsOf(place, code, report, row)).toString()}`;
   return (
     <li data-finding={code}>
       <div className={styles.what}>

@@ -10,6 +10,7 @@ import styles from "@/features/datasets/report/report.module.css";
 interface Props {
   dataset: Dataset;
   version: DatasetVersion;
+  /** Offered at once; it does not close again while somebody is filling it in. */
   open: boolean;
   go: Go;
 }
@@ -23,6 +24,7 @@ export function ReportForm({ dataset, version, open, go }: Props) {
   const [template, setTemplate] = useState<"auto" | "none">("auto");
   const [prompt, setPrompt] = useState(DEFAULT_TOKENS);
   const [completion, setCompletion] = useState(DEFAULT_TOKENS);
+  const [isUsed, setUsed] = useState(false);
   const make = useMutation({
     mutationFn: () => {
       const name = model.trim() || null;
@@ -39,9 +41,9 @@ export function ReportForm({ dataset, version, open, go }: Props) {
     make.mutate();
   };
   return (
-    <details className={styles.make} open={open || undefined}>
+    <details className={styles.make} open={open || isUsed || undefined}>
       <summary>Make a report for a model</summary>
-      <form onSubmit={submit}>
+      <form onSubmit={submit} onFocus={() => setUsed(true)}>
         <label className={styles.wide}>
           Model
           <input

@@ -26,7 +26,7 @@ export function ReportTab({ dataset, version, reports, report, place, go }: Prop
   const canReport = version.status === "ready" || version.status === "blocked";
   return (
     <>
-      {reports.length > 0 && <ReportPicker reports={reports} report={report} go={go} />}
+      {reports.length > 0 && <ReportPicker reports={reports} report={report} named={place.report} go={go} />}
       {report && <ReportProgress report={report} />}
       {report?.status === "failed" && (
         <Problems title="The report failed" message={report.error?.message ?? ""} items={[]} total={null} />

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareAnswers } from "@/features/datasets/rows/compared";
+import { compareAnswers, startOf } from "@/features/datasets/rows/compared";
 
 const answers = (...texts: string[]) => texts.map((text, index) => ({ name: `${index}`, text, preferred: false }));
 const marked = (...texts: string[]) =>
@@ -16,3 +16,16 @@ test("of a ranking the best one stays plain, the others are marked against it", 
 });
 
 test("one answer alone has nothing to differ from", () => expect(marked("alone")).toEqual([null]));
+
+test("a folded text keeps its marks", () => {
+  const parts = [
+    { text: "a ", changed: false },
+    { text: "red car", changed: true },
+    { text: " stops", changed: false },
+  ];
+  expect(startOf(parts, 5)).toEqual([
+    { text: "a ", changed: false },
+    { text: "red", changed: true },
+  ]);
+  expect(startOf(parts, 100)).toEqual(parts);
+});

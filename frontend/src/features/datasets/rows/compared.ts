@@ -15,3 +15,15 @@ export function compareAnswers(answers: readonly Answer[]): Compared {
   const own = answers.length === 2 ? (diffs[0]?.a ?? null) : null;
   return { parts: [own, ...diffs.map((diff) => diff.b)], tooLong: diffs.some((diff) => diff.tooLong) };
 }
+
+/** So many characters of a text in parts. */
+export function startOf(parts: readonly Part[], characters: number): Part[] {
+  const start: Part[] = [];
+  let left = characters;
+  for (const part of parts) {
+    if (left <= 0) break;
+    start.push({ ...part, text: part.text.slice(0, left) });
+    left -= part.text.length;
+  }
+  return start;
+}

@@ -58,13 +58,7 @@ function AnswerCell({ answer, parts }: { answer: Answer; parts: readonly Part[] 
         {answer.name}
         {answer.preferred && <b>preferred</b>}
       </p>
-      {parts ? (
-        <span className={styles.text}>
-          {parts.map((part, index) => (part.changed ? <mark key={index}>{part.text}</mark> : part.text))}
-        </span>
-      ) : (
-        <LongText text={answer.text} />
-      )}
+      <LongText text={answer.text} parts={parts} />
     </div>
   );
 }

@@ -32,6 +32,7 @@ interface Props {
 /** The rows of a version: a page at a time, searched, filtered, or drawn at random. */
 export function RowsTab({ datasetId, version, findings, reportId, place, go }: Props) {
   const search = useRef<HTMLInputElement>(null);
+  const isStored = version.rows !== null;
   const { search: text, finding, split, seed, after } = place;
   const wanted = {
     version: version.number,
@@ -45,6 +46,7 @@ export function RowsTab({ datasetId, version, findings, reportId, place, go }: P
   };
   const query = useQuery({
     ...rowsQuery(datasetId, wanted),
+    enabled: isStored,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => (isIndexing(state.error) ? INDEX_POLL_MS : false),
   });
@@ -73,9 +75,10 @@ export function RowsTab({ datasetId, version, findings, reportId, place, go }: P
         searchRef={search}
         onRandom={() => go({ seed: freshSeed() })}
       />
-      {query.isPending && <Skeleton rows={6} height="4rem" label="Loading rows" />}
-      {query.error && <Trouble error={query.error} onRetry={() => void query.refetch()} />}
-      {query.data && !query.error && (
+      {!isStored && <NoRows version={version} isFiltered={false} />}
+      {isStored && query.isPending && <Skeleton rows={6} height="4rem" label="Loading rows" />}
+      {isStored && query.error && <Trouble error={query.error} onRetry={() => void query.refetch()} />}
+      {isStored && query.data && !query.error && (
         <>
           <RowList {...{ rows, place, current }} onCurrent={setCurrent} busy={query.isPlaceholderData} />
           {rows.length === 0 && <NoRows version={version} isFiltered={Boolean(text || finding || split)} />}

@@ -23,7 +23,8 @@ interface Props {
 
 /** Which rows, and how they look. Everything that is chosen here is in the address. */
 export function RowsToolbar({ place, go, findings, version, searchRef, onRandom }: Props) {
-  const unlisted = findings.some((one) => one.code === place.finding) ? null : place.finding;
+  const listed = findings.filter(hasRows);
+  const unlisted = listed.some((one) => one.code === place.finding) ? null : place.finding;
   return (
     <div className={styles.toolbar} role="search" aria-label="Which rows">
       <SearchBox
@@ -41,7 +42,7 @@ export function RowsToolbar({ place, go, findings, version, searchRef, onRandom 
         >
           <option value="">All findings and none</option>
           {unlisted && <option value={unlisted}>{unlisted}</option>}
-          {findings.map((one) => (
+          {listed.map((one) => (
             <option key={one.code} value={one.code}>
               {one.title} ({one.count.toLocaleString("en-US")})
             </option>
@@ -85,5 +86,8 @@ export function RowsToolbar({ place, go, findings, version, searchRef, onRandom 
     </div>
   );
 }
+
+/** What is wrong with the data as a whole is on no row. */
+const hasRows = ({ share, count }: Finding): boolean => share !== null && count > 0;
 
 const asSplit = (value: string) => (value === "train" || value === "eval" ? value : null);

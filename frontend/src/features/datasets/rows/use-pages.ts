@@ -22,6 +22,8 @@ export function usePages(place: Place, go: Go, loaded: Loaded | undefined, size:
   const [walked, setWalked] = useState<{ filter: string; cursors: readonly number[] }>({ filter, cursors: [] });
   const behind = walked.filter === filter ? walked.cursors : [];
   const turn = (after: number, cursors: readonly number[]) => {
+    // Pressed again before the page came that was asked for.
+    if (after === place.after) return;
     setWalked({ filter, cursors });
     go({ after, row: null });
     window.scrollTo({ top: 0 });
