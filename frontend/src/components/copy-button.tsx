@@ -3,16 +3,16 @@ import { Button } from "@/components/button";
 
 /** Copies a text. Browsers offer the clipboard on https and localhost only; elsewhere a selection does it. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = () => {
-    void write(text).then((done) => {
-      setCopied(done);
-      setTimeout(() => setCopied(false), 1800);
-    });
+  const [said, setSaid] = useState<string | null>(null);
+  const copy = async () => {
+    // A browser may refuse the clipboard, to a page in the background for example.
+    const done = await write(text).catch(() => false);
+    setSaid(done ? "Copied" : "Not copied");
+    setTimeout(() => setSaid(null), 1800);
   };
   return (
-    <Button onClick={copy} aria-live="polite">
-      {copied ? "Copied" : label}
+    <Button onClick={() => void copy()} aria-live="polite">
+      {said ?? label}
     </Button>
   );
 }

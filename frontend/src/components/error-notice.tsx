@@ -1,16 +1,21 @@
+import { useEffect, useRef } from "react";
 import { ApiError } from "@/api/problem";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 
+const RETRY_MS = 5000;
+
 interface Props {
   error: Error;
   doing: string;
+  /** Left out where the page asks again by other means. */
   onRetry?: () => void;
 }
 
 /** An error that leaves the page with nothing to show: what failed, why, and what to do. */
 export function ErrorNotice({ error, doing, onRetry }: Props) {
   const unreachable = error instanceof ApiError && error.isPassing;
+  useRepeated(unreachable ? onRetry : undefined);
   const requestId = error instanceof ApiError ? error.body.request_id : undefined;
   return (
     <Notice tone="bad" title={unreachable ? "The server does not answer" : `Could not ${doing}`}>
@@ -23,4 +28,23 @@ export function ErrorNotice({ error, doing, onRetry }: Props) {
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </Notice>
   );
+}
+
+/** Every few seconds, and as soon as the network is back. */
+function useRepeated(action: (() => void) | undefined): void {
+  const latest = useRef(action);
+  useEffect(() => {
+    latest.current = action;
+  });
+  const isWanted = action !== undefined;
+  useEffect(() => {
+    if (!isWanted) return;
+    const act = () => latest.current?.();
+    const timer = setInterval(act, RETRY_MS);
+    window.addEventListener("online", act);
+    return () => {
+      clearInterval(timer);
+      window.removeEventListener("online", act);
+    };
+  }, [isWanted]);
 }

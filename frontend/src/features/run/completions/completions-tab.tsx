@@ -45,7 +45,8 @@ function Step({ job, stage, step, live }: StepProps) {
   const query = useQuery({ ...samplesQuery(job.id, stage, step), enabled: live === undefined });
   const rows = live ?? query.data;
   if (!rows) {
-    if (query.isError) return <ErrorNotice error={query.error} doing="load these completions" />;
+    if (query.isError)
+      return <ErrorNotice error={query.error} doing="load these completions" onRetry={() => void query.refetch()} />;
     return <Skeleton rows={5} height="3.5rem" label="Loading completions" />;
   }
   if (stage !== "evaluation") return <CompletionTable rows={rows} />;

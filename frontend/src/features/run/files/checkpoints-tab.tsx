@@ -19,7 +19,8 @@ export function CheckpointsTab({ job }: { job: Job }) {
   const ended = hasEnded(job.status);
   const query = useQuery({ ...checkpointsQuery(job.id), refetchInterval: ended ? false : POLL_MS });
   if (query.isPending) return <Skeleton rows={3} height="3rem" label="Loading checkpoints" />;
-  if (query.isLoadingError) return <ErrorNotice error={query.error} doing="load the checkpoints" />;
+  if (query.isLoadingError)
+    return <ErrorNotice error={query.error} doing="load the checkpoints" onRetry={() => void query.refetch()} />;
   if (!query.data.length) {
     return (
       <Notice title={ended ? "No checkpoints" : "No checkpoints yet"}>
