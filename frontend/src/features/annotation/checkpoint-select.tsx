@@ -44,7 +44,11 @@ export function CheckpointSelect({ label, note, problem, what, job, none, value,
           ))}
         </select>
         {chosen && (
-          <SelectOrType options={options} none={none} placeholder="ckpt_…" value={value} onChange={onChange} />
+          <SelectOrType
+            label={`${label}: its checkpoint`}
+            {...{ options, none, value, onChange }}
+            placeholder="ckpt_…"
+          />
         )}
       </span>
     </Field>

@@ -2,6 +2,8 @@ import { useState } from "react";
 import styles from "@/features/annotation/field.module.css";
 
 interface Props {
+  /** Its name, where no label around it says it. */
+  label?: string;
   options: readonly { readonly value: string; readonly label: string }[];
   /** What an empty choice means; without it, one must be chosen. */
   none?: string | undefined;
@@ -13,7 +15,7 @@ interface Props {
 const TYPED = "(typed)";
 
 /** A list to choose from; what it does not hold is typed. */
-export function SelectOrType({ options, none, placeholder, value, onChange }: Props) {
+export function SelectOrType({ label, options, none, placeholder, value, onChange }: Props) {
   const [typing, setTyping] = useState(false);
   const listed = value === "" || options.some((option) => option.value === value);
   const choose = (chosen: string) => {
@@ -23,7 +25,7 @@ export function SelectOrType({ options, none, placeholder, value, onChange }: Pr
   const typed = typing || !listed;
   return (
     <span className={styles.pick}>
-      <select value={typed ? TYPED : value} onChange={(event) => choose(event.target.value)}>
+      <select aria-label={label} value={typed ? TYPED : value} onChange={(event) => choose(event.target.value)}>
         <option value="" disabled={none === undefined}>
           {none ?? "Choose…"}
         </option>

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type SyntheticEvent } from "react";
+import { useRef, useState, type SyntheticEvent } from "react";
 import { useNavigate } from "react-router";
 import { createRound, roundQuery, roundsKey } from "@/api/annotation";
 import type { JobSummary } from "@/api/types";
@@ -21,8 +21,11 @@ export interface FieldsProps {
   onChange: (change: Partial<Draft>) => void;
 }
 
+const PROBLEM = "[data-problem] :is(input, select, textarea)";
+
 export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
   const [draft, setDraft] = useState(start);
+  const form = useRef<HTMLFormElement>(null);
   const [tried, setTried] = useState(false);
   const create = useCreate();
   const problems = problemsOf(draft);
@@ -30,6 +33,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
     event.preventDefault();
     setTried(true);
     if (!Object.keys(problems).length) create.mutate(draft);
+    else requestAnimationFrame(() => form.current?.querySelector<HTMLElement>(PROBLEM)?.focus());
   };
   const fields: FieldsProps = {
     draft,
@@ -37,7 +41,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
     onChange: (change) => setDraft((before) => ({ ...before, ...change })),
   };
   return (
-    <form className={styles.form} onSubmit={submit} noValidate>
+    <form ref={form} className={styles.form} onSubmit={submit} noValidate>
       <section>
         <h2>What is compared</h2>
         <div className={styles.choices}>
