@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from core.annotation import answers, closing, queue
+from core.annotation import answers, closing, places, queue
 from core.annotation.answers import Given
 from core.db import session_scope
 from core.errors import DatasetNotReady, RoundClosed
@@ -114,6 +114,21 @@ def test_an_item_that_another_holds_at_this_moment_is_waited_for_if_there_is_no_
     session.commit()
     other.result(10)
     assert found == mine
+
+
+def test_whose_own_item_was_taken_waits_for_the_last_one_too(session: Session, meanwhile: Meanwhile) -> None:
+    round_ = make_round(session, count=2)
+    (lost,) = next_ids(session, round_, "kim")
+    session.execute(text("UPDATE annotations SET reserved_until = now() - interval '1 second'"))
+    session.commit()
+    assert prefer(session, round_, "lee", "a") == lost
+    last = session.scalars(select(AnnotationItem.id).where(AnnotationItem.id != lost)).one()
+    places.locked(session, last)
+    found: list[str] = []
+    other = meanwhile(lambda other: found.extend(item.id for _, item in queue.hand_out(other, round_, "kim").items))
+    session.commit()
+    other.result(10)
+    assert found == [last]
 
 
 def test_an_answer_on_its_way_is_part_of_what_is_closed(session: Session, meanwhile: Meanwhile) -> None:
