@@ -162,7 +162,7 @@ def _expanded(column: Any, arrow: Any) -> int:
     types = arrow.types
     if types.is_dictionary(column.type):
         lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
-        return column.indices.nbytes + (compute.sum(lengths).as_py() or 0)
+        return int(column.indices.nbytes) + int(compute.sum(lengths).as_py() or 0)
     if types.is_struct(column.type):
         return sum(_expanded(column.field(index), arrow) for index in range(column.type.num_fields))
     if types.is_list(column.type) or types.is_large_list(column.type):

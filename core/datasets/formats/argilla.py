@@ -17,6 +17,8 @@ _UNSAID = "submitted"
 """The state of an answer that says none. Drafts and what was discarded do not count."""
 Voice = tuple[str | None, Any]
 """Who, and what they said."""
+Verdict = tuple[str | None, list[int] | None]
+"""Who, and the rank of each answer."""
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
@@ -39,7 +41,7 @@ def _compared(record: Source, names: list[str], ranks: list[int] | None) -> Row:
     return {"a": texts[0], "b": texts[1], "label": label}
 
 
-def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[tuple[str | None, list[int]]]:
+def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
     """What each person thinks of the answers: of the first question that is about which is better, or by their ratings of each.
 
     Nothing where a question waits for its answer; BadLine where all are answered and none compares.
@@ -85,7 +87,7 @@ def _choice(value: str, names: list[str]) -> list[int] | None:
     return [1 if index == chosen[0] else 2 for index in range(len(names))] if len(chosen) == 1 else None
 
 
-def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[tuple[str | None, list[int]]]:
+def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
     """Of everybody who rated each answer in a question of its own: `response1_rating`."""
     ratings = [_ratings_of(name, questions) for name in names]
     people = [user for user in ratings[0] if all(user in said for said in ratings)] if ratings else []
