@@ -100,7 +100,7 @@ def detect(open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch
         stands_out(candidates),
         len(sample),
         problems[:20],
-        None if stands_out(candidates) else guess([column.name for column in columns]),
+        None if stands_out(candidates) else guess(columns),
     )
 
 

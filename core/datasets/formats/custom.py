@@ -10,6 +10,7 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, Format, Rated, Reading, Row, Rows, Source
+from core.datasets.formats.labels import label_text, meaning
 from core.datasets.formats.pairs import common_prompt, compared
 from core.datasets.formats.ranking import ranked
 from core.datasets.formats.values import listed, number, time
@@ -35,11 +36,6 @@ _FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 """What the rows are, which fields make them, and which may."""
-_LABELS = {
-    "a": "a", "b": "b", "tie": "tie", "1": "a", "2": "b", "0": "tie", "model_a": "a", "model_b": "b", "both_bad": "tie",
-    "tie (bothbad)": "tie", "left": "a", "right": "b", "chosen": "a", "rejected": "b", "equal": "tie", "same": "tie",
-}  # fmt: skip
-"""Without `labels` in the mapping."""
 
 
 def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, Any]]:
@@ -62,7 +58,7 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
         )
     if strange := sorted(set(fields) - form[2]):
         raise _invalid(f"fields/{strange[0]}", f"does not go with {', '.join(sorted(form[1]))}")
-    return form[0], {"fields": dict(fields), "labels": {str(key): value for key, value in labels.items()}}
+    return form[0], {"fields": dict(fields), "labels": {label_text(key): value for key, value in labels.items()}}
 
 
 def grouped(mapping: Mapping[str, Any]) -> bool:
@@ -107,7 +103,7 @@ def _made(found: Row, reading: Reading) -> Rows:
             prompt, a, b = common_prompt(found[sides[0]], found[sides[1]])
         else:
             prompt, a, b = compared(_prompt(found), found[sides[0]], found[sides[1]], sides)
-        label = "a" if sides[0] == "chosen" else _label(found, reading) if "label" in found else None
+        label = "a" if sides[0] == "chosen" else _label(found, reading.mapping)
         yield {"prompt": prompt, "a": a, "b": b, "label": label} | _notes(found, reading)
     elif "completions" in found:
         yield _ranking(found, reading) | _notes(found, reading)
@@ -145,14 +141,9 @@ def _prompt(found: Row) -> Any:
     return chat.told(found.get("system"), f"{prompt}\n{extra}" if isinstance(extra, str) and extra.strip() else prompt)
 
 
-def _label(found: Row, reading: Reading) -> str:
-    value, labels = found["label"], reading.mapping["labels"]
-    said = "" if value is None else str(value).strip()
-    label = labels.get(said) if labels else _LABELS.get(said.lower())
-    if label is None:
-        detail = f"the label {said[:40]!r} is not among those that the mapping knows" if said else "the label is empty"
-        raise BadLine(detail, pointer="/label", code="bad_label")
-    return str(label)
+def _label(found: Row, mapping: Mapping[str, Any]) -> str | None:
+    """None where no column says which is better."""
+    return meaning(found["label"], mapping["labels"], mapping["fields"]) if "label" in found else None
 
 
 def _ranking(found: Row, reading: Reading) -> Row:

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from core.datasets.columns import Column
+from core.datasets.formats.labels import suggested
+
 _PROMPTS = ("prompt", "question", "instruction", "query", "input", "context", "post", "history")
 _PAIRS = (
     ("response_a", "response_b"), ("response_1", "response_2"), ("response_0", "response_1"), ("response1", "response2"),
@@ -16,15 +19,14 @@ _SIDES = (
 )  # fmt: skip
 _LABELS = ("label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall")
 _ANSWERS = ("completion", "response", "output", "answer", "target", "solution")
+_TEXTS = {"text", "messages"}
+"""Types of columns that say something."""
 _NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("time", "timestamp", "created_at")}
 
 
-def guess(columns: Sequence[str]) -> dict[str, Any] | None:
-    """`{"fields": …, "labels": {}}`, or None where no prompt, pair or answer is to be seen. Of a path any part counts."""
-    names = {column.lower(): column for column in columns}
-    for column in columns:
-        for part in reversed(column.lower().split(".")):
-            names.setdefault(part, column)
+def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
+    """`{"fields": …, "labels": …}`, or None where no prompt, pair or answer is to be seen."""
+    names = _named(columns)
     fields: dict[str, str] = {}
     if (prompt := _first(names, _PROMPTS)) is not None:
         fields["prompt"] = prompt
@@ -35,7 +37,23 @@ def guess(columns: Sequence[str]) -> dict[str, Any] | None:
         for note, known in _NOTES.items():
             if (said := _first(names, known)) is not None:
                 fields[note] = said
-    return {"fields": fields, "labels": {}}
+    values = next((column.examples for column in columns if column.name == fields.get("label")), [])
+    return {"fields": fields, "labels": suggested(values, fields)}
+
+
+def _named(columns: Sequence[Column]) -> dict[str, str]:
+    """Columns by what they may be called: their whole path, its end, or an object that holds no other text."""
+    names = {column.name.lower(): column.name for column in columns}
+    texts: dict[str, list[str]] = {}
+    for column in columns:
+        *parents, end = column.name.lower().split(".")
+        names.setdefault(end, column.name)
+        for depth in range(len(parents) if _TEXTS.intersection(column.type.split(" or ")) else 0):
+            texts.setdefault(".".join(parents[: depth + 1]), []).append(column.name)
+    for parent, inside in texts.items():
+        if len(inside) == 1:
+            names.setdefault(parent.rpartition(".")[2], inside[0])
+    return names
 
 
 def _answers(names: dict[str, str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
     detection = seen(VOTE, VOTE)
     assert not detection.sure
     fields = {name: FIELDS[name] for name in ("prompt", "a", "b", "label")}
-    assert detection.suggested == {"fields": fields, "labels": {}}
+    assert detection.suggested == {"fields": fields, "labels": {"left": "a"}}
     with pytest.raises(FormatUnclear) as unclear:
         Plan.of(detection)
     assert "left.text, right.text, vote" in unclear.value.detail

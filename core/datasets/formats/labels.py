@@ -1,0 +1,66 @@
+"""What the values of a label's column mean, where the mapping or the words themselves say so."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from core.datasets.containers.records import compact
+from core.datasets.line_json import BadLine
+
+_WORDS = {
+    "a": "a", "model_a": "a", "response_a": "a", "left": "a", "first": "a", "chosen": "a",
+    "b": "b", "model_b": "b", "response_b": "b", "right": "b", "second": "b", "rejected": "b",
+    "tie": "tie", "both_bad": "tie", "bothbad": "tie", "both bad": "tie", "tie (bothbad)": "tie",
+    "equal": "tie", "same": "tie",
+}  # fmt: skip
+_COUNTED: dict[frozenset[float], dict[float, str]] = {
+    frozenset({0, 1}): {0: "a", 1: "b"},
+    frozenset({1, 2}): {1: "a", 2: "b"},
+    frozenset({0, 1, 2}): {0: "tie", 1: "a", 2: "b"},
+}
+"""What numbers mean where there are exactly these: counted from 0, from 1, or from 1 with 0 for a tie."""
+
+
+def label_text(value: Any) -> str:
+    """A value as a mapping names it: `true` of JSON, whatever is around it cut off."""
+    return (value if isinstance(value, str) else compact(value)).strip()
+
+
+def meaning(value: Any, labels: Mapping[str, str], fields: Mapping[str, str]) -> str:
+    """a, b or tie: as the mapping says; otherwise by the name of a side's column, or a word that everybody uses so.
+
+    BadLine for what neither says. A number says nothing by itself: people count from 0 and from 1.
+    """
+    said = "" if value is None else label_text(value)
+    if (label := labels.get(said) or _by_itself(said, labels, fields)) is not None:
+        return label
+    if not said:
+        detail = "the label is empty"
+    elif not labels and _number(said) is not None:
+        detail = f"the label {said[:40]!r} is a number: say in the mapping's labels which values mean a, b and tie"
+    else:
+        detail = f"the label {said[:40]!r} is not among those that the mapping knows"
+    raise BadLine(detail, pointer="/label", code="bad_label")
+
+
+def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str]:
+    """Labels for the values of a column: of numbers where all that there are belong together, of words one by one."""
+    said = [label_text(value) for value in values]
+    numbers = {text: number for text in said if (number := _number(text)) is not None}
+    counted = _COUNTED.get(frozenset(numbers.values()), {})
+    found = {text: counted.get(numbers[text]) if text in numbers else _by_itself(text, {}, fields) for text in said}
+    return {text: label for text, label in found.items() if label is not None}
+
+
+def _by_itself(said: str, labels: Mapping[str, str], fields: Mapping[str, str]) -> str | None:
+    """What a word means; None where the mapping uses such words in another way."""
+    words = _WORDS | {path.lower(): side for side, path in fields.items() if side in ("a", "b")}
+    if any(words.get(text.lower(), label) != label for text, label in labels.items()):
+        return None
+    return words.get(said.lower())
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,75 @@
+"""What the values of a label mean: what the mapping says, what is suggested, and what says nothing by itself."""
+
+import io
+from typing import Any
+
+import pytest
+
+from core.datasets.detect import detect
+from core.datasets.limits import Limits
+from tests.core.datasets.reading import Row, jsonl, read
+
+SIDES = {"prompt": "q", "response_0": "x", "response_1": "y"}
+FIELDS = {"prompt": "prompt", "a": "response_0", "b": "response_1", "label": "choice"}
+
+
+def suggested(*values: Any, sides: Row = SIDES) -> dict[str, str]:
+    content = jsonl(*(sides | {"choice": value} for value in values))
+    mapping = detect(lambda: io.BytesIO(content), "x.jsonl", Limits()).suggested
+    assert mapping is not None
+    labels: dict[str, str] = mapping["labels"]
+    return labels
+
+
+def labels(values: list[Any], mapped: dict[str, str]) -> list[Any]:
+    content = jsonl(*(SIDES | {"choice": value} for value in values))
+    return [row["label"] for row in read(content, mapping={"fields": FIELDS, "labels": mapped}).rows]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((0, 1), {"0": "a", "1": "b"}),
+        ((2, 1, 1), {"1": "a", "2": "b"}),
+        ((0, 1, 2), {"0": "tie", "1": "a", "2": "b"}),
+        ((0.0, 1.0), {"0.0": "a", "1.0": "b"}),
+        ((1, 1), {}),
+        ((-1, 1), {}),
+        (("model_a", "Tie", "who knows"), {"model_a": "a", "Tie": "tie"}),
+        (("response_1", "response_0"), {"response_0": "a", "response_1": "b"}),
+        ((True, False), {}),
+    ],
+)
+def test_labels_are_suggested_where_their_values_belong_together(values: Any, expected: dict[str, str]) -> None:
+    assert suggested(*values) == expected
+
+
+def test_what_is_suggested_reads_the_file() -> None:
+    assert labels([0, 1, 0], suggested(0, 1, 0)) == ["a", "b", "a"]
+
+
+def test_numbers_say_nothing_without_the_mapping() -> None:
+    found = read(jsonl(*(SIDES | {"choice": value} for value in (0, 1, "left"))), mapping={"fields": FIELDS})
+    assert found.found == {"bad_label": [1, 2]}
+    assert "is a number: say in the mapping's labels" in found.finding("bad_label")["detail"]
+
+
+def test_true_and_spaces_are_looked_up_as_they_are_shown() -> None:
+    assert labels([True, False], {"true": "a", "false": "b"}) == ["a", "b"]
+    assert labels([" A ", "A", "B"], {" A ": "b", "B": "a"}) == ["b", "b", "a"]
+
+
+def test_words_that_the_mapping_does_not_name_mean_what_they_always_do() -> None:
+    assert labels(["model_a", "model_b", "tie"], {"model_a": "a"}) == ["a", "b", "tie"]
+
+
+def test_words_mean_nothing_beside_a_mapping_that_uses_them_otherwise() -> None:
+    content = jsonl(*(SIDES | {"choice": value} for value in ("model_a", "model_b")))
+    found = read(content, mapping={"fields": FIELDS, "labels": {"model_a": "b"}})
+    assert (found.lines, found.found) == ([1], {"bad_label": [2]})
+
+
+def test_an_object_with_several_texts_is_no_prompt() -> None:
+    record = {"post": {"dataset": "eli5", "body": "q"}, "left": {"text": "x"}, "right": {"text": "y"}, "vote": "left"}
+    mapping = detect(lambda: io.BytesIO(jsonl(record)), "x.jsonl", Limits()).suggested
+    assert mapping == {"fields": {"a": "left.text", "b": "right.text", "label": "vote"}, "labels": {"left": "a"}}
