@@ -39,6 +39,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
+_SEPARATORS = (b",", b"\t", b";", b"|")
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[])|([}\]])')
 
 
@@ -71,10 +72,8 @@ def container(head: bytes, filename: str) -> str:
     if len(text.translate(None, _CONTROLS)) < 0.9 * len(text):
         raise unusable("unknown_container", "The file is none of JSON Lines, JSON, CSV and Parquet: it is not text.")
     lines = [line for line in text.splitlines() if line.strip()][:50]
-    if any(_is_object(line) for line in lines) or ("csv" not in named and _is_json(lines[0])):
-        return "jsonl"
-    if "csv" in named or _looks_like_a_table(lines):
-        return "csv"
+    if (found := _lines_or_table(lines, named)) is not None:
+        return found
     if named and named[0] != "parquet":
         return named[0]
     raise unusable(
@@ -117,6 +116,17 @@ def _json_or_lines(text: bytes) -> str:
     return "json" if depth > 0 and len(lines) > 1 else "jsonl"
 
 
+def _lines_or_table(lines: list[bytes], named: tuple[str, ...]) -> str | None:
+    """Of a text that does not begin with a bracket. A line of a quoted cell may be an object by itself."""
+    objects, table = sum(_is_object(line) for line in lines), _looks_like_a_table(lines)
+    header = any(sign in lines[0] for sign in _SEPARATORS) and not _is_json(lines[0])
+    if "csv" in named or (header and not named and 0 < 2 * objects < len(lines)):
+        return "csv"
+    if objects or _is_json(lines[0]):
+        return "jsonl"
+    return "csv" if table else None
+
+
 def _is_object(line: bytes) -> bool:
     return _is_json(line) and line.lstrip().startswith(b"{")
 
@@ -133,6 +143,4 @@ def _looks_like_a_table(lines: list[bytes]) -> bool:
     """Several columns in the first line, and no fewer separators in the second."""
     if len(lines) < 2:
         return False
-    return any(
-        lines[0].count(sign) and lines[1].count(sign) >= lines[0].count(sign) for sign in (b",", b"\t", b";", b"|")
-    )
+    return any(lines[0].count(sign) and lines[1].count(sign) >= lines[0].count(sign) for sign in _SEPARATORS)
