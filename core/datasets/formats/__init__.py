@@ -45,6 +45,7 @@ FORMATS: dict[str, Format] = {
         judged.PANDA,
         judged.BAR,
         published.SUMMARIES,
+        published.WEBGPT,
         published.SHP,
         published.SAFE,
         llama_factory.ALPACA,

@@ -43,11 +43,25 @@ def _contest(record: Source, reading: Reading) -> Rows:
     if not len(prompts) == len(first) == len(second):
         raise BadLine("prompt, response_a and response_b have different numbers of turns", code="bad_conversation")
     a, b = (_dialogue(prompts, answers, name) for answers, name in ((first, "response_a"), (second, "response_b")))
+    row = {"prompt": chat.shared(a[:-1], b[:-1], "/response_b"), "a": a[-1]["content"], "b": b[-1]["content"]}
+    yield row | {"label": _outcome(record, reading)} | notes(record, annotator=None, source=None)
+
+
+def _outcome(record: Source, reading: Reading) -> str | None:
+    """None where the columns of the winners are left out, as from the file that the contest was judged by."""
+    if not any(_column(name) in record for name in ("a", "b", "tie")):
+        reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+        return None
     votes = [name for name in ("a", "b", "tie") if truth(_vote(record, name), _column(name))]
     if len(votes) != 1:
         raise BadLine("exactly one of winner_model_a, winner_model_b and winner_tie must be 1", code="bad_label")
-    row = {"prompt": chat.shared(a[:-1], b[:-1], "/response_b"), "a": a[-1]["content"], "b": b[-1]["content"]}
-    yield row | {"label": votes[0]} | notes(record, annotator=None, source=None)
+    return votes[0]
+
+
+def _is_contest(record: Source) -> bool:
+    sides = ("prompt", "response_a", "response_b")
+    votes = has(record, "winner_model_a", "winner_model_b")
+    return has(record, *sides) and (votes or all(str(record[name]).startswith(('["', "[null")) for name in sides))
 
 
 def _column(name: str) -> str:
@@ -117,7 +131,7 @@ CONTEST = Format(
         },
     ),
     fields=frozenset({"prompt", "response_a", "response_b", "winner_model_a", "winner_model_b", "winner_tie"}),
-    fits=lambda record: has(record, "prompt", "response_a", "response_b", "winner_model_a", "winner_model_b"),
+    fits=_is_contest,
     rows=_contest,
     names={"a": "response_a", "b": "response_b"},
     specific=90,

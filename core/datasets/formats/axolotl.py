@@ -2,9 +2,8 @@
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from core.datasets.formats.pairs import common_prompt, compared, margin
-from core.datasets.formats.values import field, given, text
-from core.datasets.row_shapes import NOTES
+from core.datasets.formats.pairs import PAIR_NOTES, common_prompt, compared, pair_notes
+from core.datasets.formats.values import field, text
 
 _QUESTIONS = ("question", "input", "prompt")
 _SIDES = ("chosen", "rejected")
@@ -16,15 +15,11 @@ def _asks(record: Source) -> str | None:
 
 def _chatml(record: Source, reading: Reading) -> Rows:
     asked = _asks(record) or "question"
-    prompt = chat.told(record.get("system"), text(record, asked))
-    chosen, rejected = (field(record, side) for side in _SIDES)
-    whole = isinstance(chosen, list) and len(chosen) > 1
+    prompt = text(record, asked)
     # Whole conversations (`.ultra`) hold the question again, and perhaps not the system message.
-    prompt, a, b = compared(None if whole else prompt, chosen, rejected, _SIDES)
-    if whole and isinstance(record.get("system"), str) and record["system"].strip() and prompt[0]["role"] != "system":
-        prompt = [{"role": "system", "content": record["system"]}, *prompt]
-    found = given(record, reading, *NOTES) | margin(record, reading, "chosen_score", "rejected_score")
-    yield {"prompt": prompt, "chosen": a, "rejected": b} | found
+    prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES)
+    prompt = chat.told(record.get("system"), prompt)
+    yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
 
 def _autotrain(record: Source, reading: Reading) -> Rows:
@@ -56,7 +51,7 @@ CHATML = Format(
     example=(
         {"system": "You answer briefly.", "question": "What colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
     ),
-    fields=frozenset({"system", *_QUESTIONS, *_SIDES, "chosen_score", "rejected_score", *NOTES}),
+    fields=PAIR_NOTES | {"system", *_QUESTIONS, *_SIDES},
     fits=_is_chatml,
     rows=_chatml,
     names={"prompt": "question"},

@@ -3,6 +3,7 @@
 from typing import Any
 
 from core.datasets.formats.base import Reading, Source
+from core.datasets.formats.values import field
 from core.datasets.line_json import BadLine
 
 Message = dict[str, str]
@@ -25,7 +26,7 @@ def messages(value: Any, pointer: str) -> list[Message]:
         raise BadLine(
             "must be a list of messages", pointer=pointer, code="empty_text" if value is None else "wrong_type"
         )
-    found = [_message(message, f"{pointer}/{index}") for index, message in enumerate(value)]
+    found = [_message(message, f"{pointer}/{index}") for index, message in enumerate(_turns(value))]
     return [message for message in found if message["role"] != "system" or message["content"].strip()]
 
 
@@ -60,11 +61,32 @@ def shared(first: list[Message], second: list[Message], pointer: str) -> list[Me
     raise BadLine(detail, pointer=pointer, code="prompt_differs")
 
 
-def told(system: Any, user: str) -> str | list[Message]:
-    """A prompt of one question: text, or messages where somebody set the scene."""
-    if isinstance(system, str) and system.strip():
-        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return user
+def told(system: Any, prompt: Any) -> Any:
+    """A prompt behind the system message that stands beside it, unless there is none, or the prompt has its own."""
+    if not (isinstance(system, str) and system.strip()):
+        return prompt
+    said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    return said if said[:1] and said[0]["role"] == "system" else [{"role": "system", "content": system}, *said]
+
+
+def prompt(record: Source, name: str = "prompt") -> Any:
+    """The prompt in this column, text or messages, behind the `system` beside it."""
+    value = field(record, name)
+    return told(record.get("system"), value if isinstance(value, str) else messages(value, f"/{name}"))
+
+
+def is_talk(value: Any) -> bool:
+    """Whether it looks like a list of messages; an empty one may be one."""
+    if not isinstance(value, list):
+        return False
+    first = next(iter(_turns(value)), {"role": None})
+    return isinstance(first, dict) and ("role" in first or "from" in first)
+
+
+def answers(value: list[Any]) -> bool:
+    """Whether the assistant says something after the first turn."""
+    said = [turn for turn in _turns(value)[1:] if isinstance(turn, dict)]
+    return any(_ROLES.get(str(turn.get("role", turn.get("from"))).lower()) == "assistant" for turn in said)
 
 
 def pass_over_tools(record: Source, reading: Reading) -> None:
@@ -72,6 +94,17 @@ def pass_over_tools(record: Source, reading: Reading) -> None:
     said = record.get("tools")
     if said and not (isinstance(said, str) and said.strip() in ("", "[]", "{}", "null")):
         reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
+
+
+def _turns(value: list[Any]) -> list[Any]:
+    """Turn by turn, also where each element is a question with its answer, as Capybara has it."""
+    turns: list[Any] = []
+    for said in value:
+        if isinstance(said, dict) and said.keys() >= {"input", "output"}:
+            turns += [{"role": "user", "content": said["input"]}, {"role": "assistant", "content": said["output"]}]
+        else:
+            turns.append(said)
+    return turns
 
 
 def _message(value: Any, pointer: str) -> Message:

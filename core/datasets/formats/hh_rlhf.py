@@ -1,6 +1,7 @@
 """Anthropic's hh-rlhf: whole dialogues as text, in turns that begin with a blank line and Human: or Assistant:."""
 
 import re
+from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
@@ -31,14 +32,22 @@ def turns(dialogue: str, pointer: str) -> list[Message]:
     return found
 
 
+def prompt_of(dialogue: str, pointer: str) -> list[Message]:
+    """The messages before an answer that stands elsewhere."""
+    prompt = turns(dialogue, pointer)
+    return prompt[:-1] if prompt[-1] == {"role": "assistant", "content": ""} else prompt
+
+
+def waits(prompt: Any) -> bool:
+    """Whether it is a dialogue that ends where the assistant is to speak."""
+    return isinstance(prompt, str) and _OPENS.match(prompt) is not None and prompt.rstrip().endswith(_ANSWER)
+
+
 def _rows(record: Source, reading: Reading) -> Rows:
     notes = given(record, reading, *NOTES)
     if isinstance(record.get("prompt"), str):  # as Dahoas/full-hh-rlhf has it: the answers by themselves
-        prompt = turns(record["prompt"], "/prompt")
-        if prompt[-1] == {"role": "assistant", "content": ""}:
-            prompt.pop()
         yield {
-            "prompt": prompt,
+            "prompt": prompt_of(record["prompt"], "/prompt"),
             "chosen": text(record, "chosen").strip(),
             "rejected": text(record, "rejected").strip(),
         } | notes
@@ -71,8 +80,10 @@ def _last(dialogue: str, pointer: str) -> tuple[list[Message], str]:
 def _fits(record: Source) -> bool:
     if not has(record, "chosen", "rejected"):
         return False
-    opening = record.get("prompt", record["chosen"])
-    return isinstance(opening, str) and isinstance(record["chosen"], str) and _OPENS.match(opening) is not None
+    chosen = record["chosen"]
+    if "prompt" in record:
+        return isinstance(chosen, str) and waits(record["prompt"])
+    return isinstance(chosen, str) and _OPENS.match(chosen) is not None
 
 
 FORMAT = Format(

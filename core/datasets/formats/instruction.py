@@ -10,7 +10,7 @@ from core.datasets.line_json import BadLine
 FIELDS = frozenset({"instruction", "input", "system", "history"})
 
 
-def asked(record: Source) -> str | list[chat.Message]:
+def asked(record: Source) -> Any:
     """The prompt: instruction and input on lines of their own, as LLaMA-Factory joins them."""
     has_instruction = isinstance(record.get("instruction"), str) and record["instruction"].strip()
     question = text(record, "instruction" if has_instruction or "input" not in record else "input")

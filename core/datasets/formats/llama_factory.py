@@ -3,8 +3,8 @@
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from core.datasets.formats.instruction import FIELDS, asked
-from core.datasets.formats.values import field, given, notes
-from core.datasets.row_shapes import NOTES
+from core.datasets.formats.pairs import PAIR_NOTES, pair_notes, whole
+from core.datasets.formats.values import field
 
 _DOCS = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 
@@ -15,28 +15,31 @@ def _alpaca(record: Source, reading: Reading) -> Rows:
     if isinstance(both, list) and "chosen" not in record:
         record = record | dict(zip(("chosen", "rejected"), both, strict=False))
     sides = [chat.answer(field(record, name), f"/{name}") for name in ("chosen", "rejected")]
-    yield {"prompt": asked(record), "chosen": sides[0], "rejected": sides[1]} | given(record, reading, *NOTES)
+    yield {"prompt": asked(record), "chosen": sides[0], "rejected": sides[1]} | pair_notes(record, reading)
 
 
 def _sharegpt(record: Source, reading: Reading) -> Rows:
     """The conversation ends with the user's turn; system message and tools stand beside it."""
     name = "conversations" if "conversations" in record else "messages"
-    prompt = chat.messages(field(record, name), f"/{name}")
-    if isinstance(record.get("system"), str) and record["system"].strip():
-        prompt = [{"role": "system", "content": record["system"]}, *prompt]
+    prompt = chat.prompt(record, name)
     chat.pass_over_tools(record, reading)
     sides = [chat.answer(field(record, side), f"/{side}") for side in ("chosen", "rejected")]
-    yield {"prompt": prompt, "chosen": sides[0], "rejected": sides[1]} | notes(record)
+    yield {"prompt": prompt, "chosen": sides[0], "rejected": sides[1]} | pair_notes(record, reading)
 
 
 def _is_sharegpt(record: Source) -> bool:
+    """The sides are answers; what begins with `prompt` too, or holds whole conversations, has its prompt there."""
     talk = isinstance(record.get("conversations"), list) or isinstance(record.get("messages"), list)
-    return talk and has(record, "chosen", "rejected") and isinstance(record["chosen"], dict)
+    return talk and has(record, "chosen", "rejected") and "prompt" not in record and not whole(record)
 
 
 def _is_alpaca(record: Source) -> bool:
     both = isinstance(record.get("output"), list) and len(record["output"]) == 2
-    return "instruction" in record and "prompt" not in record and (both or has(record, "chosen", "rejected"))
+    return (
+        "instruction" in record
+        and "prompt" not in record
+        and (both or (has(record, "chosen", "rejected") and not whole(record)))
+    )
 
 
 ALPACA = Format(
@@ -46,7 +49,7 @@ ALPACA = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "chosen": "Bonjour.", "rejected": "Bonne nuit."},),
-    fields=FIELDS | {"chosen", "rejected", "output", *NOTES},
+    fields=FIELDS | PAIR_NOTES | {"chosen", "rejected", "output"},
     fits=_is_alpaca,
     rows=_alpaca,
     names={"prompt": "instruction"},
@@ -55,7 +58,7 @@ ALPACA = Format(
 SHAREGPT = Format(
     id="llama_factory_sharegpt",
     title="LLaMA-Factory, sharegpt ranking; Axolotl, chat_template",
-    about="A conversation up to the user's last turn, and a chosen and a rejected message.",
+    about="A conversation up to the user's last turn, and a chosen and a rejected answer.",
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=(
@@ -65,7 +68,7 @@ SHAREGPT = Format(
             "rejected": {"from": "gpt", "value": "Green."},
         },
     ),
-    fields=frozenset({"conversations", "messages", "system", "tools", "chosen", "rejected", "source"}),
+    fields=PAIR_NOTES | {"conversations", "messages", "system", "tools", "chosen", "rejected"},
     fits=_is_sharegpt,
     rows=_sharegpt,
     names={"prompt": "conversations"},

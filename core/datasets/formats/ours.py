@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from core.datasets.formats import chat
 from core.datasets.formats.base import (
     PREFERENCES,
     PRETRAINING,
@@ -88,6 +89,8 @@ def _fits(kind: DatasetKind) -> Callable[[Source], float]:
 
 
 def _is(record: Source, form: tuple[str, ...]) -> bool:
+    if form == ("messages",) and chat.is_talk(record.get("messages")) and not chat.answers(record["messages"]):
+        return False  # prompts, in OpenAI's way
     return all(record.get(name) is not None or (name in _VERDICTS and name in record) for name in form)
 
 

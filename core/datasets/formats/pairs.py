@@ -1,16 +1,25 @@
 """What formats of pairs share: the prompt of two sides, margins out of scores, names that look misspelt."""
 
-import difflib
 from functools import lru_cache
 from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import Reading, Row, Source
-from core.datasets.formats.values import number
+from core.datasets.formats.values import NOTED, given, notes, number
 from core.datasets.line_json import BadLine
+from core.datasets.row_shapes import NOTES
 
-_NEAR = 0.82
-"""How alike two names are that may be one name misspelt: `promt` and `prompt`, but not `prompt_id`."""
+_SCORES = (
+    ("score_chosen", "score_rejected"), ("chosen_score", "rejected_score"), ("chosen_rating", "rejected_rating"),
+    ("rating_chosen", "rating_rejected"), ("chosen-rating", "rejected-rating"),
+    ("chosen_avg_rating", "rejected_avg_rating"),
+)  # fmt: skip
+SCORED = frozenset(name for pair in _SCORES for name in pair)
+"""Columns with scores of the two sides."""
+PAIR_NOTES = SCORED | NOTED | set(NOTES)
+"""Columns that `pair_notes` reads."""
+_SHORTEST = 5
+"""Characters of a name that is compared with others: `test` is hardly a `text` misspelt."""
 
 
 def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str]) -> tuple[Any, str, str]:
@@ -26,13 +35,34 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str]) ->
     else:
         second, b = chat.prompt_and_answer(rejected, f"/{names[1]}")
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
-    if isinstance(said, list) and found[: len(said)] != said:
+    if isinstance(said, list) and said[-len(found) :] == found:
+        found = said  # the sides leave out how it begins, as a system message
+    elif isinstance(said, list) and found[: len(said)] != said:
         found = said + found  # the sides go on where the prompt ends
     return found, a, b
 
 
 def _is_conversation(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1
+
+
+def whole(record: Source) -> bool:
+    """Whether `chosen` or `rejected` is a whole conversation, and not an answer only."""
+    return _is_conversation(record.get("chosen")) or _is_conversation(record.get("rejected"))
+
+
+def pair_notes(record: Source, reading: Reading) -> Row:
+    """Ours where they are given, otherwise what is usually called so; a margin otherwise from the scores."""
+    found = notes(record) | given(record, reading, *NOTES)
+    if "margin" not in found and not SCORED.isdisjoint(record):
+        for pair in _SCORES:
+            found |= margin(record, reading, *pair)
+    return found
+
+
+def scored(record: Source) -> bool:
+    """Whether both sides have a score."""
+    return any(record.keys() >= {*pair} for pair in _SCORES)
 
 
 def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
@@ -58,9 +88,18 @@ def refuse_misspelt(record: Source, known: frozenset[str]) -> None:
 
 @lru_cache(maxsize=10_000)
 def _near(name: str, known: frozenset[str]) -> str | None:
-    """The same names come with every record."""
-    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_NEAR)
-    return found[0] if found else None
+    """The known name that this is with one slip of the finger. The same names come with every record."""
+    return next((one for one in sorted(known) if len(one) >= _SHORTEST and _slipped(name, one)), None)
+
+
+def _slipped(name: str, known: str) -> bool:
+    """Whether one letter is missing, too much or another, or two are exchanged; what goes on (`sources`) is its own name."""
+    if name.startswith(known) or abs(len(name) - len(known)) > 1:
+        return False
+    at = next((at for at, pair in enumerate(zip(name, known, strict=False)) if pair[0] != pair[1]), len(name))
+    rest, other = name[at:], known[at:]
+    exchanged = rest[:2] == other[1::-1] and rest[2:] == other[2:]
+    return exchanged or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
 
 
 def repeats(prompt: Any, a: Any, b: Any, reading: Reading) -> None:

@@ -1,7 +1,5 @@
 """Prompts, with the answer that a reward checks where there is one: plain ones, GSM8K, question and answer."""
 
-from typing import Any
-
 from core.datasets.formats import chat
 from core.datasets.formats.base import (
     PRETRAINING,
@@ -25,11 +23,9 @@ _NAMES = ("prompt", "question", "instruction", "query")
 
 def _plain(record: Source, reading: Reading) -> Rows:
     name = next((name for name in _NAMES if name in record), _NAMES[0])
-    refuse_misspelt(record, frozenset({name, "answer", "source"}))
-    value = field(record, name)
-    prompt: Any = value if isinstance(value, str) else chat.messages(value, f"/{name}")
+    refuse_misspelt(record, frozenset({name, "system", "answer", "source"}))
     answer = {} if record.get("answer") is None else {"answer": record["answer"]}
-    yield {"prompt": prompt} | answer | source(record)
+    yield {"prompt": chat.prompt(record, name)} | answer | source(record)
 
 
 def _gsm8k(record: Source, reading: Reading) -> Rows:
@@ -57,7 +53,9 @@ def _fits_plain(record: Source) -> float:
     name = next((name for name in _NAMES if name in record), None)
     if name is None or (name != "prompt" and "answer" in record):
         return 0
-    known = (*_NAMES, "answer", "source")
+    if not (record[name] is None or isinstance(record[name], str) or chat.is_talk(record[name])):
+        return 0
+    known = (*_NAMES, "system", "answer", "source")
     return 0.5 if says_more(record, known) or says_which(record, known) else 1
 
 
@@ -74,7 +72,7 @@ PLAIN = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#prompt-only",
     kinds=(PROMPTS,),
     example=({"prompt": "What is 6 × 12?", "answer": 72}, {"prompt": [{"role": "user", "content": "What colour is the sky?"}]}),
-    fields=frozenset({*_NAMES, "answer", "source"}),
+    fields=frozenset({*_NAMES, "system", "answer", "source"}),
     fits=_fits_plain,
     rows=_plain,
     specific=10,

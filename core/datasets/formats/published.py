@@ -1,4 +1,4 @@
-"""Human preferences that were published in forms of their own: OpenAI's summaries, Stanford's SHP, PKU's SafeRLHF."""
+"""Human preferences that were published in forms of their own: OpenAI's summaries and WebGPT, Stanford's SHP, PKU's SafeRLHF."""
 
 from typing import Any
 
@@ -43,6 +43,16 @@ def _safe(record: Source, reading: Reading) -> Rows:
     label = _label(field(record, "better_response_id"), "better_response_id", {0: "a", 1: "b"}, reading)
     row = {"prompt": text(record, "prompt"), "a": text(record, "response_0"), "b": text(record, "response_1")}
     yield row | {"label": label} | notes(record)
+
+
+def _webgpt(record: Source, reading: Reading) -> Rows:
+    said = field(record, "question")
+    question = said if isinstance(said, dict) else {"full_text": said}
+    first, second = (number(field(record, name), name, reading) for name in ("score_0", "score_1"))
+    label = "a" if first > second else "b" if second > first else "tie"
+    row = {"prompt": text(question, "full_text"), "a": text(record, "answer_0"), "b": text(record, "answer_1")}
+    strength = {} if first == second else {"margin": round(abs(first - second), 12)}
+    yield row | {"label": label} | strength | notes(question)
 
 
 SUMMARIES = Format(
@@ -105,5 +115,26 @@ SAFE = Format(
     fits=lambda record: has(record, "prompt", "response_0", "response_1", "better_response_id"),
     rows=_safe,
     names={"a": "response_0", "b": "response_1"},
+    specific=90,
+)
+WEBGPT = Format(
+    id="webgpt_comparisons",
+    title="OpenAI, WebGPT comparisons",
+    about="A question with two answers and their scores from -1 to 1; the difference is the margin, the same score a tie.",
+    source="https://huggingface.co/datasets/openai/webgpt_comparisons",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "question": {"dataset": "eli5", "id": "q1", "full_text": "What colour is the sky?"},
+            "answer_0": "Green.",
+            "answer_1": "Blue, by day [1].",
+            "score_0": -0.5,
+            "score_1": 0.5,
+        },
+    ),
+    fields=frozenset({"question", "answer_0", "answer_1", "score_0", "score_1"}),
+    fits=lambda record: has(record, "question", "answer_0", "answer_1", "score_0", "score_1"),
+    rows=_webgpt,
+    names={"a": "answer_0", "b": "answer_1", "prompt": "question/full_text"},
     specific=90,
 )

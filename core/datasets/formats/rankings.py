@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from core.datasets.formats import chat
+from core.datasets.formats import chat, hh_rlhf
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from core.datasets.formats.ranking import ranked
-from core.datasets.formats.values import field, listed, notes, number
+from core.datasets.formats.values import NOTED, listed, notes, number
 from core.datasets.line_json import BadLine
 
 _ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
@@ -18,8 +18,9 @@ def _name(record: Source, names: tuple[str, ...]) -> str | None:
 
 def _prompt(record: Source) -> Any:
     name = "prompt" if "prompt" in record else "instruction"
-    value = field(record, name)
-    return value if isinstance(value, str) else chat.messages(value, f"/{name}")
+    if hh_rlhf.waits(record.get(name)):  # Nectar's
+        return chat.told(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
+    return chat.prompt(record, name)
 
 
 def _lists(record: Source, reading: Reading) -> Rows:
@@ -63,7 +64,7 @@ def _samples(record: Source, reading: Reading) -> Rows:
         evals = sample.get("evals")
         score = evals.get("score") if isinstance(evals, dict) else sample.get("score")
         answers.append((answer, number(score, f"{pointer}/evals/score", reading)))
-    yield ranked(prompt, answers) | notes(record)
+    yield ranked(chat.told(record.get("system"), prompt), answers) | notes(record)
 
 
 def _side_by_side(record: Source) -> bool:
@@ -87,7 +88,7 @@ LISTS = Format(
     source="https://huggingface.co/datasets/argilla/OpenHermesPreferences",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "responses": [" blue.", " green.", " grey."], "scores": [0.9, 0.1, 0.5]},),
-    fields=frozenset({"prompt", "instruction", *_ANSWERS, *_RANKS, *_SCORES, "source", "annotator", "time"}),
+    fields=NOTED | {"prompt", "instruction", "system", *_ANSWERS, *_RANKS, *_SCORES},
     fits=_side_by_side,
     rows=_lists,
     specific=60,
@@ -99,7 +100,7 @@ OBJECTS = Format(
     source="https://huggingface.co/datasets/berkeley-nest/Nectar",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
-    fields=frozenset({"prompt", "instruction", *_ANSWERS, "source", "annotator", "time"}),
+    fields=NOTED | {"prompt", "system", *_ANSWERS},
     fits=_carries,
     rows=_objects,
     specific=75,
@@ -118,7 +119,7 @@ SAMPLES = Format(
             ]
         },
     ),
-    fields=frozenset({"samples", "source", "annotator", "time"}),
+    fields=NOTED | {"samples", "system"},
     fits=lambda record: has(record, "samples") and isinstance(record["samples"], list),
     rows=_samples,
     specific=80,

@@ -19,19 +19,13 @@ def source(record: Source) -> Row:
 
 def _talk(record: Source, reading: Reading) -> Rows:
     name = next((name for name in _TALKS if name in record), _TALKS[0])
-    messages = chat.messages(field(record, name), f"/{name}")
-    if (
-        isinstance(record.get("system"), str)
-        and record["system"].strip()
-        and messages[:1]
-        and messages[0]["role"] != "system"
-    ):
-        messages = [{"role": "system", "content": record["system"]}, *messages]
+    messages = chat.told(record.get("system"), chat.messages(field(record, name), f"/{name}"))
     chat.pass_over_tools(record, reading)
     if reading.kind is SFT:
         yield {"messages": messages} | source(record)
     else:
-        yield {"prompt": _before_the_last_answer(messages, name)} | source(record)
+        answer = {} if record.get("answer") is None else {"answer": record["answer"]}
+        yield {"prompt": _before_the_last_answer(messages, name)} | answer | source(record)
 
 
 def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[chat.Message]:
@@ -43,15 +37,33 @@ def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[cha
 
 
 def _answered(record: Source, reading: Reading) -> Rows:
-    value = field(record, "prompt")
-    prompt: Any = value if isinstance(value, str) else chat.messages(value, "/prompt")
+    """Also whole conversations, where a file has a few among them, as one of the platform's rows may."""
+    if record.get("prompt") is None and record.get("messages") is not None:
+        yield from _talk(record, reading)
+        return
     name = next((name for name in _ANSWERS if name in record), _ANSWERS[0])
-    yield {"prompt": prompt, "completion": chat.answer(field(record, name), f"/{name}")} | source(record)
+    yield {"prompt": chat.prompt(record), "completion": chat.answer(field(record, name), f"/{name}")} | source(record)
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
     answer = {"completion": chat.answer(field(record, "output"), "/output")} if reading.kind is SFT else {}
     yield {"prompt": asked(record)} | answer | source(record)
+
+
+def _conversation(record: Source) -> list[Any] | None:
+    found = next((record[name] for name in _TALKS if name in record), None)
+    return found if chat.is_talk(found) and "chosen" not in record else None
+
+
+def _demonstrates(record: Source) -> float:
+    talk = _conversation(record)
+    return talk is not None and chat.answers(talk)
+
+
+def _asks(record: Source) -> float:
+    """Weakly where the assistant speaks: then somebody has to say that only the prompts are meant."""
+    talk = _conversation(record)
+    return 0 if talk is None else 0.5 if chat.answers(talk) else 1
 
 
 MESSAGES = Format(
@@ -61,8 +73,9 @@ MESSAGES = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#conversational",
     kinds=(SFT, PROMPTS),
     example=({"messages": [{"role": "user", "content": "What colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}]},),
-    fields=frozenset({*_TALKS, "system", "tools", "source"}),
-    fits=lambda record: any(isinstance(record.get(name), list) for name in _TALKS) and "chosen" not in record,
+    fields=frozenset({*_TALKS, "system", "tools", "answer", "source"}),
+    fits=lambda record: 0,
+    fits_as={SFT: _demonstrates, PROMPTS: _asks},
     rows=_talk,
     specific=40,
 )  # fmt: skip
@@ -73,7 +86,7 @@ COMPLETION = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#prompt-completion",
     kinds=(SFT,),
     example=({"prompt": "The sky is", "completion": " blue."},),
-    fields=frozenset({"prompt", *_ANSWERS, "source"}),
+    fields=frozenset({"prompt", "system", *_ANSWERS, "messages", "tools", "source"}),
     fits=lambda record: record.get("prompt") is not None and any(record.get(name) is not None for name in _ANSWERS),
     rows=_answered,
     specific=40,

@@ -1,59 +1,71 @@
 """TRL's preference formats, and what UltraFeedback's binarized forms make of them."""
 
-from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from core.datasets.formats.pairs import common_prompt, compared, margin, refuse_misspelt, repeats
-from core.datasets.formats.values import field, given, text
+from core.datasets.formats import chat
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_more
+from core.datasets.formats.pairs import (
+    PAIR_NOTES,
+    common_prompt,
+    compared,
+    pair_notes,
+    refuse_misspelt,
+    repeats,
+    scored,
+    whole,
+)
+from core.datasets.formats.values import field, text
 from core.datasets.line_json import BadLine
-from core.datasets.row_shapes import NOTES
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats"
-_SCORES = (
-    ("score_chosen", "score_rejected"), ("chosen_score", "rejected_score"), ("chosen_rating", "rejected_rating"),
-    ("chosen-rating", "rejected-rating"), ("chosen_avg_rating", "rejected_avg_rating"),
-)  # fmt: skip
-_SCORE_FIELDS = frozenset(name for pair in _SCORES for name in pair)
-_OURS = frozenset({"chosen", "rejected", *NOTES})
-_SIDES = _OURS | _SCORE_FIELDS
+_SIDES = PAIR_NOTES | {"chosen", "rejected"}
+_ASKED = (
+    "query",
+    "question",
+    "instruction",
+    "input",
+    "context",
+    "post",
+    "history",
+    "messages",
+    "conversations",
+    "conversation",
+)
+"""Names under which a prompt may stand beside the two sides."""
 
 
 def _explicit(record: Source, reading: Reading) -> Rows:
-    refuse_misspelt(record, _OURS | {"prompt"})
+    refuse_misspelt(record, _SIDES | {"prompt"})
     sides = ("chosen", "rejected")
-    prompt, a, b = compared(field(record, "prompt"), field(record, "chosen"), field(record, "rejected"), sides)
+    prompt, a, b = compared(chat.prompt(record), field(record, "chosen"), field(record, "rejected"), sides)
     repeats(prompt, a, b, reading)
-    yield {"prompt": prompt, "chosen": a, "rejected": b} | _notes(record, reading)
+    yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
 
 def _implicit(record: Source, reading: Reading) -> Rows:
-    refuse_misspelt(record, _OURS)
+    refuse_misspelt(record, _SIDES)
     prompt, a, b = common_prompt(text(record, "chosen"), text(record, "rejected"))
-    yield {"prompt": prompt, "chosen": a, "rejected": b} | _notes(record, reading)
+    yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
 
 def _conversations(record: Source, reading: Reading) -> Rows:
-    refuse_misspelt(record, _OURS | {"prompt"})
+    refuse_misspelt(record, _SIDES | {"prompt"})
     sides = ("chosen", "rejected")
     prompt, a, b = compared(record.get("prompt"), field(record, "chosen"), field(record, "rejected"), sides)
     if not prompt:
         raise BadLine("chosen and rejected hold no prompt before their answers", code="prompt_differs")
-    yield {"prompt": prompt, "chosen": a, "rejected": b} | _notes(record, reading)
-
-
-def _notes(record: Source, reading: Reading) -> dict[str, object]:
-    """Ours where they are given; a margin otherwise from the scores."""
-    found = given(record, reading, *NOTES)
-    if "margin" not in found and not _SCORE_FIELDS.isdisjoint(record):
-        for pair in _SCORES:
-            found |= margin(record, reading, *pair)
-    return found
-
-
-def _scored(record: Source) -> bool:
-    return any(has(record, *pair) for pair in _SCORES)
+    yield {"prompt": chat.told(record.get("system"), prompt), "chosen": a, "rejected": b} | pair_notes(record, reading)
 
 
 def _lists(record: Source) -> bool:
     return isinstance(record.get("chosen"), list) and isinstance(record.get("rejected"), list)
+
+
+def _fits_implicit(record: Source) -> float:
+    """Weakly where the prompt may stand under another name, for then what both begin with is no prompt."""
+    sides = [record.get(name, 0) for name in ("chosen", "rejected")]
+    if "prompt" in record or not all(side is None or isinstance(side, str) for side in sides):
+        return 0
+    others = {name: value for name, value in record.items() if not name.startswith(("chosen", "rejected"))}
+    return 0.5 if any(others.get(name) for name in _ASKED) or says_more(others, _SIDES) else 1
 
 
 TALK = [{"role": "user", "content": "What colour is the sky?"}]
@@ -66,7 +78,7 @@ EXPLICIT = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "chosen": " blue.", "rejected": " green."},),
-    fields=_SIDES | {"prompt"},
+    fields=_SIDES | {"prompt", "system"},
     fits=lambda record: has(record, "prompt", "chosen", "rejected"),
     rows=_explicit,
 )
@@ -78,7 +90,7 @@ IMPLICIT = Format(
     kinds=(PREFERENCES,),
     example=({"chosen": "The sky is blue.", "rejected": "The sky is green."},),
     fields=_SIDES,
-    fits=lambda record: has(record, "chosen", "rejected") and "prompt" not in record and not _lists(record),
+    fits=_fits_implicit,
     rows=_implicit,
     specific=40,
 )
@@ -89,8 +101,8 @@ CONVERSATIONS = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"chosen": TALK + BLUE, "rejected": TALK + GREEN},),
-    fields=_SIDES | {"prompt"},
-    fits=lambda record: "prompt" not in record and _lists(record),
+    fields=_SIDES | {"prompt", "system"},
+    fits=lambda record: "prompt" not in record and _lists(record) and whole(record),
     rows=_conversations,
     specific=60,
 )
@@ -101,8 +113,8 @@ ULTRAFEEDBACK = Format(
     source="https://huggingface.co/datasets/HuggingFaceH4/ultrafeedback_binarized",
     kinds=(PREFERENCES,),
     example=({"chosen": TALK + BLUE, "rejected": TALK + GREEN, "score_chosen": 8.5, "score_rejected": 6.0},),
-    fields=_SIDES | {"prompt"},
-    fits=lambda record: _lists(record) and _scored(record),
+    fields=_SIDES | {"prompt", "system"},
+    fits=lambda record: _lists(record) and scored(record) and ("prompt" in record or whole(record)),
     rows=_conversations,
     specific=70,
 )

@@ -4,38 +4,54 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, has
-from core.datasets.formats.pairs import margin
+from core.datasets.formats.pairs import PAIR_NOTES, pair_notes
 from core.datasets.formats.ranking import ranked
 from core.datasets.formats.values import field, listed, notes, number, text
 from core.datasets.line_json import BadLine
 
 _SCORES = ("fine-grained_score", "overall_score")
-"""The mean of the four ratings first: some overall scores are off by a factor of ten, as Argilla found."""
+"""The mean of the ratings first: some overall scores are off by a factor of ten, as Argilla found."""
 
 
 def _original(record: Source, reading: Reading) -> Rows:
     completions = listed(record, "completions")
-    answers: list[tuple[str, float]] = []
     for index, completion in enumerate(completions):
-        pointer = f"/completions/{index}"
         if not isinstance(completion, dict) or "response" not in completion:
-            raise BadLine("has no response", pointer=pointer, code="missing_field")
-        answers.append((completion["response"], _score(completion, pointer, reading)))
-    yield ranked(text(record, "instruction"), answers) | notes(record)
+            raise BadLine("has no response", pointer=f"/completions/{index}", code="missing_field")
+    answers = [completion["response"] for completion in completions]
+    scores = _scores(completions, reading)
+    yield ranked(text(record, "instruction"), list(zip(answers, scores, strict=True))) | notes(record)
 
 
-def _score(completion: dict[str, Any], pointer: str, reading: Reading) -> float:
+def _scores(completions: list[dict[str, Any]], reading: Reading) -> list[float]:
+    """By one measure that all of them have: two are on different scales."""
     for name in _SCORES:
-        if completion.get(name) is not None:
-            return number(completion[name], f"{pointer[1:]}/{name}", reading)
-    raise BadLine(f"has no score ({' or '.join(_SCORES)})", pointer=pointer, code="missing_field")
+        if all(completion.get(name) is not None for completion in completions):
+            values = enumerate(completion[name] for completion in completions)
+            return [number(value, f"completions/{index}/{name}", reading) for index, value in values]
+    ratings = [_ratings(completion) for completion in completions]
+    shared = [aspect for aspect in ratings[0] if all(aspect in one for one in ratings)] if ratings else []
+    if not shared:
+        detail = f"have no score that each has ({' or '.join(_SCORES)}, or a rating)"
+        raise BadLine(detail, pointer="/completions", code="missing_field")
+    return [sum(one[aspect] for aspect in shared) / len(shared) for one in ratings]
+
+
+def _ratings(completion: dict[str, Any]) -> dict[str, float]:
+    """What it was given for helpfulness, honesty and so on: numbers as text, and N/A."""
+    annotations = completion.get("annotations")
+    aspects = annotations.items() if isinstance(annotations, dict) else ()
+    ratings = {aspect: one.get("Rating") for aspect, one in aspects if isinstance(one, dict)}
+    return {aspect: float(said) for aspect, rating in ratings.items() if (said := str(rating)).isdecimal()}
 
 
 def _argilla(record: Source, reading: Reading) -> Rows:
-    prompt = chat.told(record.get("system"), text(record, "instruction"))
-    row: Row = {"prompt": prompt, "a": chat.answer(field(record, "chosen_response"), "/chosen_response")}
+    row: Row = {
+        "prompt": chat.prompt(record, "instruction"),
+        "a": chat.answer(field(record, "chosen_response"), "/chosen_response"),
+    }
     row |= {"b": chat.answer(field(record, "rejected_response"), "/rejected_response"), "label": "a"}
-    yield row | notes(record) | margin(record, reading, "chosen_avg_rating", "rejected_avg_rating")
+    yield row | pair_notes(record, reading)
 
 
 def _is_original(record: Source) -> bool:
@@ -83,17 +99,7 @@ ARGILLA = Format(
             "rejected_avg_rating": 1.5,
         },
     ),
-    fields=frozenset(
-        {
-            "system",
-            "instruction",
-            "chosen_response",
-            "rejected_response",
-            "chosen_avg_rating",
-            "rejected_avg_rating",
-            "source",
-        }
-    ),
+    fields=PAIR_NOTES | {"system", "instruction", "chosen_response", "rejected_response"},
     fits=lambda record: has(record, "instruction", "chosen_response", "rejected_response"),
     rows=_argilla,
     names={"prompt": "instruction", "a": "chosen_response", "b": "rejected_response"},

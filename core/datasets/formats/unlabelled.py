@@ -30,10 +30,11 @@ def _rows(record: Source, reading: Reading) -> Rows:
 
 
 def _prompt(record: Source) -> Any:
-    if "prompt" not in record:
-        return asked(record)
-    value = field(record, "prompt")
-    return value if isinstance(value, str) else chat.messages(value, "/prompt")
+    """As alpaca asks, with whatever stands beside it."""
+    prompt = record.get("prompt")
+    if "prompt" in record and not isinstance(prompt, str):
+        return chat.prompt(record)
+    return asked(record if prompt is None else record | {"instruction": prompt})
 
 
 def _pair(record: Source) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from typing import Any
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, SFT, Format, Rated, Reading, Rows, Source, has
 from core.datasets.formats.instruction import FIELDS, asked
-from core.datasets.formats.values import field, number, text, truth
+from core.datasets.formats.values import NOTED, field, number, text, truth
 from core.datasets.formats.values import notes as usual_notes
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
@@ -13,15 +13,10 @@ _ANSWERS = ("completion", "response", "output", "answer", "text")
 _SCORES = ("score", "reward", "rating")
 
 
-def _prompt(record: Source) -> Any:
-    value = field(record, "prompt")
-    return value if isinstance(value, str) else chat.messages(value, "/prompt")
-
-
 def _thumb(record: Source, reading: Reading) -> Rows:
     good = truth(field(record, "label"), "label")
     completion = chat.answer(field(record, "completion"), "/completion")
-    yield from _told(Rated(_prompt(record), completion, float(good), usual_notes(record)), reading)
+    yield from _told(Rated(chat.prompt(record), completion, float(good), usual_notes(record)), reading)
 
 
 def _told(rated: Rated, reading: Reading) -> Rows:
@@ -42,6 +37,7 @@ def _factory(record: Source, reading: Reading) -> Rows:
     prompt: Any
     if talk is not None:
         prompt, answer = chat.prompt_and_answer(field(record, talk), f"/{talk}")
+        prompt = chat.told(record.get("system"), prompt)
     else:
         prompt, answer = asked(record), text(record, "output")
     yield from _told(Rated(prompt, answer, good, usual_notes(record)), reading)
@@ -51,7 +47,7 @@ def _scored(record: Source, reading: Reading) -> Rows:
     answer = next((name for name in _ANSWERS if name in record), "response")
     score = next((name for name in _SCORES if name in record), "score")
     value = number(field(record, score), score, reading)
-    yield Rated(_prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
+    yield Rated(chat.prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
 
 
 def _is_factory(record: Source) -> bool:
@@ -74,7 +70,7 @@ KTO = Format(
         {"prompt": "The sky is", "completion": " blue.", "label": True},
         {"prompt": "The sky is", "completion": " green.", "label": False},
     ),
-    fields=frozenset({"prompt", "completion", "label", "annotator", "source", "time"}),
+    fields=NOTED | {"prompt", "system", "completion", "label"},
     fits=lambda record: has(record, "prompt", "completion", "label"),
     rows=_thumb,
     grouped="anywhere",
@@ -97,7 +93,7 @@ FACTORY = Format(
             "label": False,
         },
     ),
-    fields=FIELDS | {"messages", "conversations", "output", "label", "kto_tag", "source"},
+    fields=FIELDS | NOTED | {"messages", "conversations", "output", "label", "kto_tag"},
     fits=_is_factory,
     rows=_factory,
     grouped="anywhere",
@@ -114,7 +110,7 @@ SCORED = Format(
         {"prompt": "The sky is", "response": " blue.", "score": 0.9},
         {"prompt": "The sky is", "response": " green.", "score": 0.1},
     ),
-    fields=frozenset({"prompt", *_ANSWERS, *_SCORES, "annotator", "source", "time"}),
+    fields=NOTED | {"prompt", "system", *_ANSWERS, *_SCORES},
     fits=_is_scored,
     rows=_scored,
     grouped="anywhere",

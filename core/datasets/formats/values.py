@@ -56,10 +56,13 @@ def _read_number(value: str, name: str) -> float | int:
         raise BadLine("must be a number", pointer=f"/{name}", code="wrong_type") from error
 
 
+_TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+
+
 def truth(value: Any, name: str) -> bool:
     """True or false, as JSON, as 1 and 0, or in words."""
     if isinstance(value, str):
-        value = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(value.lower())
+        value = _TRUTHS.get(value.strip().lower())
     if isinstance(value, bool) or value in (0, 1):
         return bool(value)
     raise BadLine("must be true or false", pointer=f"/{name}", code="bad_label")
@@ -102,6 +105,10 @@ def time(value: Any) -> str | None:
 _TIMES = ("time", "timestamp", "tstamp", "created_at", "created_at_utc")
 _ANNOTATORS = ("annotator", "annotator_id", "annotator_index", "labeler", "worker")
 _SOURCES = ("source", "dataset", "domain")
+
+
+NOTED = frozenset((*_TIMES, *_ANNOTATORS, *_SOURCES))
+"""Columns that `notes` reads."""
 
 
 def notes(record: Source, **own: Any) -> Row:

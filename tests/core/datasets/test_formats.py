@@ -78,6 +78,9 @@ EXPECTED: dict[str, list[Row]] = {
             "annotator": "w1",
         }
     ],
+    "webgpt_comparisons": [
+        {"prompt": SKY, "a": "Green.", "b": "Blue, by day [1].", "label": "b", "margin": 1, "source": "eli5"}
+    ],
     "shp": [{"prompt": SKY, "a": "Blue.", "b": "Green.", "label": "a", "source": "askscience_train"}],
     "pku_saferlhf": [{"prompt": SKY, "a": "Green.", "b": "Blue.", "label": "b"}],
     "llama_factory_alpaca": [{"prompt": "Translate into French.\nGood morning.", "a": "Bonjour.", "b": "Bonne nuit.", "label": "a"}],

@@ -1,0 +1,110 @@
+"""Files of particular projects whose columns are easily taken for something else, and what comes back from an export."""
+
+import io
+import json
+
+import pytest
+
+from core.datasets.export import ExportFormat, export
+from core.errors import FormatUnclear
+from core.models.dataset import DatasetKind
+from tests.core.datasets.reading import Row, jsonl, read, rows_of, talk
+
+
+def test_nectars_prompts_are_conversations() -> None:
+    prompt = "\n\nHuman: q\n\nAssistant: z\n\nHuman: and?\n\nAssistant: "
+    answers = [{"answer": "x", "model": "one", "rank": 2.0}, {"answer": "y", "model": "two", "rank": 1.0}]
+    found = read(jsonl({"prompt": prompt, "answers": answers, "turns": 2, "num_responses": 2}))
+    assert found.plan.format == "ranked_answers"
+    assert found.rows == [{"prompt": talk("q", "z", "and?"), "completions": ["x", "y"], "ranks": [2, 1]}]
+
+
+def test_ultrafeedback_compares_by_a_measure_that_every_answer_has() -> None:
+    answers = [
+        {"response": "x", "overall_score": 6.0, "fine-grained_score": 4.5},
+        {"response": "y", "overall_score": 7.0, "fine-grained_score": None},
+    ]
+    assert rows_of({"instruction": "q", "completions": answers})[0]["ranks"] == [2, 1]
+
+
+def test_ultrafeedback_without_scores_is_ranked_by_the_ratings_that_are_numbers() -> None:
+    def answer(text: str, helpful: str, honest: str) -> Row:
+        return {"response": text, "annotations": {"helpfulness": {"Rating": helpful}, "honesty": {"Rating": honest}}}
+
+    answers = [answer("x", "4", "N/A"), answer("y", "5", "1"), answer("z", "4", "5")]
+    assert rows_of({"instruction": "q", "completions": answers})[0]["ranks"] == [2, 1, 2]
+
+
+def test_webgpt_has_ties_and_its_question_may_be_text() -> None:
+    record = {"question": "q", "answer_0": "x", "answer_1": "y", "score_0": 0, "score_1": 0}
+    won = record | {"score_0": 1, "score_1": -1}
+    assert rows_of(record, won) == [
+        {"prompt": "q", "a": "x", "b": "y", "label": "tie"},
+        {"prompt": "q", "a": "x", "b": "y", "label": "a", "margin": 2},
+    ]
+
+
+def test_thumbs_of_a_table_of_numbers() -> None:
+    table = b"prompt,completion,label\nq,x,1.0\nq,y,0.0\n"
+    assert read(table, "kto.csv").rows == [{"prompt": "q", "completions": ["x", "y"], "ranks": [1, 2]}]
+
+
+def test_the_arenas_file_without_winners_waits_to_be_compared() -> None:
+    table = 'id,prompt,response_a,response_b\n1,"[""q""]","[""x""]","[""y""]"\n'
+    found = read(table.encode(), "test.csv")
+    assert found.plan.format == "arena_55k"
+    assert found.rows == [{"prompt": talk("q"), "a": "x", "b": "y", "label": None}]
+    assert found.found == {"unlabelled": [2]}
+
+
+def test_trees_of_open_assistant_are_no_prompts() -> None:
+    tree = {
+        "message_tree_id": "1",
+        "prompt": {"text": "q", "role": "prompter", "replies": [{"text": "x", "replies": []}]},
+    }
+    with pytest.raises(FormatUnclear):
+        read(jsonl(tree))
+
+
+def test_capybaras_exchanges_are_turns() -> None:
+    record = {"source": "capybara", "conversation": [{"input": "q", "output": "x"}, {"input": "and?", "output": "z"}]}
+    assert rows_of(record) == [{"messages": talk("q", "x", "and?", "z"), "source": "capybara"}]
+
+
+def test_conversations_without_an_answer_are_prompts_and_a_few_of_them_are_not() -> None:
+    asked, answered = {"messages": talk("q")}, {"messages": talk("q", "x")}
+    assert read(jsonl(asked, asked)).plan.kind == DatasetKind.PROMPTS
+    assert read(jsonl(asked, *[answered] * 9)).plan.kind == DatasetKind.SFT
+    assert rows_of(answered, kind="prompts") == [{"prompt": talk("q")}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "format"),
+    [
+        ([{"prompt": talk("q"), "answer": 7}, {"prompt": talk("r")}], DatasetKind.PROMPTS, "openai"),
+        ([{"prompt": "Human: q", "a": "x", "b": "y", "label": "a"}], DatasetKind.PREFERENCES, "trl"),
+        ([{"prompt": "q", "completion": "x"}] * 99 + [{"messages": talk("q", "z")}], DatasetKind.SFT, "rows"),
+    ],
+)
+def test_what_is_exported_comes_back_as_it_was(rows: list[Row], kind: DatasetKind, format: str) -> None:
+    sent = export(lambda: io.BytesIO(jsonl(*rows).replace(b'": ', b'":')), kind, ExportFormat(format))
+    found = read(b"".join(sent.body))
+    assert (found.plan.kind, found.rows, found.found) == (kind, rows, {})
+
+
+CELL = 'prompt,chosen,rejected\nq,"Sure:\n{}\nthat is it",y\n'
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs"])
+def test_an_object_on_a_line_of_a_cell_makes_no_json_lines(name: str) -> None:
+    found = read(CELL.encode(), name)
+    assert (found.detection.container, found.rows[0]["a"]) == ("csv", "Sure:\n{}\nthat is it")
+
+
+def test_a_line_that_ends_where_the_head_does_counts_once() -> None:
+    start = json.dumps({"prompt": "q", "chosen": "x", "rejected": ""}).encode()
+    first = start.replace(b'"x"', b'"' + b"x" * (64 * 1024 - len(start)) + b'"')
+    assert len(first) == 64 * 1024 - 1
+    content = first + b"\r\n" + b'{"prompt": "q", "chosen": "x", "rejected": ""}\r\n'
+    good = b'{"prompt": "q", "chosen": "x", "rejected": "y"}\r\n'
+    assert read(content + good).found == {"empty_text": [1, 2]}
