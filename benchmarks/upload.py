@@ -29,6 +29,7 @@ import psutil  # type: ignore[import-untyped]
 
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, cores, processor, say, write_json
+from client.errors import ApiError, Unreachable
 from client.sdk import Client
 from client.up import background
 from client.up.folder import DataFolder
@@ -175,10 +176,19 @@ def _client(options: Options) -> Client:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         key = DataFolder(options.folder.path).key()
-        if key is not None and options.folder.running() is not None:
-            return Client(options.url, key)
+        if key is not None and _answers(client := Client(options.url, key)):
+            return client
         time.sleep(0.2)
     sys.exit(f"The platform did not start; see {options.folder.logs}.")
+
+
+def _answers(client: Client) -> bool:
+    try:
+        client.is_ready()
+    except (Unreachable, ApiError):
+        client.close()
+        return False
+    return True
 
 
 def _free_port() -> int:
