@@ -17,7 +17,7 @@ def _battle(record: Source, reading: Reading) -> Rows:
     sides = [_turns(field(record, name), record.get("turn"), name) for name in ("conversation_a", "conversation_b")]
     (first, a), (second, b) = sides
     row = {"prompt": chat.shared(first, second, "/conversation_b"), "a": a, "b": b, "label": _winner(record)}
-    judge = record.get("judge")
+    judge = record.get("judge", record.get("judge_hash"))
     who = "-".join(map(str, judge)) if isinstance(judge, list) else judge
     yield row | notes(record, annotator=str(who) if who else None, source=None)
 
@@ -105,7 +105,9 @@ BATTLE = Format(
             "conversation_b": [_said("user", "What colour is the sky?"), _said("assistant", "Blue, by day.")],
         },
     ),
-    fields=frozenset({"conversation_a", "conversation_b", "winner", "judge", "turn", "tstamp", "timestamp"}),
+    fields=frozenset(
+        {"conversation_a", "conversation_b", "winner", "judge", "judge_hash", "turn", "tstamp", "timestamp"}
+    ),
     fits=lambda record: has(record, "conversation_a", "conversation_b", "winner"),
     rows=_battle,
     names={"a": "conversation_a", "b": "conversation_b", "prompt": "conversation_a"},

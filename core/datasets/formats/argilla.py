@@ -1,13 +1,13 @@
 """Records as Argilla exports them: fields, and a question that several people answered."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source
 from core.datasets.formats.ranking import ranks as ranks_of
-from core.datasets.formats.values import field, notes, text
+from core.datasets.formats.values import notes, text
 from core.datasets.line_json import BadLine
 
 _ANSWER = re.compile(r"(response|completion|generations?|answer|output)[-_ ]?\d+")
@@ -17,7 +17,7 @@ _UNSAID = "submitted"
 """The state of an answer that says none. Drafts and what was discarded do not count."""
 Voice = tuple[str | None, Any]
 """Who, and what they said."""
-Verdict = tuple[str | None, list[int] | None]
+Verdict = tuple[str | None, list[int]]
 """Who, and the rank of each answer."""
 
 
@@ -25,9 +25,9 @@ def _rows(record: Source, reading: Reading) -> Rows:
     record = _flat(record)
     names = [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
     asked = next((name for name in _PROMPTS if record.get(name) is not None), _PROMPTS[0])
-    value = field(record, asked)
-    prompt: Any = value if isinstance(value, str) else chat.messages(value, f"/{asked}")
-    for user, ranks in _verdicts(_questions(record), names) or [(None, None)]:
+    prompt = chat.prompt(record, asked)
+    nobody: Iterable[tuple[None, None]] = [(None, None)]
+    for user, ranks in _verdicts(_questions(record), names) or nobody:
         yield {"prompt": prompt} | _compared(record, names, ranks) | notes(record, annotator=user)
 
 
@@ -48,9 +48,9 @@ def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdi
     """
     told = [[(user, _ranks(value, names)) for user, value in voices] for voices in questions.values() if voices]
     compared = [[(user, ranks) for user, ranks in said if ranks] for said in told if all(ranks for _, ranks in said)]
-    # Somebody who has no comment may write "none" or "both": a question that prefers an answer says more.
+    # Somebody who has no comment may write "none" or "both": what prefers an answer says more, and ratings do.
     telling = [said for said in compared if any(len(set(ranks)) > 1 for _, ranks in said)]
-    found = next(iter(telling or compared), None) or _by_ratings(questions, names)
+    found = next(iter(telling), None) or _by_ratings(questions, names) or next(iter(compared), [])
     if found or not questions or not all(questions.values()):
         return found
     value = next(iter(questions.values()))[0][1]

@@ -104,14 +104,17 @@ def _made(found: Row, reading: Reading) -> Rows:
         else:
             prompt, a, b = compared(_prompt(found), found[sides[0]], found[sides[1]], sides)
         label = "a" if sides[0] == "chosen" else _label(found, reading.mapping)
-        yield {"prompt": prompt, "a": a, "b": b, "label": label} | _notes(found, reading)
+        yield {"prompt": chat.told(found.get("system"), prompt), "a": a, "b": b, "label": label} | _notes(
+            found, reading
+        )
     elif "completions" in found:
         yield _ranking(found, reading) | _notes(found, reading)
     elif "score" in found:
         score = number(found["score"], "score", reading)
         yield Rated(_prompt(found), chat.answer(found["completion"], "/completion"), score, _notes(found, reading))
     elif "messages" in found:
-        yield {"messages": chat.messages(found["messages"], "/messages")} | _notes(found, reading)
+        messages = chat.told(found.get("system"), chat.messages(found["messages"], "/messages"))
+        yield {"messages": messages} | _notes(found, reading)
     elif "text" in found:
         yield {"text": found["text"]} | _notes(found, reading)
     else:
@@ -134,11 +137,14 @@ def _at(record: Source, path: str) -> Any:
 
 def _prompt(found: Row) -> Any:
     """Text or messages; an input goes below it, a system message before it. None if there is none."""
-    prompt = found.get("prompt")
-    if prompt is None or not isinstance(prompt, str):
-        return prompt
-    extra = found.get("input")
-    return chat.told(found.get("system"), f"{prompt}\n{extra}" if isinstance(extra, str) and extra.strip() else prompt)
+    prompt, extra = found.get("prompt"), found.get("input")
+    if prompt is None:
+        return None
+    if not isinstance(prompt, str):
+        prompt = chat.messages(prompt, "/prompt")
+    elif isinstance(extra, str) and extra.strip():
+        prompt = f"{prompt}\n{extra}"
+    return chat.told(found.get("system"), prompt)
 
 
 def _label(found: Row, mapping: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ _PAIRS = (
 )  # fmt: skip
 _SIDES = (
     ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
-    ("positive", "negative"), ("accepted", "rejected"), ("chosen_response", "rejected_response"),
+    ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("response_j", "response_k"), ("chosen_response", "rejected_response"),
 )  # fmt: skip
 _LABELS = ("label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall")
 _ANSWERS = ("completion", "response", "output", "answer", "target", "solution")

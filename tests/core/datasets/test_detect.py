@@ -158,6 +158,22 @@ def test_what_the_rows_are_follows_from_the_fields(fields: dict[str, str], row: 
     assert read(jsonl(VOTE), mapping={"fields": fields}).rows == [row]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"prompt": "asked", "a": "left", "b": "right"},
+        {"prompt": "asked", "completions": "both", "scores": "how"},
+        {"a": "whole.0", "b": "whole.1"},
+    ],
+)
+def test_the_system_message_of_a_mapping_goes_before_messages_too(fields: dict[str, str]) -> None:
+    asked = [{"from": "human", "value": "q"}]
+    record = {"asked": asked, "left": "x", "right": "y", "both": ["x", "y"], "how": [2, 1], "set": "s"}
+    record |= {"whole": [talk("q", "x"), talk("q", "y")]}
+    (row,) = read(jsonl(record), mapping={"fields": fields | {"system": "set"}}).rows
+    assert row["prompt"] == talk("q", system="s")
+
+
 def test_a_mapping_reads_messages_lists_and_scores() -> None:
     record = {"talk": talk("q", "z"), "all": ["x", "y"], "how": [0.1, 0.9], "said": [{"to": "p"}]}
     assert read(jsonl(record), mapping={"fields": {"messages": "talk"}}).rows == [{"messages": talk("q", "z")}]
