@@ -32,6 +32,8 @@ export interface QueueView {
   readonly showing: number;
   /** The newest answer of this visit. */
   readonly last: Given | null;
+  /** The same key came again as the item appeared, too soon to be meant for it: nothing was answered. */
+  readonly bounced: boolean;
   readonly canUndo: boolean;
   readonly done: number;
   readonly total: number;

@@ -18,17 +18,18 @@ function storage(...entries: [string, string][]) {
 const first: Wish = { type: "answer", verdict: { choice: "1" }, seconds: 3.25 };
 const ranked: Wish = { type: "answer", verdict: { ranks: [2, 1, 2] }, seconds: 9 };
 
-test("wishes come back as they were, and those of others stay apart", () => {
+test("wishes come back as they were, and those of others and of other keys stay apart", () => {
   const browser = storage();
-  keptWishes(browser, "ann_1", "Ada: L.").save("item_1", first);
-  keptWishes(browser, "ann_1", "Ada: L.").save("item_2", ranked);
-  keptWishes(browser, "ann_1", "Bo").save("item_1", { type: "undo" });
-  expect(keptWishes(browser, "ann_1", "Ada: L.").load()).toEqual([
+  keptWishes(browser, "key_1", "ann_1", "Ada: L.").save("item_1", first);
+  keptWishes(browser, "key_1", "ann_1", "Ada: L.").save("item_2", ranked);
+  keptWishes(browser, "key_1", "ann_1", "Bo").save("item_1", { type: "undo" });
+  expect(keptWishes(browser, "key_1", "ann_1", "Ada: L.").load()).toEqual([
     ["item_1", first],
     ["item_2", ranked],
   ]);
-  expect(keptWishes(browser, "ann_2", "Bo").load()).toEqual([]);
-  expect(whoseWishesWait(browser)).toEqual([
+  expect(keptWishes(browser, "key_1", "ann_2", "Bo").load()).toEqual([]);
+  keptWishes(browser, "key_2", "ann_1", "Bo").save("item_9", first);
+  expect(whoseWishesWait(browser, "key_1")).toEqual([
     { round: "ann_1", annotator: "Ada: L." },
     { round: "ann_1", annotator: "Bo" },
   ]);
@@ -36,28 +37,28 @@ test("wishes come back as they were, and those of others stay apart", () => {
 
 test("a wish that was delivered is gone", () => {
   const browser = storage(["proximal-theme", "dark"]);
-  const wishes = keptWishes(browser, "ann_1", "Bo");
+  const wishes = keptWishes(browser, "key_1", "ann_1", "Bo");
   wishes.save("item_1", first);
   wishes.remove("item_1");
   expect(wishes.load()).toEqual([]);
-  expect(whoseWishesWait(browser)).toEqual([]);
+  expect(whoseWishesWait(browser, "key_1")).toEqual([]);
 });
 
 test("what is no wish is passed over", () => {
   const browser = storage(
-    ["proximal-answers:ann_1:Bo:item_1", "{not JSON"],
-    ["proximal-answers:ann_1:Bo:item_2", '{"type": "answer", "verdict": {"choice": "3"}, "seconds": 1}'],
+    ["proximal-answers:key_1:ann_1:Bo:item_1", "{not JSON"],
+    ["proximal-answers:key_1:ann_1:Bo:item_2", '{"type": "answer", "verdict": {"choice": "3"}, "seconds": 1}'],
   );
-  expect(keptWishes(browser, "ann_1", "Bo").load()).toEqual([]);
+  expect(keptWishes(browser, "key_1", "ann_1", "Bo").load()).toEqual([]);
 });
 
 test("blocked or full storage does not stop anybody", () => {
-  expect(keptWishes(null, "ann_1", "Bo").load()).toEqual([]);
+  expect(keptWishes(null, "key_1", "ann_1", "Bo").load()).toEqual([]);
   const full = {
     ...storage(),
     setItem: () => {
       throw new DOMException("full", "QuotaExceededError");
     },
   };
-  expect(() => keptWishes(full, "ann_1", "Bo").save("item_1", first)).not.toThrow();
+  expect(() => keptWishes(full, "key_1", "ann_1", "Bo").save("item_1", first)).not.toThrow();
 });

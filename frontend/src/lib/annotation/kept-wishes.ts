@@ -6,11 +6,12 @@ const PREFIX = "proximal-answers";
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
 /**
- * Wishes in the browser's storage, one entry each, so that two tabs do not write over each other's. Where storage is
- * blocked or full, they live as long as the page.
+ * Wishes in the browser's storage, one entry each, so that two tabs do not write over each other's; apart by `owner`, the
+ * key that is signed in with, since another one's rounds are not there. Where storage is blocked or full, they live as
+ * long as the page.
  */
-export function keptWishes(storage: Store | null, round: string, annotator: string): WishStore {
-  const prefix = `${PREFIX}:${round}:${encodeURIComponent(annotator)}:`;
+export function keptWishes(storage: Store | null, owner: string, round: string, annotator: string): WishStore {
+  const prefix = `${PREFIX}:${owner}:${round}:${encodeURIComponent(annotator)}:`;
   return {
     load: () =>
       keys(storage, prefix).flatMap((key): [string, Wish][] => {
@@ -29,11 +30,12 @@ export function keptWishes(storage: Store | null, round: string, annotator: stri
 }
 
 /** The rounds and annotators whose answers wait in this browser, left by pages that were closed in between. */
-export function whoseWishesWait(storage: Store | null): { round: string; annotator: string }[] {
-  const found = new Set(keys(storage, `${PREFIX}:`).map((key) => key.slice(PREFIX.length + 1, key.lastIndexOf(":"))));
-  return [...found].map((owner) => {
-    const colon = owner.indexOf(":");
-    return { round: owner.slice(0, colon), annotator: decodeURIComponent(owner.slice(colon + 1)) };
+export function whoseWishesWait(storage: Store | null, owner: string): { round: string; annotator: string }[] {
+  const prefix = `${PREFIX}:${owner}:`;
+  const found = new Set(keys(storage, prefix).map((key) => key.slice(prefix.length, key.lastIndexOf(":"))));
+  return [...found].map((whose) => {
+    const colon = whose.indexOf(":");
+    return { round: whose.slice(0, colon), annotator: decodeURIComponent(whose.slice(colon + 1)) };
   });
 }
 

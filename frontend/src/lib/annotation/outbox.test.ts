@@ -88,8 +88,35 @@ test("a refusal is told and does not hold up the others", async () => {
     ["one", answer("1"), null],
     ["two", answer("2"), "ok"],
   ]);
+});
+
+test("what was refused is kept until somebody has read it, also by a page that is opened later", async () => {
+  const { outbox, deliver, store } = setUp();
+  deliver.mockRejectedValueOnce(closed);
+  outbox.put("one", answer("1"));
+  await settle();
+  expect(store.kept.get("one")).toEqual(answer("1"));
+
+  const later = setUp(store);
+  later.deliver.mockRejectedValueOnce(closed);
+  later.outbox.retry();
+  await settle();
+  expect(later.outbox.getView()).toMatchObject({ waiting: 0, refused: [{ item: "one", message: closed.message }] });
+  later.outbox.dismiss();
+  expect([later.outbox.getView().refused, store.kept.size]).toEqual([[], 0]);
+});
+
+test("reading of a refusal does not lose another answer to the same item that is on its way", async () => {
+  const { outbox, deliver, store } = setUp();
+  deliver.mockRejectedValueOnce(closed).mockRejectedValueOnce(away);
+  outbox.put("one", answer("1"));
+  await settle();
+  outbox.put("one", answer("2"));
+  await settle();
   outbox.dismiss();
-  expect(outbox.getView().refused).toEqual([]);
+  expect(store.kept.get("one")).toEqual(answer("2"));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(outbox.getView()).toEqual({ waiting: 0, trouble: null, refused: [] });
 });
 
 test("the wait between tries grows to fifteen seconds and no further", async () => {

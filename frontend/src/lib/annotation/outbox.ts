@@ -81,8 +81,11 @@ export class Outbox<Receipt> {
     void this.send();
   };
 
-  /** The person has read what was refused. */
-  dismiss = (): void => this.show({ refused: [] });
+  /** The person has read what was refused; until then the store keeps it, for whoever opens the page next. */
+  dismiss = (): void => {
+    for (const { item } of this.view.refused) if (!this.wishes.has(item)) this.store.remove(item);
+    this.show({ refused: [] });
+  };
 
   private async send(): Promise<void> {
     if (this.sending) return;
@@ -121,10 +124,11 @@ export class Outbox<Receipt> {
     // While it was on its way, another wish may have taken its place.
     if (this.wishes.get(item) === wish) {
       this.wishes.delete(item);
-      this.store.remove(item);
+      if (refusal === undefined) this.store.remove(item);
     }
     this.failures = 0;
-    const refused = refusal === undefined ? this.view.refused : [...this.view.refused, { item, message: refusal }];
+    const others = this.view.refused.filter((one) => one.item !== item);
+    const refused = refusal === undefined ? others : [...others, { item, message: refusal }];
     this.readers.forEach((reader) => reader(item, wish, receipt));
     this.show({ trouble: null, refused });
   }

@@ -92,21 +92,6 @@ test("the time that was spent goes with the answer", async () => {
   expect(round.answers.get("a")).toEqual({ type: "answer", verdict: { choice: "tie" }, seconds: 2.3 });
 });
 
-test("a key that bounced does not answer the next item unread", async () => {
-  const { queue, shown } = open(new Round(["a", "b", "c"]));
-  await read();
-  queue.answer({ choice: "1" });
-  queue.answer({ choice: "1" });
-  expect(shown()).toBe("b");
-});
-
-test("the first item can be answered as soon as it is there", async () => {
-  const { queue, shown } = open(new Round(["a", "b"]));
-  await settle();
-  queue.answer({ choice: "1" });
-  expect(shown()).toBe("b");
-});
-
 test("undo shows the item again and takes its answer back; another answer replaces it", async () => {
   const round = new Round(["a", "b", "c"]);
   const { queue, shown } = open(round);

@@ -9,8 +9,8 @@ const MOST_ASKED = 10;
 const LOOK_AGAIN_MS = 5000;
 /** A day: what takes longer was left lying. */
 const LONGEST_S = 86_400;
-/** What comes sooner after an answer was meant for the same item: a key that bounced. */
-const TOO_SOON_S = 0.15;
+/** The same answer sooner after the last one was meant for the same item: a key that bounced. */
+const BOUNCE_S = 0.08;
 
 /** One annotator's way through a round. Answers go to the outbox; here is what to judge next. */
 export class Queue {
@@ -33,6 +33,7 @@ export class Queue {
     item: null,
     showing: 0,
     last: null,
+    bounced: false,
     canUndo: false,
     done: 0,
     total: 0,
@@ -72,8 +73,11 @@ export class Queue {
   answer = (verdict: Verdict): void => {
     const [item, ...rest] = this.items;
     const seconds = this.watch.seconds;
-    const bounced = this.given.length > 0 && seconds < TOO_SOON_S;
-    if (!item || this.view.item !== item || bounced) return;
+    if (!item || this.view.item !== item) return;
+    if (seconds < BOUNCE_S && isSame(verdict, this.given.at(-1)?.verdict)) {
+      this.show({ bounced: true });
+      return;
+    }
     this.items = rest;
     this.given.push({ item, verdict });
     this.answered.add(item.id);
@@ -180,6 +184,7 @@ export class Queue {
       item,
       showing: this.view.showing + Number(isNew),
       last: this.given.at(-1) ?? null,
+      bounced: change.bounced ?? (!isNew && this.view.bounced),
       canUndo: this.given.length > 0 || this.lastItem !== null,
       done: this.done(),
       total: this.counts.total,
@@ -187,3 +192,6 @@ export class Queue {
     this.listeners.forEach((listener) => listener());
   }
 }
+
+const isSame = (one: Verdict, other: Verdict | undefined): boolean =>
+  other !== undefined && "choice" in one && "choice" in other && one.choice === other.choice;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "react-router";
 import type { Round } from "@/api/types";
 import { Button } from "@/components/button";
@@ -19,17 +19,29 @@ interface Props {
   onOther: () => void;
 }
 
+const BAR = "[role=group]";
+const PROMPT = "section[aria-label=Prompt]";
+const TOO_SOON = "not answered: the same key came as this appeared. Press it again";
+
 /** Where one annotator works. */
 export function Desk({ round, annotator, onOther }: Props) {
   const { queue, view, outbox, sending } = useQueue(round.id, annotator);
   const [helping, setHelping] = useState(false);
   const { item, showing } = view;
+  const desk = useRef<HTMLDivElement>(null);
+  const fromBar = useRef(false);
+  /** A pressed button goes with its item; whoever was on it finds the next item's prompt, and not the top of the page. */
+  const leaving = () => {
+    fromBar.current = document.activeElement?.closest(BAR) != null;
+  };
   useEffect(() => {
     // In braces: newer browsers return a promise, which React would take for a clean-up.
     window.scrollTo({ top: 0 });
+    if (fromBar.current) desk.current?.querySelector<HTMLElement>(PROMPT)?.focus({ preventScroll: true });
+    fromBar.current = false;
   }, [showing]);
   return (
-    <div className={styles.desk} data-showing={showing}>
+    <div ref={desk} className={styles.desk} data-showing={showing}>
       <h1 className="visually-hidden">Annotate {round.name}</h1>
       <header className={styles.head}>
         <nav aria-label="Breadcrumb">
@@ -52,8 +64,14 @@ export function Desk({ round, annotator, onOther }: Props) {
         <Judge
           key={showing}
           item={item}
-          onAnswer={queue.answer}
-          onUndo={queue.undo}
+          onAnswer={(verdict) => {
+            leaving();
+            queue.answer(verdict);
+          }}
+          onUndo={() => {
+            leaving();
+            queue.undo();
+          }}
           onHelp={() => setHelping(true)}
           canUndo={view.canUndo}
         />
@@ -66,14 +84,14 @@ export function Desk({ round, annotator, onOther }: Props) {
 }
 
 function Progress({ view, waiting }: { view: QueueView; waiting: number }) {
-  const { item, done, total, last } = view;
+  const { item, done, total, last, bounced } = view;
+  const previous = item?.previous ? `taken back: ${inWords(item.previous)}` : null;
+  const said = previous ?? (last && `last answer: ${inWords(last.verdict)}`);
   return (
     <div className={styles.progress}>
       <p>
         <span data-waiting={waiting}>{total > 0 && `${done} of ${total} answered`}</span>
-        <span role="status">
-          {item?.previous ? `taken back: ${inWords(item.previous)}` : last && `last answer: ${inWords(last.verdict)}`}
-        </span>
+        <span role="status">{bounced ? TOO_SOON : said}</span>
       </p>
       <ProgressBar
         fraction={total ? done / total : 0}

@@ -1,32 +1,44 @@
 import { putAnswer, undoAnswer } from "@/api/annotation";
 import { ApiError } from "@/api/problem";
-import { noticeSignOut } from "@/api/query-client";
+import { noticeSignOut, queryClient } from "@/api/query-client";
+import { sessionQuery } from "@/api/session";
 import { keptWishes, whoseWishesWait } from "@/lib/annotation/kept-wishes";
 import { Outbox } from "@/lib/annotation/outbox";
 import type { Receipt } from "@/lib/annotation/hand";
 import type { Wish } from "@/lib/annotation/wish";
 import { toItem } from "@/features/annotation/queue/to-item";
 
-/** One for each round and annotator. They live as long as the tab, so that leaving the page stops no answer. */
-const outboxes = new Map<string, Outbox<Receipt>>();
+/** Somebody's answers to a round, on their way. */
+export interface Post {
+  readonly round: string;
+  readonly annotator: string;
+  readonly outbox: Outbox<Receipt>;
+}
+
+/** By key, round and annotator. They live as long as the tab, so that leaving the page stops no answer. */
+const known = new Map<string, Post>();
 
 /** Answered with one of these, the same answer may be taken later. */
 const PASSING = new Set([0, 401, 408, 425, 429]);
 
 export function outboxOf(round: string, annotator: string): Outbox<Receipt> {
-  const key = `${round} ${annotator}`;
-  const known = outboxes.get(key);
-  if (known) return known;
+  const key = `${owner()} ${round} ${annotator}`;
+  const there = known.get(key);
+  if (there) return there.outbox;
   const deliver = (item: string, wish: Wish) => tell(round, annotator, item, wish);
-  const outbox = new Outbox<Receipt>({ deliver, isPassing }, keptWishes(storage(), round, annotator));
-  outboxes.set(key, outbox);
+  const outbox = new Outbox<Receipt>({ deliver, isPassing }, keptWishes(storage(), owner(), round, annotator));
+  known.set(key, { round, annotator, outbox });
   return outbox;
 }
 
-/** Answers that a closed page left behind are sent by the next one that is opened. */
-export function sendLeftovers(): void {
-  for (const { round, annotator } of whoseWishesWait(storage())) outboxOf(round, annotator).retry();
+/** All that may be on its way, or was refused and not read: also of pages that are closed. */
+export function posts(): readonly Post[] {
+  for (const { round, annotator } of whoseWishesWait(storage(), owner())) outboxOf(round, annotator);
+  return [...known].filter(([key]) => key.startsWith(`${owner()} `)).map(([, post]) => post);
 }
+
+/** The key that is signed in with. */
+const owner = (): string => queryClient.getQueryData(sessionQuery.queryKey)?.key.id ?? "";
 
 async function tell(round: string, annotator: string, item: string, wish: Wish): Promise<Receipt> {
   try {

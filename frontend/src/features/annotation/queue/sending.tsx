@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import styles from "@/features/annotation/queue/queue.module.css";
@@ -5,20 +6,22 @@ import type { OutboxView } from "@/lib/annotation/outbox";
 import { count } from "@/lib/format";
 
 interface Props {
+  /** Of whom, and in which round, where that is not what the page is about. */
+  whose?: ReactNode;
   sending: OutboxView;
   onRetry: () => void;
   onDismiss: () => void;
 }
 
 /** Says so when answers do not get through. While they do, there is nothing to say. */
-export function Sending({ sending, onRetry, onDismiss }: Props) {
+export function Sending({ whose, sending, onRetry, onDismiss }: Props) {
   const { waiting, trouble, refused } = sending;
   return (
     <>
       {trouble && (
         <p className={styles.trouble} role="status">
           <span>
-            {trouble} {count(waiting, "answer")} {waiting === 1 ? "waits" : "wait"} in this browser and{" "}
+            {whose} {trouble} {count(waiting, "answer")} {waiting === 1 ? "waits" : "wait"} in this browser and{" "}
             {waiting === 1 ? "is" : "are"} sent as soon as it answers.
           </span>
           <Button onClick={onRetry}>Try now</Button>
@@ -26,6 +29,7 @@ export function Sending({ sending, onRetry, onDismiss }: Props) {
       )}
       {refused.length > 0 && (
         <Notice tone="bad" title={`${count(refused.length, "answer")} could not be stored`}>
+          {whose && <p>{whose}</p>}
           {[...new Set(refused.map(({ message }) => message))].map((message) => (
             <p key={message}>{message}</p>
           ))}

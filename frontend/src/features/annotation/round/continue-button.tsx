@@ -7,6 +7,7 @@ import { jobQuery, jobsKey, jobsQuery } from "@/api/jobs";
 import { Button } from "@/components/button";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { Skeleton } from "@/components/skeleton";
+import { SelectOrType } from "@/features/annotation/select-or-type";
 import styles from "@/features/annotation/round/round.module.css";
 import { paths } from "@/lib/paths";
 
@@ -85,21 +86,14 @@ interface ChoiceProps {
 function JobChoice({ own, value, onChange }: ChoiceProps) {
   const query = useInfiniteQuery(jobsQuery);
   const first = useQuery({ ...jobQuery(own), enabled: own !== "" }).data;
-  const listed = (query.data?.pages.flatMap((page) => page.data) ?? []).filter((one) => one.id !== own);
+  const listed = query.data?.pages.flatMap((page) => page.data) ?? [];
+  const others = listed.filter(({ id }) => id !== own).map(({ id, name }) => ({ value: id, label: name || id }));
+  const writer = { value: own, label: `${first?.name || own}, which wrote the completions` };
+  const options = own ? [writer, ...others] : others;
   return (
     <label>
       Job
-      <select value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="" disabled>
-          Choose…
-        </option>
-        {(first ? [first, ...listed] : listed).map((one) => (
-          <option key={one.id} value={one.id}>
-            {one.name || one.id}
-            {one.id === own ? ", which wrote the completions" : ""}
-          </option>
-        ))}
-      </select>
+      <SelectOrType options={options} placeholder="job_…" value={value} onChange={onChange} />
     </label>
   );
 }

@@ -72,6 +72,9 @@ function Facts({ round }: { round: Round }) {
       {round.left_out > 0 && (
         <span title={WHY_LEFT_OUT}>{count(round.left_out, source.type === "dataset" ? "row" : "prompt")} left out</span>
       )}
+      {round.cut_off > 0 && (
+        <span title={WHAT_IS_CUT_OFF}>{count(round.cut_off, "item")} with an answer that was cut off</span>
+      )}
       <span>
         created <TimeAgo time={round.created_at} />
       </span>
@@ -79,6 +82,7 @@ function Facts({ round }: { round: Round }) {
   );
 }
 
+const WHAT_IS_CUT_OFF = "It reached the longest length. A reward model learns it as if it had ended there.";
 const WHY_LEFT_OUT = "Too long, or answered with the same by all.";
 
 function PolicyName({ policy }: { policy: RoundPolicy }) {

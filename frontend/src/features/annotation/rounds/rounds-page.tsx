@@ -1,5 +1,4 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
 import { Link } from "react-router";
 import { roundsQuery } from "@/api/annotation";
 import { Button, buttonClass } from "@/components/button";
@@ -7,7 +6,7 @@ import { ErrorNotice } from "@/components/error-notice";
 import { PageTitle } from "@/components/page-title";
 import { Skeleton } from "@/components/skeleton";
 import { StaleBanner } from "@/components/stale-banner";
-import { sendLeftovers } from "@/features/annotation/queue/outboxes";
+import { Leftovers } from "@/features/annotation/queue/leftovers";
 import { FirstRound } from "@/features/annotation/rounds/first-round";
 import { RoundTable } from "@/features/annotation/rounds/round-table";
 import { paths } from "@/lib/paths";
@@ -17,7 +16,6 @@ const POLL_MS = 5000;
 export function RoundsPage() {
   const query = useInfiniteQuery({ ...roundsQuery, refetchInterval: POLL_MS });
   const rounds = query.data?.pages.flatMap((page) => page.data);
-  useEffect(sendLeftovers, []);
   return (
     <>
       <PageTitle title="Annotate">
@@ -25,6 +23,7 @@ export function RoundsPage() {
           New round
         </Link>
       </PageTitle>
+      <Leftovers />
       {query.isError && rounds && <StaleBanner since={query.dataUpdatedAt} />}
       {query.isPending && <Skeleton rows={4} height="2.75rem" label="Loading rounds" />}
       {query.isError && !rounds && (
