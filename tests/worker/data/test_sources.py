@@ -1,8 +1,12 @@
 """Where files come from: real servers that break, redirect and lie, and the folders of this machine."""
 
 import os
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -10,9 +14,10 @@ from core.errors import FetchFailed, ImportRefused
 from core.import_urls import HubFile, ServerFile, WebFile, place
 from core.settings import Settings
 from tests.worker.data.file_server import File, Files, serving_files
-from worker.data.sources import opened
+from worker.data.sources import opened, paced
 from worker.data.sources import web as web_source
 from worker.data.sources.addresses import is_public
+from worker.data.sources.connection import ask
 from worker.data.sources.hub import named_file
 from worker.data.sources.web import download
 
@@ -86,6 +91,34 @@ def test_a_server_that_drips_is_given_up_however_often_it_hangs_up(
         download(WebFile(f"{web.url}/a"), settings, passes) as source,
     ):
         list(source.pieces)
+
+
+@pytest.mark.parametrize(
+    "begins", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"]
+)
+def test_a_server_that_drips_where_no_byte_of_the_file_is_gets_no_more_time(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, begins: bytes
+) -> None:
+    monkeypatch.setattr(paced, "SILENCE_SECONDS", 0.3)
+    over = Event()
+
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(begins)
+            while not over.wait(0.02):
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        allowed = settings.model_copy(update={"import_urls": [url]})
+        dripping = pool.submit(drip)
+        try:
+            with pytest.raises(TimeoutError), ask(url, allowed, {}) as answer:
+                answer.response.read1(100)
+        finally:
+            over.set()
+        dripping.result()
 
 
 def test_a_server_that_is_busy_is_asked_again(web: Files, settings: Settings) -> None:

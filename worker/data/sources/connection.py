@@ -4,9 +4,9 @@ import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 from urllib.parse import urljoin, urlsplit
 
 from core import import_urls
@@ -15,8 +15,8 @@ from core.errors import FetchFailed, ImportRefused
 from core.import_urls import WebFile
 from core.settings import Settings
 from worker.data.sources.addresses import addresses_of
+from worker.data.sources.paced import SILENCE_SECONDS, PacedResponse
 
-SILENCE_SECONDS = 60.0
 _CONNECT_SECONDS = 10.0
 _MOST_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -27,7 +27,7 @@ _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close
 class Answer:
     """A response, and the connection that it comes by."""
 
-    response: HTTPResponse
+    response: PacedResponse
     connection: HTTPConnection
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ def ask(url: str, settings: Settings, headers: Mapping[str, str]) -> Answer:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
             connection.request("GET", target, headers={**_HEADERS, **headers})
-            answer = Answer(connection.getresponse(), connection)
+            answer = Answer(cast(PacedResponse, connection.getresponse()), connection)
         except BaseException:
             connection.close()
             raise
@@ -66,6 +66,8 @@ def ask(url: str, settings: Settings, headers: Mapping[str, str]) -> Answer:
 
 class _Pinned(HTTPConnection):
     """To one of these addresses, whatever the host's name would resolve to by now."""
+
+    response_class = PacedResponse
 
     def __init__(self, address: Address, numbers: Sequence[str]) -> None:
         super().__init__(address.host, address.port, timeout=SILENCE_SECONDS)

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from core.errors import FetchFailed
 from core.import_urls import WebFile
 from core.settings import Settings
-from worker.data.sources.connection import SILENCE_SECONDS, Answer, ask
+from worker.data.sources.connection import Answer, ask
+from worker.data.sources.paced import SILENCE_SECONDS
 from worker.data.sources.source import Source
 
 TRIES = 5
@@ -104,6 +105,7 @@ class _Flow:
         if self._answer is None:
             self._open()
         assert self._answer is not None
+        self._answer.response.give_time()
         piece = self._answer.response.read1(_PIECE)
         if not piece and self.size is not None and self._position < self.size:
             raise _Passing("the connection ended")
