@@ -83,10 +83,11 @@ def is_talk(value: Any) -> bool:
     return isinstance(first, dict) and ("role" in first or "from" in first)
 
 
-def answers(value: list[Any]) -> bool:
-    """Whether the assistant says something after the first turn."""
-    said = [turn for turn in _turns(value)[1:] if isinstance(turn, dict)]
-    return any(_ROLES.get(str(turn.get("role", turn.get("from"))).lower()) == "assistant" for turn in said)
+def only_asks(value: list[Any]) -> bool:
+    """Whether nobody but the user, and who set the scene, says anything."""
+    said = [turn for turn in _turns(value) if isinstance(turn, dict)]
+    roles = {_ROLES.get(str(turn.get("role", turn.get("from"))).lower()) for turn in said}
+    return bool(roles) and roles <= {"user", "system"}
 
 
 def pass_over_tools(record: Source, reading: Reading) -> None:

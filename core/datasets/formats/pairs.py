@@ -53,7 +53,8 @@ def whole(record: Source) -> bool:
 
 def pair_notes(record: Source, reading: Reading) -> Row:
     """Ours where they are given, otherwise what is usually called so; a margin otherwise from the scores."""
-    found = notes(record) | given(record, reading, *NOTES)
+    found = {} if NOTED.isdisjoint(record) else notes(record) | given(record, reading, "annotator", "source", "time")
+    found |= given(record, reading, "margin")
     if "margin" not in found and not SCORED.isdisjoint(record):
         for pair in _SCORES:
             found |= margin(record, reading, *pair)

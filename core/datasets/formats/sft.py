@@ -57,13 +57,13 @@ def _conversation(record: Source) -> list[Any] | None:
 
 def _demonstrates(record: Source) -> float:
     talk = _conversation(record)
-    return talk is not None and chat.answers(talk)
+    return talk is not None and not chat.only_asks(talk)
 
 
 def _asks(record: Source) -> float:
     """Weakly where the assistant speaks: then somebody has to say that only the prompts are meant."""
     talk = _conversation(record)
-    return 0 if talk is None else 0.5 if chat.answers(talk) else 1
+    return 0 if talk is None else 1 if chat.only_asks(talk) else 0.1
 
 
 MESSAGES = Format(

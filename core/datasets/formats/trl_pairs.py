@@ -64,7 +64,8 @@ def _fits_implicit(record: Source) -> float:
     sides = [record.get(name, 0) for name in ("chosen", "rejected")]
     if "prompt" in record or not all(side is None or isinstance(side, str) for side in sides):
         return 0
-    others = {name: value for name, value in record.items() if not name.startswith(("chosen", "rejected"))}
+    beside = [(name, value) for name, value in record.items() if not name.startswith(("chosen", "rejected"))]
+    others = {name: value for name, value in beside if isinstance(value, str) or chat.is_talk(value)}
     return 0.5 if any(others.get(name) for name in _ASKED) or says_more(others, _SIDES) else 1
 
 

@@ -75,6 +75,8 @@ def test_conversations_without_an_answer_are_prompts_and_a_few_of_them_are_not()
     asked, answered = {"messages": talk("q")}, {"messages": talk("q", "x")}
     assert read(jsonl(asked, asked)).plan.kind == DatasetKind.PROMPTS
     assert read(jsonl(asked, *[answered] * 9)).plan.kind == DatasetKind.SFT
+    with pytest.raises(FormatUnclear):
+        read(jsonl(asked, answered))
     assert rows_of(answered, kind="prompts") == [{"prompt": talk("q")}]
 
 

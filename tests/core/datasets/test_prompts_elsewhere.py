@@ -25,7 +25,10 @@ def test_what_two_texts_begin_with_is_no_prompt_where_one_stands_beside_them(bes
         read(jsonl(SIDES | beside))
 
 
-@pytest.mark.parametrize("beside", [{"chosen_model": "one", "rejected_score": 2}, {"source": "s" * 80}, {"id": "1"}])
+@pytest.mark.parametrize(
+    "beside",
+    [{"chosen_model": "one", "rejected_score": 2}, {"source": "s" * 80}, {"id": 1, "meta": {"a": 1}, "tags": ["t"]}],
+)
 def test_notes_beside_two_texts_are_no_prompt(beside: Row) -> None:
     assert read(jsonl(SIDES | beside)).plan.format == "trl_implicit"
 
