@@ -7,6 +7,7 @@ from core.datasets.formats.pairs import PAIR_NOTES, pair_notes, whole
 from core.datasets.formats.values import field
 
 _DOCS = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
+_TALKS = ("conversations", "messages", "conversation")
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
@@ -20,17 +21,22 @@ def _alpaca(record: Source, reading: Reading) -> Rows:
 
 def _sharegpt(record: Source, reading: Reading) -> Rows:
     """The conversation ends with the user's turn; system message and tools stand beside it."""
-    name = "conversations" if "conversations" in record else "messages"
+    name = _talk(record) or "messages"
     prompt = chat.prompt(record, name)
     chat.pass_over_tools(record, reading)
     sides = [chat.answer(field(record, side), f"/{side}") for side in ("chosen", "rejected")]
     yield {"prompt": prompt, "chosen": sides[0], "rejected": sides[1]} | pair_notes(record, reading)
 
 
+def _talk(record: Source) -> str | None:
+    return next((name for name in _TALKS if isinstance(record.get(name), list)), None)
+
+
 def _is_sharegpt(record: Source) -> bool:
     """The sides are answers; what begins with `prompt` too, or holds whole conversations, has its prompt there."""
-    talk = isinstance(record.get("conversations"), list) or isinstance(record.get("messages"), list)
-    return talk and has(record, "chosen", "rejected") and "prompt" not in record and not whole(record)
+    return (
+        _talk(record) is not None and has(record, "chosen", "rejected") and "prompt" not in record and not whole(record)
+    )
 
 
 def _is_alpaca(record: Source) -> bool:
@@ -68,7 +74,7 @@ SHAREGPT = Format(
             "rejected": {"from": "gpt", "value": "Green."},
         },
     ),
-    fields=PAIR_NOTES | {"conversations", "messages", "system", "tools", "chosen", "rejected"},
+    fields=PAIR_NOTES | {*_TALKS, "system", "tools", "chosen", "rejected"},
     fits=_is_sharegpt,
     rows=_sharegpt,
     names={"prompt": "conversations"},

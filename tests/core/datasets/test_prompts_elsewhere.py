@@ -34,7 +34,7 @@ def test_notes_beside_two_texts_are_no_prompt(beside: Row) -> None:
 
 
 @pytest.mark.parametrize("side", [lambda text: text, lambda text: talk("", text)[1:], lambda text: talk("", text)[1]])
-@pytest.mark.parametrize("name", ["messages", "conversations"])
+@pytest.mark.parametrize("name", ["messages", "conversations", "conversation"])
 def test_a_conversation_and_answers_in_any_spelling(name: str, side: Any) -> None:
     record = {name: talk("q"), "chosen": side("x"), "rejected": side("y")}
     assert rows_of(record) == [{"prompt": talk("q"), "a": "x", "b": "y", "label": "a"}]
