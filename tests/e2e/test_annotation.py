@@ -201,6 +201,42 @@ def test_an_answer_whose_receipt_is_lost_counts_once(
     assert annotators(client, round_id) == {"Ada": 1}
 
 
+def test_an_answer_that_comes_after_the_close_is_told_until_somebody_has_read_it(
+    desk: Callable[..., Page], begin: Begin, client: Client, pairs: str
+) -> None:
+    round_id = begin(pairs)
+    page = desk(round_id)
+    expect(completion(page, 1)).to_be_visible()
+    press(page, "2")
+    eventually(lambda: annotators(client, round_id) == {"Ada": 1})
+    page.context.set_offline(True)
+    press(page, "1")
+    expect(page.get_by_text("1 answer waits in this browser")).to_be_visible()
+    page.close(run_before_unload=False)
+    client.close_annotation_round(round_id)
+    again = page.context.new_page()
+    page.context.set_offline(False)
+    for _ in range(2):
+        again.goto("/annotate")
+        expect(again.get_by_text("1 answer could not be stored")).to_be_visible()
+    expect(again.get_by_text(f"Of Ada, to {round_id}.")).to_be_visible()
+    again.get_by_role("button", name="I have read it").click()
+    again.goto("/annotate")
+    expect(again.get_by_role("link", name="New round")).to_be_visible()
+    expect(again.get_by_text("could not be stored")).to_have_count(0)
+
+
+def test_a_button_pressed_by_key_leaves_the_focus_at_the_next_prompt(
+    desk: Callable[..., Page], begin: Begin, pairs: str
+) -> None:
+    page = desk(begin(pairs))
+    expect(completion(page, 1)).to_be_visible()
+    page.get_by_role("button", name="Tie").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("last answer: tie")).to_be_visible()
+    expect(page.get_by_role("region", name="Prompt")).to_be_focused()
+
+
 def test_a_ranking_is_given_with_digits(
     desk: Callable[..., Page], begin: Begin, client: Client, tmp_path: Path
 ) -> None:
@@ -273,6 +309,8 @@ def test_every_annotation_page_fits_and_can_be_read_by_all(
     round_id = begin(pairs, instructions="Which one is a number?" * 30, overlap=2)
     page = desk(round_id, width=width)
     expect(completion(page, 1)).to_be_visible()
+    heights = {page.get_by_role("button", name=name).bounding_box()["y"] for name in ("Skip", "Undo")}  # type: ignore[index]
+    assert len(heights) == 1, "no button stands alone"
     press(page, "1")
     expect(page.locator("[data-waiting='0']")).to_be_attached()
     for path in (
