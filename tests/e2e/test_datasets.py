@@ -103,6 +103,38 @@ def test_columns_that_nobody_knows_are_pointed_out_with_the_rows_beside(
     ]
 
 
+def test_of_a_format_with_two_kinds_only_the_chosen_one_is_marked(new_page: NewPage, tmp_path: Path) -> None:
+    rows = [{"prompt": f"Question {n}?", "completion": f"Answer {n}.", "label": n % 2 == 0} for n in range(1, 5)]
+    page = new_page()
+    look_at(page, written(tmp_path / "kto.jsonl", rows))
+    readings = page.get_by_role("region", name="What it was taken for").get_by_role("radio", name=re.compile("KTO"))
+    expect(readings).to_have_count(2)
+    for index in (1, 0):
+        readings.nth(index).check()
+        expect(readings.nth(index)).to_be_checked()
+        expect(readings.nth(1 - index)).not_to_be_checked()
+
+
+def test_a_value_further_down_in_the_file_is_given_its_meaning_too(new_page: NewPage, tmp_path: Path) -> None:
+    rows = [{"q": f"Question {n}?", "x": f"Yes {n}.", "y": f"No {n}.", "verdict": "1"} for n in range(1, 260)]
+    page = new_page()
+    choose(page, written(tmp_path / "votes.jsonl", [*rows, {**rows[0], "q": "The last?", "verdict": "sinister"}]))
+    page.get_by_role("radio", name=re.compile("Say which column is what")).check()
+    form = page.get_by_role("region", name="Columns")
+    form.get_by_label("Each record is").select_option(label="Two answers, and which is better")
+    for field, column in {"Prompt": "q", "Answer A": "x", "Answer B": "y", "Which is better": "verdict"}.items():
+        form.get_by_label(field, exact=True).select_option(column)
+    told = page.get_by_role("region", name="First rows").get_by_role("status")
+    expect(told).to_have_text("Say first what the values of verdict mean.")
+    values = form.get_by_role("group", name="What its values mean")
+    values.get_by_label("1", exact=True).select_option("a")
+    values.get_by_label("Another value").fill("sinister")
+    values.get_by_role("button", name="Add").click()
+    values.get_by_label("sinister", exact=True).select_option("b")
+    confirm(page)
+    status(page, "ready")
+
+
 def test_an_upload_is_paused_and_goes_on(new_page: NewPage, tmp_path: Path) -> None:
     file = tmp_path / "long.jsonl"
     with file.open("w") as out:
