@@ -24,7 +24,14 @@ from worker.tasks import drain
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ROUNDS = "/v1/annotation/rounds"
-SHORT = {"sft": {"epochs": 1}, "reward_model": {"epochs": 1}, "ppo": {"steps": 2, "eval_every": 2}}
+SHORT = {
+    "sft": {"epochs": 1},
+    "reward_model": {"epochs": 1},
+    "ppo": {"steps": 2, "eval_every": 2, "batch_size": 8, "max_new_tokens": 8},
+    "evaluation": {"prompts": 4},
+}
+ROWS = 40
+"""Of the example's: what is claimed here does not need the model to learn much."""
 Call = Callable[..., Any]
 
 
@@ -52,8 +59,8 @@ def run_jobs(settings: Settings) -> None:
 def tiny_spec(session: Session, owner_id: str) -> dict[str, Any]:
     spec = tomllib.loads((EXAMPLES / "tiny.toml").read_text())
     for kind in (DatasetKind.SFT, DatasetKind.PREFERENCES):
-        content = (EXAMPLES / "tiny" / f"{kind.value}.jsonl").read_bytes()
-        spec["data"][kind.value] = make_version(session, owner_id, kind, content).dataset_id
+        lines = (EXAMPLES / "tiny" / f"{kind.value}.jsonl").read_bytes().splitlines(keepends=True)
+        spec["data"][kind.value] = make_version(session, owner_id, kind, b"".join(lines[:ROWS])).dataset_id
     session.commit()
     return {**spec, **{section: spec[section] | changes for section, changes in SHORT.items()}}
 
@@ -96,7 +103,7 @@ def test_policies_are_compared_by_two_people_and_the_job_goes_on(
     call("POST", f"{path}/close", dataset=dataset)
     work()
     assert call("GET", path)["status"] == "closed"
-    assert call("GET", f"/v1/datasets/{dataset}/versions/2")["rows"] == 160 + answers
+    assert call("GET", f"/v1/datasets/{dataset}/versions/2")["rows"] == ROWS + answers
     following = call("POST", f"{path}/continue", job=job, steps=2)["id"]
     run_jobs(settings)
     done = call("GET", f"/v1/jobs/{following}")
