@@ -116,7 +116,19 @@ def _set(context: typer.Context, round_id: str, **changes: str) -> None:
 
 
 def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Text:
-    names = ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version")
+    names = (
+        "id",
+        "name",
+        "kind",
+        "status",
+        "overlap",
+        "items",
+        "gold_items",
+        "left_out",
+        "cut_off",
+        "dataset",
+        "version",
+    )
     told: list[tuple[str, object]] = [(name, round_[name]) for name in names if round_[name] is not None]
     told.append(("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips"))
     told.append(("Krippendorff's α", _number(progress["alpha"])))
