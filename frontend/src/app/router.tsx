@@ -1,16 +1,18 @@
+import { lazy, type ComponentType } from "react";
 import { createBrowserRouter } from "react-router";
 import { Crash } from "@/app/crash";
 import { NotFound } from "@/app/not-found";
 import { Shell } from "@/app/shell";
-import { NewRoundPage } from "@/features/annotation/create/new-round-page";
-import { QueuePage } from "@/features/annotation/queue/queue-page";
-import { RoundPage } from "@/features/annotation/round/round-page";
-import { RoundsPage } from "@/features/annotation/rounds/rounds-page";
-import { AddPage } from "@/features/datasets/add/add-page";
-import { DatasetsPage } from "@/features/datasets/list/datasets-page";
-import { DatasetPage } from "@/features/datasets/page/dataset-page";
 import { JobsPage } from "@/features/jobs/jobs-page";
-import { RunPage } from "@/features/run/run-page";
+
+/**
+ * A page whose code is loaded when it is first gone to. React's way, not the router's: with that, changes of an address
+ * would no longer happen at once, and of two in a row the second would take the first back (`useAddress`).
+ */
+function page(path: string, load: () => Promise<ComponentType>) {
+  const Page = lazy(async () => ({ default: await load() }));
+  return { path, element: <Page /> };
+}
 
 export const createRouter = () =>
   createBrowserRouter([
@@ -19,14 +21,17 @@ export const createRouter = () =>
       errorElement: <Crash />,
       children: [
         { path: "/", element: <JobsPage /> },
-        { path: "/jobs/:jobId", element: <RunPage /> },
-        { path: "/datasets", element: <DatasetsPage /> },
-        { path: "/datasets/new", element: <AddPage /> },
-        { path: "/datasets/:datasetId", element: <DatasetPage /> },
-        { path: "/annotate", element: <RoundsPage /> },
-        { path: "/annotate/new", element: <NewRoundPage /> },
-        { path: "/annotate/:roundId", element: <RoundPage /> },
-        { path: "/annotate/:roundId/queue", element: <QueuePage /> },
+        page("/jobs/:jobId", async () => (await import("@/features/run/run-page")).RunPage),
+        page("/datasets", async () => (await import("@/features/datasets/list/datasets-page")).DatasetsPage),
+        page("/datasets/new", async () => (await import("@/features/datasets/add/add-page")).AddPage),
+        page("/datasets/:datasetId", async () => (await import("@/features/datasets/page/dataset-page")).DatasetPage),
+        page("/annotate", async () => (await import("@/features/annotation/rounds/rounds-page")).RoundsPage),
+        page("/annotate/new", async () => (await import("@/features/annotation/create/new-round-page")).NewRoundPage),
+        page("/annotate/:roundId", async () => (await import("@/features/annotation/round/round-page")).RoundPage),
+        page(
+          "/annotate/:roundId/queue",
+          async () => (await import("@/features/annotation/queue/queue-page")).QueuePage,
+        ),
         { path: "*", element: <NotFound /> },
       ],
     },

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Suspense } from "react";
 import { Link, NavLink, Outlet } from "react-router";
 import { sessionKey, signOut } from "@/api/session";
 import { workersQuery } from "@/api/platform";
@@ -6,6 +7,7 @@ import styles from "@/app/shell.module.css";
 import { ThemeButton } from "@/app/theme-button";
 import { Button } from "@/components/button";
 import { LeaveIcon, MarkIcon } from "@/components/icons";
+import { Skeleton } from "@/components/skeleton";
 import { count } from "@/lib/format";
 import { paths } from "@/lib/paths";
 
@@ -35,7 +37,10 @@ export function Shell() {
         </div>
       </header>
       <main id="main" className={styles.main} tabIndex={-1}>
-        <Outlet />
+        {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
+        <Suspense fallback={<Skeleton rows={5} height="2.5rem" label="Loading the page" />}>
+          <Outlet />
+        </Suspense>
       </main>
     </>
   );
