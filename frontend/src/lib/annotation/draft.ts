@@ -126,7 +126,7 @@ function checkpointProblems(draft: Draft): Problems {
   const problems: Problems = { temperature: outside(draft.temperature, 0.01, 10, false) };
   if (!draft.first) problems.first = "Choose the checkpoint that writes the completions.";
   if (!draft.prompts) problems.prompts = "Choose the dataset whose prompts are answered.";
-  if (draft.maxNewTokens) problems.maxNewTokens = outside(draft.maxNewTokens, 1, 100_000);
+  if (draft.maxNewTokens) problems.maxNewTokens = outside(draft.maxNewTokens, 1, 8192);
   const shown = modelsOf(draft).length * Number(draft.completions);
   if (draft.kind === "ranking" && !(Number.isInteger(shown) && shown >= 2 && shown <= 9)) {
     problems.completions = "Between 2 and 9 completions in all can be ranked.";
