@@ -3,7 +3,7 @@ import { useState } from "react";
 import { checkpointsQuery, jobsQuery } from "@/api/jobs";
 import type { JobSummary } from "@/api/types";
 import { Field } from "@/features/annotation/field";
-import { SelectOrType } from "@/features/annotation/select-or-type";
+import { MORE, SelectOrType } from "@/features/annotation/select-or-type";
 import styles from "@/features/annotation/field.module.css";
 import { checkpointLabel, isPolicy } from "@/lib/annotation/draft";
 
@@ -24,11 +24,15 @@ interface Props {
 /** First the job, then one of its checkpoints. */
 export function CheckpointSelect({ label, note, problem, what, job, none, value, onChange }: Props) {
   const [chosen, setChosen] = useState(job?.id ?? "");
-  const jobs = useJobs(job);
+  const { jobs, more } = useJobs(job);
   const query = useQuery({ ...checkpointsQuery(chosen), enabled: chosen !== "" });
   const fit = query.data?.filter((one) => (what === "policy" ? isPolicy(one) : one.stage === what)) ?? [];
   const options = fit.map((one) => ({ value: one.id, label: checkpointLabel(one) }));
   const change = (id: string) => {
+    if (id === MORE) {
+      more?.();
+      return;
+    }
     setChosen(id);
     onChange("");
   };
@@ -42,6 +46,7 @@ export function CheckpointSelect({ label, note, problem, what, job, none, value,
               {one.name || one.id}
             </option>
           ))}
+          {more && <option value={MORE}>Show older ones…</option>}
         </select>
         {chosen && (
           <SelectOrType
@@ -60,8 +65,15 @@ const NONE = {
   reward_model: "This job has saved no reward model.",
 };
 
-function useJobs(first: JobSummary | undefined): readonly JobSummary[] {
+interface Jobs {
+  readonly jobs: readonly JobSummary[];
+  /** Brings older ones; null where there are none. */
+  readonly more: (() => void) | null;
+}
+
+function useJobs(first: JobSummary | undefined): Jobs {
   const query = useInfiniteQuery(jobsQuery);
   const listed = query.data?.pages.flatMap((page) => page.data) ?? [];
-  return first ? [first, ...listed.filter((one) => one.id !== first.id)] : listed;
+  const jobs = first ? [first, ...listed.filter((one) => one.id !== first.id)] : listed;
+  return { jobs, more: query.hasNextPage ? () => void query.fetchNextPage() : null };
 }

@@ -8,17 +8,24 @@ interface Props {
   /** What an empty choice means; without it, one must be chosen. */
   none?: string | undefined;
   placeholder: string;
+  /** Brings older ones, where there are some. */
+  onMore?: (() => void) | null;
   value: string;
   onChange: (value: string) => void;
 }
 
 const TYPED = "(typed)";
+export const MORE = "(more)";
 
 /** A list to choose from; what it does not hold is typed. */
-export function SelectOrType({ label, options, none, placeholder, value, onChange }: Props) {
+export function SelectOrType({ label, options, none, placeholder, onMore = null, value, onChange }: Props) {
   const [typing, setTyping] = useState(false);
   const listed = value === "" || options.some((option) => option.value === value);
   const choose = (chosen: string) => {
+    if (chosen === MORE) {
+      onMore?.();
+      return;
+    }
     setTyping(chosen === TYPED);
     onChange(chosen === TYPED ? "" : chosen);
   };
@@ -34,6 +41,7 @@ export function SelectOrType({ label, options, none, placeholder, value, onChang
             {option.label}
           </option>
         ))}
+        {onMore && <option value={MORE}>Show older ones…</option>}
         <option value={TYPED}>Another one, by its id…</option>
       </select>
       {typed && (

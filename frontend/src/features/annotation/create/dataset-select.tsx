@@ -27,7 +27,11 @@ export function DatasetSelect({ label, note, problem, kinds, none, value, onChan
   if (version) options.unshift({ value, label: named ? `${named}, version ${version.slice(1)}` : value });
   return (
     <Field label={label} note={note} problem={problem}>
-      <SelectOrType options={options} none={none} placeholder="ds_…" value={value} onChange={onChange} />
+      <SelectOrType
+        {...{ options, none, value, onChange }}
+        onMore={query.hasNextPage ? () => void query.fetchNextPage() : null}
+        placeholder="ds_…"
+      />
     </Field>
   );
 }
