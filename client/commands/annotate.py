@@ -117,7 +117,8 @@ def _set(context: typer.Context, round_id: str, **changes: str) -> None:
 
 def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Text:
     names = ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version")
-    told: list[tuple[str, object]] = [(name, round_[name]) for name in names if round_[name] is not None]
+    known = dict(round_.items())
+    told: list[tuple[str, object]] = [(name, known[name]) for name in names if known[name] is not None]
     if round_["cut_off"]:
         told.append(("cut_off", f"{round_['cut_off']} items hold an answer that reached the longest length"))
     told.append(("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips"))
