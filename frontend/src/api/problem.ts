@@ -18,6 +18,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the same may succeed later without any change. */
+export const isPassing = (error: unknown): boolean => error instanceof ApiError && error.isPassing;
+
 /** A `Retry-After` in seconds; null where there is none, or a date. */
 export function secondsOf(header: string | null): number | null {
   return header !== null && /^\d{1,4}$/.test(header) ? Number(header) : null;

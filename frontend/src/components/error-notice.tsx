@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { ApiError } from "@/api/problem";
+import { ApiError, isPassing } from "@/api/problem";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 
@@ -14,7 +14,7 @@ interface Props {
 
 /** An error that leaves the page with nothing to show: what failed, why, and what to do. */
 export function ErrorNotice({ error, doing, onRetry }: Props) {
-  const unreachable = error instanceof ApiError && error.isPassing;
+  const unreachable = isPassing(error);
   useRepeated(unreachable ? onRetry : undefined);
   const requestId = error instanceof ApiError ? error.body.request_id : undefined;
   return (

@@ -1,12 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactNode } from "react";
-import { ApiError } from "@/api/problem";
+import { isPassing } from "@/api/problem";
 import { sessionKey, sessionQuery, signIn } from "@/api/session";
 import { ErrorNotice } from "@/components/error-notice";
 import { SignInPage } from "@/features/auth/sign-in-page";
 import styles from "@/features/auth/sign-in.module.css";
-
-const isPassing = (error: Error) => error instanceof ApiError && error.isPassing;
 
 /** Shows the pages to who is signed in, and the sign-in page to who is not. */
 export function SessionGate({ linkToken, children }: { linkToken: string | null; children: ReactNode }) {

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { datasetQuery, versionsQuery } from "@/api/datasets";
+import { isPassing } from "@/api/problem";
 import { ErrorNotice } from "@/components/error-notice";
 import { useDocumentTitle } from "@/components/page-title";
 import { Skeleton } from "@/components/skeleton";
@@ -21,7 +22,7 @@ function Page({ id }: { id: string }) {
   const [place, go] = usePlace();
   const dataset = useQuery({
     ...datasetQuery(id),
-    refetchInterval: ({ state }) => (state.data?.status === "importing" ? BUSY_MS : false),
+    refetchInterval: ({ state }) => (state.data?.status === "importing" || isPassing(state.error) ? BUSY_MS : false),
   });
   // The versions follow the dataset: what it has become is in them.
   const { status, version: newest } = dataset.data ?? {};
@@ -30,7 +31,8 @@ function Page({ id }: { id: string }) {
     enabled: Boolean(dataset.data),
   });
   useDocumentTitle(dataset.data?.name ?? "Dataset");
-  const failed = [dataset, versions].find((query) => query.isLoadingError);
+  // What passes leaves standing what is known already.
+  const failed = [dataset, versions].find((query) => query.isError && !(query.data && isPassing(query.error)));
   if (failed?.error) {
     return <ErrorNotice error={failed.error} doing="show this dataset" onRetry={() => void failed.refetch()} />;
   }
@@ -42,7 +44,7 @@ function Page({ id }: { id: string }) {
   const version = versions.data.find((one) => one.number === number);
   return (
     <>
-      {dataset.isError && <StaleBanner since={dataset.dataUpdatedAt} />}
+      {isPassing(dataset.error) && <StaleBanner since={dataset.dataUpdatedAt} />}
       <DatasetHeader dataset={dataset.data} version={version ?? null} versions={versions.data} go={go} />
       <StatePanel dataset={dataset.data} version={version ?? null} wanted={number} go={go} />
       {version && <DatasetTabs {...{ dataset: dataset.data, version, versions: versions.data, place, go }} />}
