@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from client.answers import Dataset
-from client.errors import ClientError
+from client.errors import ApiError, ClientError
 from client.terminal import plain
 
 console = Console(highlight=False)
@@ -61,7 +61,7 @@ def upload(
     """Upload a dataset; every row is checked. A large file that was interrupted goes on with the same command."""
     mapping = _mapping(map, label)
     said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows}
-    with context.obj.client() as client, _bars() as bars, _resumable():
+    with context.obj.client() as client, _bars() as bars, _resumable(), _way_out(bad_rows):
         sent = bars.add_task("Sending", total=file.stat().st_size)
         dataset = client.upload_dataset(
             file,
@@ -87,7 +87,7 @@ def import_(
     """Make a dataset of a file elsewhere, which the platform fetches by itself where its operator allows that."""
     mapping = _mapping(map, label)
     said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows}
-    with context.obj.client() as client, _bars() as bars:
+    with context.obj.client() as client, _bars() as bars, _way_out(bad_rows):
         fetched = bars.add_task("Fetching", total=None)
         upload = client.create_upload_from(url)
         client.wait_for_upload(
@@ -104,7 +104,9 @@ def _tell(dataset: Dataset) -> None:
     console.print(f"{dataset['id']}  {dataset['rows']} rows")
     found = dataset["findings"]
     if dataset["status"] == "blocked":
-        console.print(plain(f"It is blocked by {found['blocking']} findings: see `proximal datasets report`."))
+        console.print(
+            plain(f"It is blocked by {found['blocking']} findings: see `proximal datasets report {dataset['id']}`.")
+        )
 
 
 @contextmanager
@@ -116,6 +118,18 @@ def _bars() -> Iterator[Progress]:
         *columns, TimeRemainingColumn(), console=error, transient=True, disable=not error.is_terminal
     ) as progress:
         yield progress
+
+
+@contextmanager
+def _way_out(bad_rows: str) -> Iterator[None]:
+    """Behind an error about rows, what else can be done about them."""
+    try:
+        yield
+    except ApiError as error:
+        if error.code == "invalid_dataset" and bad_rows == "refuse":
+            told = "Mend the file; or take it as it is with --bad-rows report, or without these rows with --bad-rows leave_out."
+            raise ClientError(f"{error}\n{told}") from error
+        raise
 
 
 @contextmanager

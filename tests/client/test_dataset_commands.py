@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from client import cli
 from client.answers import Dataset
-from client.errors import ApiError
+from client.errors import ApiError, ClientError
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.waiting import eventually
@@ -96,6 +96,16 @@ def test_the_same_from_the_command_line(run: Run, dataset: Dataset) -> None:
     assert id_ not in run("list").output
     assert "in the list" in run("archive", id_, "--undo").output
     assert "deleted" in run("delete", id_).output
+
+
+def test_a_refused_file_is_told_with_the_ways_out(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(up.folder))
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        '{"prompt": "p", "chosen": "a", "rejected": "b"}\n{"prompt": "p", "chosen": "a", "rejected": "a"}\n'
+    )
+    with pytest.raises(ClientError, match=r"(?s)line 2.*--bad-rows leave_out"):
+        CliRunner().invoke(cli.app, ["datasets", "upload", str(file)], catch_exceptions=False)
 
 
 def test_a_task_that_is_over_stays_as_it_is(client: Client, dataset: Dataset) -> None:
