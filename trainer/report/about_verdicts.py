@@ -41,8 +41,8 @@ def found(
         (
             "annotators_disagree",
             opinions.disagreeing,
-            "Several annotators judged the same two answers, and these verdicts are not those of more than half of them, of each "
-            "of whom the first verdict counts; where no verdict is, all are named.",
+            "Several annotators judged the same two answers, and more than half of them said something else (of each the first "
+            "verdict counts). Where no verdict has a majority, all are named.",
         ),
     ):
         yield _rows(code, detail, rows, both)
