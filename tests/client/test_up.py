@@ -49,7 +49,12 @@ def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        signal.SIGKILL,
+    ],
 )
 def test_nothing_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up:

@@ -54,6 +54,7 @@ def test_the_house_comes_up_is_healthy_and_goes_down(house: House) -> None:
     assert not house.is_healthy("worker")
 
 
+@pytest.mark.slow
 def test_a_job_goes_from_the_api_to_a_trainer_and_back(house: House) -> None:
     """With no package but those that each image has."""
     house.run("migrate")

@@ -107,7 +107,7 @@ def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Pat
     expect(page.get_by_role("alert")).to_contain_text("line 2, column")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
 def test_no_page_scrolls_sideways(new_page: NewPage, finished_job: str, client: Client, width: int) -> None:
     dataset_id = client.get_job(finished_job)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page(width)

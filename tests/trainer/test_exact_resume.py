@@ -65,6 +65,7 @@ def test_another_seed_gives_other_weights(uninterrupted: Path, tmp_path: Path) -
     assert not set(weights_of(tmp_path).values()) & set(weights_of(uninterrupted).values())
 
 
+@pytest.mark.slow
 def test_masters_and_8_bit_moments_come_back_to_the_bit(tmp_path: Path) -> None:
     """Killed after a checkpoint of PPO, with weights in bfloat16 whose masters only the optimizer has."""
     small = {"optimizer": "adamw_8bit"}

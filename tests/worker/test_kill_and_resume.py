@@ -58,6 +58,7 @@ def weights(client: Client, job_id: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_ppo_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "5")
     monkeypatch.setenv("PROXIMAL_HEARTBEAT_SECONDS", "0.5")

@@ -40,6 +40,7 @@ def weights(client: Client, job_id: str, folder: Path) -> dict[str, Tensor]:
     return found
 
 
+@pytest.mark.slow
 def test_two_processes_come_to_the_figures_and_the_weights_of_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

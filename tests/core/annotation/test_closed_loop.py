@@ -73,6 +73,7 @@ def answer_all(call: Call, round_id: str, annotator: str) -> None:
         call("PUT", f"{ROUNDS}/{round_id}/items/{items[0]['id']}/answer", annotator=annotator, choice=choice)
 
 
+@pytest.mark.slow
 def test_policies_are_compared_by_two_people_and_the_job_goes_on(
     session: Session, settings: Settings, call: Call
 ) -> None:

@@ -80,7 +80,7 @@ def counted_once() -> Iterator[None]:
 
 
 EXAMPLES = [
-    pytest.param(path, id=path.stem, marks=() if path.stem in ("ppo", "dpo", "tiny") else pytest.mark.slow)
+    pytest.param(path, id=path.stem, marks=() if path.stem == "tiny" else pytest.mark.slow)
     for path in sorted(ROOT.glob("examples/*.toml"))
 ]
 
