@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -94,9 +95,13 @@ def _files(rows: Path, folder: Path) -> Iterator[Path]:
     lines = folder / f"hh_rlhf-{rows.stem}.jsonl"
     packed, array = lines.with_suffix(".jsonl.gz"), lines.with_suffix(".json")
     if not packed.exists():
-        packed.write_bytes(gzip.compress(lines.read_bytes(), 6))
+        with lines.open("rb") as source, gzip.open(packed, "wb", 6) as target:
+            shutil.copyfileobj(source, target)
     if not array.exists():
-        array.write_text(json.dumps([json.loads(line) for line in lines.open()], ensure_ascii=False, indent=2))
+        with lines.open() as source, array.open("w") as target:
+            indented = (json.dumps(json.loads(line), ensure_ascii=False, indent=2) for line in source)
+            target.writelines(f"{'[' if number == 0 else ','}\n{text}" for number, text in enumerate(indented))
+            target.write("\n]\n")
     yield packed
     yield array
 
