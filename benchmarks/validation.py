@@ -95,13 +95,13 @@ def _files(rows: Path, folder: Path) -> Iterator[Path]:
     lines = folder / f"hh_rlhf-{rows.stem}.jsonl"
     packed, array = lines.with_suffix(".jsonl.gz"), lines.with_suffix(".json")
     if not packed.exists():
-        with lines.open("rb") as source, gzip.open(packed, "wb", 6) as target:
-            shutil.copyfileobj(source, target)
+        with lines.open("rb") as plain, gzip.open(packed, "wb", 6) as small:
+            shutil.copyfileobj(plain, small)
     if not array.exists():
-        with lines.open() as source, array.open("w") as target:
+        with lines.open() as source, array.open("w") as file:
             indented = (json.dumps(json.loads(line), ensure_ascii=False, indent=2) for line in source)
-            target.writelines(f"{'[' if number == 0 else ','}\n{text}" for number, text in enumerate(indented))
-            target.write("\n]\n")
+            file.writelines(f"{'[' if number == 0 else ','}\n{text}" for number, text in enumerate(indented))
+            file.write("\n]\n")
     yield packed
     yield array
 
