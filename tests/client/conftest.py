@@ -53,7 +53,7 @@ def running_up(folder: Path, *options: str) -> Iterator[Up]:
         process.stop(grace=20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with running_up(tmp_path_factory.mktemp("up"), "--workers", "0") as up:
         yield up

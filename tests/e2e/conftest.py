@@ -24,13 +24,13 @@ NewPage = Callable[..., Page]
 Submit = Callable[..., str]
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _built_dashboard() -> None:
     if not (REPOSITORY / "frontend" / "dist" / "index.html").is_file():
         pytest.fail("The dashboard is not built. Run `make setup`, or `npm run build` in frontend/.", pytrace=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with running_up(tmp_path_factory.mktemp("platform")) as up:
         yield up
@@ -42,8 +42,9 @@ def client(platform: Up) -> Iterator[Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Gone with the last test of this folder: its driver keeps an event loop running, in which no other test can start one."""
     own = Path(sys.prefix) / "bin" / "chromium"
     path = str(own) if own.exists() else next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
@@ -82,7 +83,7 @@ def submit(client: Client) -> Submit:
     return partial(submit_tiny, client)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def finished_job(platform: Up) -> str:
     """A job that ran to its end."""
     with platform.client() as client:

@@ -46,7 +46,7 @@ async ([size, byte, stopAtOnce]) => {
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def script(tmp_path_factory: pytest.TempPathFactory) -> str:
     """src/api/upload.ts with all that it imports, for a page that does not have it."""
     out, root = tmp_path_factory.mktemp("bundle"), REPOSITORY / "frontend"
