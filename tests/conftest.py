@@ -41,6 +41,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Together:
     return _Together(config, log)
 
 
+def pytest_make_parametrize_id(val: Any) -> str | None:
+    """Bytes by their length: a gzip file has the time in it, and under `-n` every process must find the same names."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _scrubbed_environment() -> Iterator[None]:
     """What the developer has set must not decide what a test sees; and no test may go to a model hub."""

@@ -1,5 +1,6 @@
 """The fixtures that guard everybody else's data."""
 
+import gzip
 import os
 
 import pytest
@@ -7,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from core.settings import Settings
-from tests.conftest import _empty
+from tests.conftest import _empty, pytest_make_parametrize_id
 
 
 def test_a_database_of_somebody_else_is_refused(postgres_url: str) -> None:
@@ -18,3 +19,9 @@ def test_a_database_of_somebody_else_is_refused(postgres_url: str) -> None:
 def test_the_session_sees_a_migrated_empty_database(session: Session, settings: Settings) -> None:
     assert session.execute(text("SELECT count(*) FROM jobs")).scalar() == 0
     assert settings.data_dir.name == "data"
+
+
+def test_a_parameters_name_is_the_same_in_every_process() -> None:
+    assert pytest_make_parametrize_id(gzip.compress(b"x", mtime=1)) == pytest_make_parametrize_id(
+        gzip.compress(b"x", mtime=2)
+    )
