@@ -27,9 +27,11 @@ def _panda(record: Source, reading: Reading) -> Rows:
 def _bar(record: Source, reading: Reading) -> Rows:
     row = {"prompt": asked(record), "a": text(record, "output_1"), "b": text(record, "output_2")}
     name = "label" if "label" in record else "preference"
-    label = _LABELS.get(number(field(record, name), name, reading))
-    if label is None:
-        raise BadLine("must be 1 or 2", pointer=f"/{name}", code="bad_label")
+    value = number(field(record, name), name, reading)
+    if not (1 <= value <= 2 or value == 0):
+        detail = "must be 1 or 2, between them how sure the judge is, or 0 or 1.5 for a tie"
+        raise BadLine(detail, pointer=f"/{name}", code="bad_label")
+    label = "tie" if value in (0, 1.5) else "a" if value < 1.5 else "b"
     yield row | {"label": label} | notes(record)
 
 
@@ -61,8 +63,8 @@ PANDA = Format(
 )
 BAR = Format(
     id="llmbar",
-    title="LLMBar and AlpacaFarm",
-    about="An instruction, two outputs, and which is better: `label` or `preference`, 1 or 2.",
+    title="LLMBar, AlpacaFarm, AlpacaEval",
+    about="An instruction, two outputs, and which is better: `label` or `preference`, 1 or 2, or between them how sure the judge is (1.5 for a tie).",
     source="https://github.com/princeton-nlp/LLMBar",
     kinds=(PREFERENCES,),
     example=({"input": "What colour is the sky?", "output_1": "Green.", "output_2": "Blue, by day.", "label": 2},),

@@ -10,7 +10,8 @@ _WORDS = {
     "a": "a", "model_a": "a", "response_a": "a", "left": "a", "first": "a", "chosen": "a",
     "b": "b", "model_b": "b", "response_b": "b", "right": "b", "second": "b", "rejected": "b",
     "tie": "tie", "both_bad": "tie", "bothbad": "tie", "both bad": "tie", "tie (bothbad)": "tie",
-    "equal": "tie", "same": "tie",
+    "equal": "tie", "same": "tie", "a=b": "tie",
+    "a>b": "a", "a>>b": "a", "b>a": "b", "b>>a": "b",
 }  # fmt: skip
 _COUNTED: dict[frozenset[float], dict[float, str]] = {
     frozenset({0, 1}): {0: "a", 1: "b"},

@@ -1,22 +1,33 @@
 """LLaMA-Factory's ranking data: alpaca's columns and sharegpt's conversations."""
 
+from typing import Any
+
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from core.datasets.formats.instruction import FIELDS, asked
 from core.datasets.formats.pairs import PAIR_NOTES, pair_notes, whole
-from core.datasets.formats.values import field
+from core.datasets.formats.ranking import ranked
+from core.datasets.formats.values import field, notes
 
 _DOCS = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 _TALKS = ("conversations", "messages", "conversation")
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
-    """Older files have both answers in `output`, the better first."""
-    both = record.get("output")
-    if isinstance(both, list) and "chosen" not in record:
-        record = record | dict(zip(("chosen", "rejected"), both, strict=False))
+    """Older files have the answers in `output`, the best first: two of them, or more (`oaast_rm`)."""
+    listed = _listed(record)
+    if len(listed) > 2:
+        answers = [(chat.answer(one, f"/output/{place}"), -place) for place, one in enumerate(listed)]
+        yield ranked(asked(record), answers) | notes(record)
+        return
+    record = record | dict(zip(("chosen", "rejected"), listed, strict=False))
     sides = [chat.answer(field(record, name), f"/{name}") for name in ("chosen", "rejected")]
     yield {"prompt": asked(record), "chosen": sides[0], "rejected": sides[1]} | pair_notes(record, reading)
+
+
+def _listed(record: Source) -> list[Any]:
+    output = record.get("output")
+    return output if isinstance(output, list) and "chosen" not in record else []
 
 
 def _sharegpt(record: Source, reading: Reading) -> Rows:
@@ -40,18 +51,14 @@ def _is_sharegpt(record: Source) -> bool:
 
 
 def _is_alpaca(record: Source) -> bool:
-    both = isinstance(record.get("output"), list) and len(record["output"]) == 2
-    return (
-        "instruction" in record
-        and "prompt" not in record
-        and (both or (has(record, "chosen", "rejected") and not whole(record)))
-    )
+    sides = len(_listed(record)) > 1 or (has(record, "chosen", "rejected") and not whole(record))
+    return "instruction" in record and "prompt" not in record and sides
 
 
 ALPACA = Format(
     id="llama_factory_alpaca",
     title="LLaMA-Factory, alpaca ranking",
-    about="An instruction with its input, and a chosen and a rejected answer.",
+    about="An instruction with its input, and a chosen and a rejected answer; in older files a list of answers, the best first.",
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "chosen": "Bonjour.", "rejected": "Bonne nuit."},),

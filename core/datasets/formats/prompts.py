@@ -60,7 +60,8 @@ def _fits_plain(record: Source) -> float:
 
 
 def _fits_text(record: Source) -> float:
-    if "text" not in record:
+    """Not the turns of a conversation, each a record of its own (Open Assistant's messages)."""
+    if "text" not in record or has(record, "parent_id", "role"):
         return 0
     return 0.5 if "label" in record or says_more(record, ("text", "source")) else 1
 

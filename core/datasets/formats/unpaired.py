@@ -11,6 +11,7 @@ from core.datasets.formats.values import notes as usual_notes
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _ANSWERS = ("completion", "response", "output", "answer", "text")
 _SCORES = ("score", "reward", "rating")
+_TAGS = ("kto_tag", "label", "tag")
 
 
 def _thumb(record: Source, reading: Reading) -> Rows:
@@ -30,8 +31,8 @@ def _told(rated: Rated, reading: Reading) -> Rows:
 
 
 def _factory(record: Source, reading: Reading) -> Rows:
-    """LLaMA-Factory's: `kto_tag` beside alpaca's columns, or a label beside a conversation."""
-    name = "kto_tag" if "kto_tag" in record else "label"
+    """LLaMA-Factory's: a tag beside alpaca's columns, or a label beside a conversation."""
+    name = next((name for name in _TAGS if name in record), "label")
     good = float(truth(field(record, name), name))
     talk = next((name for name in ("messages", "conversations") if name in record), None)
     prompt: Any
@@ -52,7 +53,7 @@ def _scored(record: Source, reading: Reading) -> Rows:
 
 def _is_factory(record: Source) -> bool:
     talk = "messages" in record or "conversations" in record
-    tagged = "kto_tag" in record or ("label" in record and isinstance(record["label"], bool))
+    tagged = "kto_tag" in record or any(isinstance(record.get(name), bool) for name in _TAGS)
     return tagged and (talk or has(record, "instruction", "output"))
 
 
@@ -80,7 +81,7 @@ KTO = Format(
 FACTORY = Format(
     id="llama_factory_kto",
     title="LLaMA-Factory, KTO",
-    about="A conversation with `label`, or alpaca's columns with `kto_tag`: whether the last answer is good.",
+    about="A conversation with `label`, or alpaca's columns with `kto_tag` (or `tag`): whether the last answer is good.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
     kinds=(PREFERENCES, SFT),
     example=(
@@ -93,7 +94,7 @@ FACTORY = Format(
             "label": False,
         },
     ),
-    fields=FIELDS | NOTED | {"messages", "conversations", "output", "label", "kto_tag"},
+    fields=FIELDS | NOTED | {"messages", "conversations", "output", *_TAGS},
     fits=_is_factory,
     rows=_factory,
     grouped="anywhere",

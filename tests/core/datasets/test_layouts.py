@@ -66,6 +66,36 @@ def test_trees_of_open_assistant_are_no_prompts() -> None:
         read(jsonl(tree))
 
 
+def test_messages_of_open_assistant_are_no_texts() -> None:
+    message = {"message_id": "1", "parent_id": None, "text": "q", "role": "prompter", "rank": None}
+    with pytest.raises(FormatUnclear):
+        read(jsonl(message))
+
+
+def test_answers_with_a_tag_are_not_all_to_be_imitated() -> None:
+    good, bad = ({"instruction": "q", "output": output, "tag": tag} for output, tag in (("x", True), ("y", False)))
+    found = read(jsonl(good, bad))
+    assert found.plan.format == "llama_factory_kto"
+    assert found.rows == [{"prompt": "q", "completions": ["x", "y"], "ranks": [1, 2]}]
+
+
+def test_alpacaevals_judges_say_how_sure_they_are() -> None:
+    def record(preference: float) -> Row:
+        return {"instruction": "q", "output_1": "x", "output_2": "y", "annotator": "gpt", "preference": preference}
+
+    found = read(jsonl(*(record(said) for said in (1.0, 1.0002, 1.5, 1.9998, 2.0, 2.5))))
+    assert [row["label"] for row in found.rows] == ["a", "a", "tie", "b", "b"]
+    assert found.found == {"bad_label": [6]}
+
+
+def test_verdicts_in_signs_are_understood_under_a_mapping() -> None:
+    record = {"question": "q", "response_A": "x", "response_B": "y"}
+    fields = {"prompt": "question", "a": "response_A", "b": "response_B", "label": "label"}
+    said = [record | {"label": label} for label in ("A>B", "B>>A", "A=B")]
+    found = read(jsonl(*said), format="custom", mapping={"fields": fields})
+    assert [row["label"] for row in found.rows] == ["a", "b", "tie"]
+
+
 def test_capybaras_exchanges_are_turns() -> None:
     record = {"source": "capybara", "conversation": [{"input": "q", "output": "x"}, {"input": "and?", "output": "z"}]}
     assert rows_of(record) == [{"messages": talk("q", "x", "and?", "z"), "source": "capybara"}]

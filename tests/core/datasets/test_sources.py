@@ -209,6 +209,12 @@ def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
     )
 
 
+def test_llama_factorys_lists_of_more_answers_are_rankings() -> None:
+    found = read(jsonl({"instruction": "i", "output": ["good", "so so", "bad"], "history": [["q", "z"]]}))
+    assert found.plan.format == "llama_factory_alpaca"
+    assert found.rows == [{"prompt": talk("q", "z", "i"), "completions": ["good", "so so", "bad"], "ranks": [1, 2, 3]}]
+
+
 def test_an_empty_list_of_tools_is_none_and_a_call_is_told() -> None:
     said = [{"from": "human", "value": "q"}, {"from": "gpt", "value": "z"}]
     called = [said[0], {"from": "function_call", "value": "{}"}, {"from": "observation", "value": "1"}, said[1]]
