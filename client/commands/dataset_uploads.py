@@ -41,7 +41,10 @@ Map = Annotated[
 ]
 Label = Annotated[
     list[str] | None,
-    typer.Option("--label", help="A label and its meaning (a, b or tie), as model_a=a. May be repeated."),
+    typer.Option(
+        "--label",
+        help="A label and its meaning (a, b, tie, or nothing if not usable), as model_a=a or unclear= . May be repeated.",
+    ),
 ]
 BadRows = Annotated[
     str, typer.Option(help="What to do with rows that cannot be used: refuse the file, report them, or leave_out.")
@@ -147,13 +150,14 @@ def _format(mapping: dict[str, Any] | None) -> str | None:
 
 def _mapping(fields: list[str] | None, labels: list[str] | None) -> dict[str, Any] | None:
     """As the API takes it; None if nothing is said."""
-    found = {"fields": _pairs("--map", fields), "labels": _pairs("--label", labels)}
+    meanings = {name: value or None for name, value in _pairs("--label", labels, empty=True).items()}
+    found = {"fields": _pairs("--map", fields), "labels": meanings}
     return {name: pairs for name, pairs in found.items() if pairs} or None
 
 
-def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+def _pairs(option: str, given: list[str] | None, empty: bool = False) -> dict[str, str]:
     pairs = [text.partition("=") for text in given or []]
     for name, separator, value in pairs:
-        if not (name and separator and value):
+        if not (name and separator and (value or empty)):
             raise ClientError(f"{option} {name}{separator}{value}: write name=value, as prompt=question.")
     return {name: value for name, _, value in pairs}

@@ -247,11 +247,13 @@ def test_columns_are_mapped_on_the_command_line(up: Up, client: Client, tmp_path
     file.write_text("question,left,right,winner\nWhy?,Because.,No idea.,model_b\n")
     fields = ("prompt=question", "a=left", "b=right", "label=winner")
     options = [word for field in fields for word in ("--map", field)]
-    done = proximal(up, "datasets", "upload", str(file), *options, "--label", "model_b=b", "--label", "model_a=a")
+    done = proximal(up, "datasets", "upload", str(file), *options, "--label", "model_b=b", "--label", "tie=")
     told, error = done.communicate(timeout=60)
     assert done.returncode == 0, error
-    (row,) = client.list_dataset_rows(told.split()[0])
+    made = told.split()[0]
+    (row,) = client.list_dataset_rows(made)
     assert row["row"] == {"prompt": "Why?", "a": "Because.", "b": "No idea.", "label": "b"}
+    assert client.get_dataset(made)["origin"]["mapping"]["labels"] == {"model_b": "b", "tie": None}
 
 
 def test_an_address_that_is_not_allowed_is_told(up: Up) -> None:

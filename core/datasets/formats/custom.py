@@ -48,8 +48,8 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
             raise _invalid(f"fields/{name}", f"is none of {', '.join(FIELDS)}")
         if not isinstance(column, str) or not column:
             raise _invalid(f"fields/{name}", "must be the name of a column, or a path with dots")
-    if not isinstance(labels, Mapping) or not all(value in ("a", "b", "tie") for value in labels.values()):
-        raise _invalid("labels", "must say a, b or tie for each value")
+    if not isinstance(labels, Mapping) or not all(value in ("a", "b", "tie", None) for value in labels.values()):
+        raise _invalid("labels", "must say a, b, tie or null (not usable) for each value")
     form = next((form for form in _FORMS if form[1] <= set(fields)), None)
     if form is None:
         raise _invalid(
@@ -179,7 +179,7 @@ def _notes(found: Row, reading: Reading) -> Row:
 FORMAT = Format(
     id="custom",
     title="Columns of your own",
-    about="Any columns: `mapping.fields` says which is which, `mapping.labels` what the values of the label mean.",
+    about="Any columns: `mapping.fields` says which is which, `mapping.labels` what the values of the label mean (null: not usable).",
     source="",
     kinds=(PREFERENCES, SFT, PROMPTS, PRETRAINING),
     example=({"question": "The sky is", "left": {"text": " blue."}, "right": {"text": " green."}, "vote": "left"},),

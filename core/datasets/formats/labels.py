@@ -26,16 +26,19 @@ def label_text(value: Any) -> str:
     return (value if isinstance(value, str) else compact(value)).strip()
 
 
-def meaning(value: Any, labels: Mapping[str, str], fields: Mapping[str, str]) -> str:
+def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str:
     """a, b or tie: as the mapping says; otherwise by the name of a side's column, or a word that everybody uses so.
 
-    BadLine for what neither says. A number says nothing by itself: people count from 0 and from 1.
+    BadLine for what neither says, and for what the mapping says is not usable (None). A number says nothing by itself: people count from 0 and from 1.
     """
     said = "" if value is None else label_text(value)
-    if (label := labels.get(said) or _by_itself(said, labels, fields)) is not None:
+    label = labels[said] if said in labels else _by_itself(said, labels, fields)
+    if label is not None:
         return label
     if not said:
         detail = "the label is empty"
+    elif said in labels:
+        detail = f"the mapping says that the label {said[:40]!r} is not usable"
     elif not labels and _number(said) is not None:
         detail = f"the label {said[:40]!r} is a number: say in the mapping's labels which values mean a, b and tie"
     else:
@@ -52,10 +55,10 @@ def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str
     return {text: label for text, label in found.items() if label is not None}
 
 
-def _by_itself(said: str, labels: Mapping[str, str], fields: Mapping[str, str]) -> str | None:
+def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str | None:
     """What a word means; None where the mapping uses such words in another way."""
     words = _WORDS | {path.lower(): side for side, path in fields.items() if side in ("a", "b")}
-    if any(words.get(text.lower(), label) != label for text, label in labels.items()):
+    if any(words.get(text.lower(), label) != label for text, label in labels.items() if label is not None):
         return None
     return words.get(said.lower())
 

@@ -6,7 +6,7 @@ import type { DatasetKind } from "@/api/types";
 /** Which column is what: of each field a column, and of each value of the label a side. */
 export type Mapping = {
   readonly fields: Readonly<Record<string, string>>;
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string | null>>;
 };
 
 /** A mapping as the API tells it, which is any object to its schema. */

@@ -54,6 +54,13 @@ def test_numbers_say_nothing_without_the_mapping() -> None:
     assert "is a number: say in the mapping's labels" in found.finding("bad_label")["detail"]
 
 
+def test_a_word_that_everybody_uses_is_not_read_where_the_mapping_says_it_is_not_usable() -> None:
+    content = jsonl(*(SIDES | {"choice": value} for value in ("tie", "left", "B")))
+    found = read(content, mapping={"fields": FIELDS, "labels": {"tie": None, "left": "a"}})
+    assert ([row["label"] for row in found.rows], found.found) == (["a", "b"], {"bad_label": [1]})
+    assert "mapping says that the label 'tie' is not usable" in found.finding("bad_label")["detail"]
+
+
 def test_true_and_spaces_are_looked_up_as_they_are_shown() -> None:
     assert labels([True, False], {"true": "a", "false": "b"}) == ["a", "b"]
     assert labels([" A ", "A", "B"], {" A ": "b", "B": "a"}) == ["b", "b", "a"]

@@ -34,10 +34,10 @@ test("columns that say nothing begin with a pair, everything to be filled in", (
   expect([blank.shape.id, missing(blank)]).toEqual(["pair", ["Prompt", "Preferred answer", "Other answer"]]);
 });
 
-test("the values of a label are guessed; one that says nothing is not sent", () => {
+test("the values of a label are guessed; one that says nothing is sent as not usable", () => {
   const draft = labelled("left", "?", "=");
   expect(draft.labels).toEqual({ left: "a", "?": null, "=": "tie" });
-  expect(toMapping(draft).labels).toEqual({ left: "a", "=": "tie" });
+  expect(toMapping(draft).labels).toEqual({ left: "a", "?": null, "=": "tie" });
 });
 
 test("a label none of whose values has a meaning says nothing", () => {

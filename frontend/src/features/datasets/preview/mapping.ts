@@ -63,7 +63,6 @@ export function lack(draft: Draft): string | null {
   const fields = missing(draft);
   if (fields.length) return `Say first which column is: ${fields.join(", ")}.`;
   const sides = draft.fields.label ? Object.values(draft.labels) : [];
-  // Without a word on them, the server would go by words of its own.
   return sides.length && sides.every((side) => side === null)
     ? `Say first what the values of ${draft.fields.label} mean.`
     : null;
@@ -74,8 +73,7 @@ export function toMapping({ shape, fields, labels }: Draft): Mapping {
   const names = new Set(shape.fields.map((field) => field.name));
   const known = Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)));
   if (!("label" in known)) return { fields: known };
-  const said = Object.entries(labels).flatMap(([value, side]) => (side === null ? [] : [[value, side] as const]));
-  return { fields: known, labels: Object.fromEntries(said) };
+  return { fields: known, labels };
 }
 
 const labelsOf = (column: string | undefined, columns: readonly Column[]): Labels =>
