@@ -8,15 +8,27 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from api.app import create_app
+from api.dashboard import Dashboard
 from core import keys
 from core.models import ApiKey, Dataset
 from core.settings import Settings
+from core.uploads import RunningDigests
 from tests.core.factories import make_dataset
 
 
+@pytest.fixture(scope="session")
+def _built() -> FastAPI:
+    """Built once: putting all routes together takes longer than most of these tests."""
+    return create_app()
+
+
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings)
+def app(_built: FastAPI, settings: Settings) -> FastAPI:
+    """As new, and with this test's settings, which it finds in the environment too."""
+    _built.state.settings = settings
+    _built.state.digests = RunningDigests()
+    _built.router.default = Dashboard(settings.dashboard_dir)
+    return _built
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ def test_migrate_may_run_twice(house: House) -> None:
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_house_comes_up_is_healthy_and_goes_down(house: House) -> None:
     assert house.run("migrate").returncode == 0
     for name in ("api", "sweeper", "worker", "data-worker"):

@@ -302,7 +302,7 @@ def test_from_a_jobs_completions_to_the_job_that_goes_on(new_page: NewPage, fini
     client.cancel_job(job_id)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
 def test_every_annotation_page_fits_and_can_be_read_by_all(
     desk: Callable[..., Page], begin: Begin, client: Client, pairs: str, finished_job: str, width: int
 ) -> None:

@@ -150,6 +150,7 @@ def test_two_lines_of_a_chart_have_two_colours(new_page: NewPage, finished_job: 
     assert len(legend) == 2 and set(legend) <= set(drawn)
 
 
+@pytest.mark.slow
 def test_a_job_of_one_stage_that_starts_from_a_checkpoint_of_another(
     new_page: NewPage, finished_job: str, client: Client
 ) -> None:

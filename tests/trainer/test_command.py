@@ -176,6 +176,7 @@ def test_a_lease_file_that_is_gone_has_ended(tmp_path: Path, capsys: pytest.Capt
     assert status == 75 and events_of(tmp_path)[-1].reason == "lease_lost"  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_reader_of_the_output_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trainer", "run", str(write_spec(tmp_path)), "--run-dir", str(tmp_path / "run")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)

@@ -29,6 +29,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.CompletedProce
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_whole_run_leaves_nothing_on_the_wrong_device(said: "subprocess.CompletedProcess[str]") -> None:
     assert "on other, 1 threads" in said.stderr + said.stdout
     assert "finished in" in said.stderr + said.stdout, said.stderr

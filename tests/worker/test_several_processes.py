@@ -112,6 +112,7 @@ def test_a_killed_worker_takes_every_process_along(queue: Queue, start_worker: S
         eventually(gone(pids), 2)
 
 
+@pytest.mark.slow
 def test_two_machines_work_on_one_job_and_stop_together(
     queue: Queue, start_worker: StartWorker, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

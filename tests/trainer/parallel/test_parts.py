@@ -75,7 +75,7 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
 
 CASES = [
     pytest.param(ADAPTERS, id="adapters"),
-    pytest.param(GROUPS, id="groups"),
+    pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
 ]
 

@@ -66,6 +66,7 @@ def test_two_machines_go_on_there_and_stop_when_one_is_asked_and_one_process_end
     assert_like(tmp_path, alone)
 
 
+@pytest.mark.slow
 def test_models_in_slices_are_trained_as_whole_ones_and_their_checkpoints_go_on_with_three_processes_and_with_one(
     alone: Path, tmp_path: Path
 ) -> None:
