@@ -31,7 +31,7 @@ up: setup ## start the platform without the demo
 test: setup ## run the whole default test suite, in a real browser too
 	@$(BIN)/python .setup browser
 	@$(NPM) test --silent
-	@$(BIN)/python -m pytest -m "not slow" -n auto --maxprocesses 4 $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow" -n auto $(ARGS)
 
 test-slow: setup ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)

@@ -41,6 +41,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Together:
     return _Together(config, log)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """For `-n auto`: one more than there are cores, for much of the time a test waits for processes of its own."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
 def pytest_make_parametrize_id(val: Any) -> str | None:
     """Bytes by their length: a gzip file has the time in it, and under `-n` every process must find the same names."""
     return f"{len(val)} bytes" if isinstance(val, bytes) else None

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Schema(BaseModel):
@@ -23,16 +23,13 @@ T = TypeVar("T")
 class ListOf(Schema, Generic[T]):
     """One page of a list. The next one: the same request with `after` set to `last_id`."""
 
-    object: Literal["list"] = "list"
-    """Always `list`."""
-    data: list[T]
-    """The items of this page."""
-    has_more: bool = False
-    """Whether more follow."""
-    first_id: str | None = None
-    """Cursor of the first item."""
-    last_id: str | None = None
-    """Cursor of the last item: the next page's `after`."""
+    model_config = ConfigDict(use_attribute_docstrings=False)  # to look for the docstrings of each `ListOf[…]` takes long
+
+    object: Literal["list"] = Field("list", description="Always `list`.")
+    data: list[T] = Field(description="The items of this page.")
+    has_more: bool = Field(False, description="Whether more follow.")
+    first_id: str | None = Field(None, description="Cursor of the first item.")
+    last_id: str | None = Field(None, description="Cursor of the last item: the next page's `after`.")
 
     @classmethod
     def of(cls, items: list[T], has_more: bool = False, key: str = "id") -> Self:

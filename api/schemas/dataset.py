@@ -211,8 +211,7 @@ class DatasetRow(Schema):
 class DatasetRowList(ListOf[DatasetRow]):
     """Rows of a version, in order. The cursor is the row's number."""
 
-    total: int | None = None
-    """How many match; null: more than 10,000."""
+    total: int | None = Field(None, description="How many match; null: more than 10,000.")
 
 
 class DataTask(Schema):

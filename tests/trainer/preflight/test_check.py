@@ -79,14 +79,9 @@ def counted_once() -> Iterator[None]:
         yield
 
 
-EXAMPLES = [
-    pytest.param(path, id=path.stem, marks=() if path.stem == "tiny" else pytest.mark.slow)
-    for path in sorted(ROOT.glob("examples/*.toml"))
-]
-
-
+@pytest.mark.slow
 @pytest.mark.usefixtures("counted_once")
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.stem)
 def test_every_example_passes(example: Path) -> None:
     report = check(load_spec(example))
     assert report.exit_status() == 0, report.errors()
@@ -265,6 +260,7 @@ def test_a_pretrained_model_its_adapters_and_a_folder_without_weights(tmp_path: 
     assert report.memory is not None and report.memory == check(JobSpec.model_validate(raw)).memory
 
 
+@pytest.mark.slow
 def test_how_much_gpu_a_model_needs_is_known_from_its_configuration_alone(tmp_path: Path) -> None:
     """A Llama of 7 billion parameters of which nothing has been downloaded but the small files, on no GPU."""
     folder = tmp_path / "model"

@@ -185,7 +185,9 @@ def test_the_formula_is_near_what_is_counted() -> None:
     assert formula.sampling((17,) * 5, 8).cache == counted.sampling((17,) * 5, 8).cache
 
 
-@pytest.mark.parametrize("changes", [{}, {"gradient_checkpointing": True}, {"lora": {"rank": 2}}])
+@pytest.mark.parametrize(
+    "changes", [pytest.param({}, marks=pytest.mark.slow), {"gradient_checkpointing": True}, {"lora": {"rank": 2}}]
+)
 def test_a_deep_model_is_counted_from_shallow_ones(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> None:
     deep = LlamaConfig(**LLAMA.to_dict() | {"num_hidden_layers": 9, "layer_types": None})
     plan = Blueprint(deep, ModelSpec.model_validate({"path": "unused", **changes}), "cpu")
