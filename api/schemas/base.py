@@ -23,7 +23,8 @@ T = TypeVar("T")
 class ListOf(Schema, Generic[T]):
     """One page of a list. The next one: the same request with `after` set to `last_id`."""
 
-    model_config = ConfigDict(use_attribute_docstrings=False)  # to look for the docstrings of each `ListOf[…]` takes long
+    # To look for the docstrings of each `ListOf[…]` takes long.
+    model_config = ConfigDict(use_attribute_docstrings=False)
 
     object: Literal["list"] = Field("list", description="Always `list`.")
     data: list[T] = Field(description="The items of this page.")
