@@ -28,7 +28,12 @@ def gpt2_in(folder: Path, first: Path, rows: int, pad: str | None, positions: in
 
 @pytest.mark.parametrize(
     ("pad", "rows", "model"),
-    [(None, 0, {}), ("<|eos|>", 61, {"lora": LORA}), (None, 5, {"dtype": "bfloat16"}), (None, 0, {"dtype": "float16"})],
+    [
+        (None, 0, {}),
+        ("<|eos|>", 61, {"lora": LORA}),
+        (None, 5, {"dtype": "bfloat16"}),
+        pytest.param(None, 0, {"dtype": "float16"}, marks=pytest.mark.slow),
+    ],
     ids=["no pad", "pad is eos, more rows, adapters", "bfloat16", "float16"],
 )
 def test_a_gpt2_goes_through_all_stages(

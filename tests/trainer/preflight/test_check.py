@@ -65,9 +65,9 @@ def only(report: Report, code: str) -> Finding:
     return found
 
 
-@pytest.fixture(scope="module")
-def counted_once() -> Iterator[None]:
-    """For tests whose claim is not what a pass holds: most have model, data and stages in common, and share the count."""
+@pytest.fixture(scope="module", autouse=True)
+def _counted_once() -> Iterator[None]:
+    """What a pass holds is tested elsewhere; here most jobs have model, data and stages in common, and share the count."""
     counted: dict[tuple[object, ...], Passes] = {}
 
     def passes(plan: Blueprint) -> Passes:
@@ -80,7 +80,6 @@ def counted_once() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("counted_once")
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.stem)
 def test_every_example_passes(example: Path) -> None:
     report = check(load_spec(example))
@@ -112,7 +111,6 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
     assert evaluation.responses == 2 * 4
 
 
-@pytest.mark.usefixtures("counted_once")
 @pytest.mark.parametrize(
     ("changes", "code", "where", "said"),
     [
@@ -233,7 +231,6 @@ def test_too_little_memory_is_an_error_and_each_suggestion_lowers_the_peak(tmp_p
     assert peaks == sorted(peaks, reverse=True) and peaks[-1] <= room - report.memory.runtime
 
 
-@pytest.mark.usefixtures("counted_once")
 @pytest.mark.parametrize(("text", "status"), [("24GiB", 0), ("80 GB", 0), ("512m", 0), ("much", 2), ("-1", 2)])
 def test_amounts_of_memory(tmp_path: Path, text: str, status: int, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec.json").write_text(json.dumps(job(tmp_path)))
