@@ -5,13 +5,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, says_which
 from core.datasets.formats.ranking import ranks as ranks_of
 from core.datasets.formats.values import notes, text
 from core.datasets.line_json import BadLine
 
-_ANSWER = re.compile(r"(response|completion|generations?|answer|output)[-_ ]?\d+")
-_PROMPTS = ("prompt", "instruction", "question", "input", "context")
+_ANSWER = re.compile(r"(?:response|completion|generations?|answer|output)(?:[-_ ]?(\d+)|[-_ ]([a-hA-H]))")
+_PROMPTS = (
+    "prompt", "instruction", "question", "input", "context", "chat", "messages", "conversation", "conversations",
+)  # fmt: skip
+_RATING = re.compile(r"(?:rating|score|quality)(\d+|[a-h])$")
+"""A question about an answer that it names by nothing but its number."""
 _TIES = ("tie", "both", "none", "equal")
 _UNSAID = "submitted"
 """The state of an answer that says none. Drafts and what was discarded do not count."""
@@ -23,12 +27,29 @@ Verdict = tuple[str | None, list[int]]
 
 def _rows(record: Source, reading: Reading) -> Rows:
     record = _flat(record)
-    names = [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
+    names, questions = _names(record), _questions(record)
     asked = next((name for name in _PROMPTS if record.get(name) is not None), _PROMPTS[0])
     prompt = chat.prompt(record, asked)
+    verdicts = _verdicts(questions, names)
+    if not verdicts:
+        reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+    elif len(questions) > 1:
+        _tell_contradictions(_telling(_comparing(questions, names)), reading)
     nobody: Iterable[tuple[None, None]] = [(None, None)]
-    for user, ranks in _verdicts(_questions(record), names) or nobody:
+    for user, ranks in verdicts or nobody:
         yield {"prompt": prompt} | _compared(record, names, ranks) | notes(record, annotator=user)
+
+
+def _names(record: Source) -> list[str]:
+    return [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
+
+
+def _tell_contradictions(telling: dict[str, list[Verdict]], reading: Reading) -> None:
+    """Where somebody prefers another answer in another question than the first, which is used."""
+    used, *others = telling or [""]
+    for question in others:
+        if any(who == user and ranks != first for user, first in telling[used] for who, ranks in telling[question]):
+            reading.note("questions_disagree", f"`{question}` says otherwise than `{used}`, which was used")
 
 
 def _compared(record: Source, names: list[str], ranks: list[int] | None) -> Row:
@@ -46,16 +67,26 @@ def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdi
 
     Nothing where a question waits for its answer; BadLine where all are answered and none compares.
     """
-    told = [[(user, _ranks(value, names)) for user, value in voices] for voices in questions.values() if voices]
-    compared = [[(user, ranks) for user, ranks in said if ranks] for said in told if all(ranks for _, ranks in said)]
-    # Somebody who has no comment may write "none" or "both": what prefers an answer says more, and ratings do.
-    telling = [said for said in compared if any(len(set(ranks)) > 1 for _, ranks in said)]
-    found = next(iter(telling), None) or _by_ratings(questions, names) or next(iter(compared), [])
+    compared = _comparing(questions, names)
+    telling = _telling(compared)
+    found = next(iter(telling.values()), None) or _by_ratings(questions, names) or next(iter(compared.values()), [])
     if found or not questions or not all(questions.values()):
         return found
     value = next(iter(questions.values()))[0][1]
     detail = f"no answer to a question, as {str(value)[:40]!r}, says which of {', '.join(names)} is better"
     raise BadLine(detail, code="bad_label")
+
+
+def _comparing(questions: dict[str, list[Voice]], names: list[str]) -> dict[str, list[Verdict]]:
+    """Of the questions whose every answer compares, what each person thinks."""
+    told = {name: [(user, _ranks(value, names)) for user, value in voices] for name, voices in questions.items()}
+    found = {name: [(user, ranks) for user, ranks in said if ranks] for name, said in told.items()}
+    return {name: said for name, said in found.items() if said and len(said) == len(told[name])}
+
+
+def _telling(compared: dict[str, list[Verdict]]) -> dict[str, list[Verdict]]:
+    """Those of which some answer prefers one: somebody who has no comment may write "none" or "both"."""
+    return {name: said for name, said in compared.items() if any(len(set(ranks)) > 1 for _, ranks in said)}
 
 
 def _ranks(value: Any, names: list[str]) -> list[int] | None:
@@ -83,8 +114,15 @@ def _choice(value: str, names: list[str]) -> list[int] | None:
     said = _plain(value)
     if said in _TIES:
         return [1] * len(names)
-    chosen = [index for index, name in enumerate(names) if said in (_plain(name), re.sub(r"\D", "", name))]
+    letters = dict(zip(sorted(names, key=lambda name: (len(name), name)), "abcdefgh", strict=False))
+    chosen = [at for at, name in enumerate(names) if said in (_plain(name), _mark(name), letters.get(name))]
     return [1 if index == chosen[0] else 2 for index in range(len(names))] if len(chosen) == 1 else None
+
+
+def _mark(name: str) -> str:
+    """The number or the letter of an answer."""
+    found = _ANSWER.fullmatch(name)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
@@ -97,7 +135,9 @@ def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[Ver
 def _ratings_of(name: str, questions: dict[str, list[Voice]]) -> dict[str | None, float]:
     about = re.compile(rf"{re.escape(_plain(name))}(?!\d)")
     for question, voices in questions.items():
-        if about.search(_plain(question)) and voices and all(type(said) in (int, float) for _, said in voices):
+        numbered = _RATING.search(_plain(question))
+        named = about.search(_plain(question)) or (numbered and numbered[1] == _mark(name))
+        if named and voices and all(type(said) in (int, float) for _, said in voices):
             return dict(voices)
     return {}
 
@@ -165,18 +205,29 @@ def _columns(said: Any, users: Any, states: Any) -> Iterator[tuple[Any, Any, str
 
 
 def _fits(record: Source) -> float:
-    """Weakly where nothing says which answer is better."""
-    record = _flat(record)
-    names = [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
-    questions = _questions(record)
-    asked = any(questions.values()) or any(name.endswith(".responses") for name in record)
-    if len(names) < 2 or not asked or all(record.get(name) is None for name in _PROMPTS):
+    """Weakly where what was said does not tell which answer is better."""
+    flat = _flat(record)
+    names, questions = _names(flat), _questions(flat)
+    if len(names) < 2 or all(flat.get(name) is None for name in _PROMPTS):
         return 0
+    if not any(questions.values()):
+        return _waits(record, flat, questions)
     try:
         _verdicts(questions, names)
     except BadLine:
         return 0.5
     return 1
+
+
+def _waits(record: Source, flat: Source, questions: dict[str, list[Voice]]) -> float:
+    """Whether it has a question that nobody has answered yet. Any list may be empty: it is one if its name or a suggestion
+    says so. Weakly where another field is named as labels are."""
+    asked = flat is not record or any(
+        flat.get(name) != [] or f"{name}-suggestion" in flat or says_which({name: None}, ()) for name in questions
+    )
+    own = tuple(f"{name}{end}" for name in questions for end in ("-suggestion", ".suggestion", ".responses"))
+    known = [name for name in flat if name in questions or name.startswith(own)]
+    return 0 if not asked else 0.5 if says_which(flat, known) else 1
 
 
 FORMAT = Format(

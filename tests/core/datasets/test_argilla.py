@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.core.datasets.reading import Row, jsonl, read, rows_of
+from core.errors import FormatUnclear
+from tests.core.datasets.reading import Row, jsonl, read, rows_of, talk
 
 ASKED = {"prompt": "q", "response1": "x", "response2": "y"}
 
@@ -90,3 +91,77 @@ def test_questions_as_parquet_has_them_are_lists_beside_each_other() -> None:
     question = {"user_id": ["kim", "lee"], "value": ["response2", "response1"], "status": ["submitted", "draft"]}
     (row,) = rows_of(ASKED | {"preference": question})
     assert (row["label"], row["annotator"]) == ("b", "kim")
+
+
+def test_a_chat_is_the_prompt_of_the_answers_beside_it() -> None:
+    record = {"chat": talk("hi", "hello", "q"), "response_1": "x", "response_2": "y"}
+    found = read(jsonl(record | {"preference.responses": ["response_2"], "preference.responses.users": ["kim"]}))
+    assert found.plan.format == "argilla_records"
+    assert found.rows == [{"prompt": talk("hi", "hello", "q"), "a": "x", "b": "y", "label": "b", "annotator": "kim"}]
+
+
+def test_work_in_progress_is_known_though_most_records_wait() -> None:
+    record = {"prompt": "q", "response-1": "x", "response-2": "y"}
+    answered = record | {"preference": said("response-2")}
+    found = read(jsonl(*[record | {"preference": []}] * 9, answered))
+    assert (found.plan.format, [row["label"] for row in found.rows]) == ("argilla_records", [None] * 9 + ["b"])
+    assert found.found == {"unlabelled": [*range(1, 10)]}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"preference": said("response1", status="draft") + said("response2", status="discarded", user="lee")},
+        {"preference": {"user_id": [], "value": [], "status": []}},
+        {"best": [], "best-suggestion": "response1", "best-suggestion-metadata": {"agent": "m", "score": None}},
+        {"best.responses": None, "best.suggestion": "response1", "best.suggestion.score": None},
+    ],
+)
+def test_what_nobody_has_submitted_waits(question: Row) -> None:
+    found = read(jsonl(ASKED | question))
+    assert (found.plan.format, found.rows) == (
+        "argilla_records",
+        [{"prompt": "q", "a": "x", "b": "y", "label": None}],
+    )
+    assert found.found == {"unlabelled": [1]}
+
+
+def test_an_empty_list_does_not_hide_a_label() -> None:
+    with pytest.raises(FormatUnclear):
+        read(jsonl({"prompt": "q", "response-1": "x", "response-2": "y", "verdict_label": 1, "tags": []}))
+
+
+@pytest.mark.parametrize(
+    ("names", "answer", "label"),
+    [
+        (("response_a", "response_b"), "B", "b"),
+        (("response_b", "response_a"), "B", "a"),
+        (("generation_1", "generation_2"), "B", "b"),
+        (("generation_0", "generation_1"), "A", "a"),
+        (("response_1", "response_2"), "2", "b"),
+        (("response_0", "response_1"), "1", "b"),
+    ],
+)
+def test_answers_are_named_by_their_number_or_letter(names: tuple[str, str], answer: str, label: str) -> None:
+    record = {"prompt": "q", names[0]: "x", names[1]: "y", "preference.responses": [answer]}
+    assert rows_of(record)[0]["label"] == label
+
+
+def test_ratings_may_be_numbered_as_the_answers_are() -> None:
+    record = {"prompt": "q", "response_1": "x", "response_2": "y"}
+    assert rows_of(record | {"rating_2.responses": [5], "rating_1.responses": [2]})[0]["label"] == "b"
+    assert (
+        read(jsonl(record | {"criterion_1.responses": [2], "criterion_2.responses": [5]})).plan.format == "unlabelled"
+    )
+
+
+def test_questions_that_contradict_each_other_are_named_with_the_one_that_was_used() -> None:
+    found = read(
+        jsonl(
+            ASKED | {"helpful.responses": ["response1"], "truth.responses": ["response2"]},
+            ASKED | {"helpful.responses": ["response2"], "truth.responses": ["response2"]},
+        )
+    )
+    assert [row["label"] for row in found.rows] == ["a", "b"]
+    assert found.found == {"questions_disagree": [1]}
+    assert found.finding("questions_disagree")["detail"] == "`truth` says otherwise than `helpful`, which was used."

@@ -145,7 +145,7 @@ def test_argillas_answers_in_their_spellings() -> None:
         ("tie", "lee"),
         (None, None),
     ]
-    assert found.found == {"bad_label": [4]}
+    assert found.found == {"bad_label": [4], "unlabelled": [3]}
 
 
 def test_ultrafeedback_is_ranked_by_the_mean_of_its_ratings() -> None:
