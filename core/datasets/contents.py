@@ -10,7 +10,7 @@ import logging
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -44,6 +44,8 @@ class Draft:
     sha256: str
     own_lines: bool
     """Whether the numbers of the source's lines are others than those of the rows."""
+    own_answer_lines: bool
+    """Whether the answers of each row lie in records of their own."""
 
     @property
     def rows_file(self) -> Path:
@@ -59,6 +61,11 @@ class Draft:
         """The line of the source that each row came from."""
         return self.folder / "lines.u64"
 
+    @property
+    def answer_lines_file(self) -> Path:
+        """The line of the source that each answer came from, row after row."""
+        return self.folder / "answer_lines.u64"
+
 
 class RowWriter:
     """Writes a draft, row by row; `drafting` makes one. Nothing of it stays in memory."""
@@ -66,18 +73,25 @@ class RowWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sha256 = hashlib.sha256()
-        self._own_lines = False
+        self._own_lines, self._own_answer_lines = False, True
         self.rows = 0
         self.bytes = 0
-        files = [(folder / name).open("wb") for name in ("rows.jsonl", "rows.u64", "lines.u64")]
-        self._files = files
-        self._out, self._index, self._lines = files[0], Numbers(files[1]), Numbers(files[2])
+        names = ("rows.jsonl", "rows.u64", "lines.u64", "answer_lines.u64")
+        self._files = [(folder / name).open("wb") for name in names]
+        self._out = self._files[0]
+        self._index, self._lines, self._answer_lines = map(Numbers, self._files[1:])
 
-    def add(self, line: int, row: dict[str, Any]) -> None:
-        """Write one canonical row, which came from this line of the source."""
+    def add(self, line: int, row: dict[str, Any], answer_lines: Sequence[int] = ()) -> None:
+        """Write one canonical row, which came from this line of the source, and its answers from those.
+
+        `answer_lines` are kept where every row has them.
+        """
         data = orjson.dumps(row) + b"\n"
         self._index.add(self.bytes)
         self._lines.add(line)
+        for number in answer_lines:
+            self._answer_lines.add(number)
+        self._own_answer_lines &= bool(answer_lines)
         self.rows += 1
         self.bytes += len(data)
         self._own_lines |= line != self.rows
@@ -86,10 +100,11 @@ class RowWriter:
 
     def finish(self) -> Draft:
         """Everything is written. Raises nothing for a draft without rows: whoever stores it must have looked."""
-        self._index.flush()
-        self._lines.flush()
+        for numbers in (self._index, self._lines, self._answer_lines):
+            numbers.flush()
         self.close()
-        return Draft(self._folder, self.rows, self.bytes, self._sha256.hexdigest(), self._own_lines)
+        own = self._own_lines, self._own_answer_lines
+        return Draft(self._folder, self.rows, self.bytes, self._sha256.hexdigest(), *own)
 
     def close(self) -> None:
         for file in self._files:

@@ -1,6 +1,6 @@
 """A source file becomes canonical rows, and findings about what could not be used."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -20,7 +20,7 @@ _TOLD_COLUMNS, _NAME = 12, 60
 class Rows(Protocol):
     """Takes rows in the order of the file."""
 
-    def add(self, line: int, row: dict[str, Any]) -> None: ...
+    def add(self, line: int, row: dict[str, Any], answer_lines: Sequence[int]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def convert(
                 findings.refuse(unit.line, unit.row, unit.text)
             else:
                 learnt.see(unit.row)
-                out.add(unit.line, unit.row)
+                out.add(unit.line, unit.row, unit.answer_lines)
         notes = found.notes
     _require(learnt, findings, plan)
     for note in notes:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets import contents, reports, search, versions
 from core.datasets.contents import Draft
-from core.datasets.rows import lines_key
+from core.datasets.rows import answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
 from core.models.dataset_version import VersionStatus
@@ -43,6 +43,8 @@ def fill(
     content = contents.commit(session, blobs, draft)
     if draft.own_lines:
         blobs.put_file(lines_key(version.id), draft.lines_file)
+    if draft.own_answer_lines:
+        blobs.put_file(answer_lines_key(version.id), draft.answer_lines_file)
     version.findings, version.left_out = storable(list(findings)), left_out
     _settle(session, version, content, VersionStatus.BLOCKED if blocked else VersionStatus.READY)
     return version
@@ -53,11 +55,12 @@ def same_rows(session: Session, blobs: BlobStore, parent: DatasetVersion, origin
     assert parent.content is not None
     dataset = session.get_one(Dataset, parent.dataset_id)
     version = versions.new_version(session, dataset, origin, parent)
-    if blobs.exists(lines_key(parent.id)):
-        with blobs.open(lines_key(parent.id)) as lines, blobs.draft(lines_key(version.id)) as copy:
-            while piece := lines.read(_PIECE):
-                copy.write(piece)
-            copy.keep()
+    for key in (lines_key, answer_lines_key):
+        if blobs.exists(key(parent.id)):
+            with blobs.open(key(parent.id)) as lines, blobs.draft(key(version.id)) as copy:
+                while piece := lines.read(_PIECE):
+                    copy.write(piece)
+                copy.keep()
     version.findings = decided(parent.findings)
     version.left_out = parent.left_out
     _settle(session, version, parent.content, VersionStatus.READY)

@@ -4,23 +4,34 @@ import hashlib
 import sqlite3
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from core.datasets.findings import Findings
 from core.datasets.formats.ranking import ranks
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import MOST_RANKED
 from core.errors import DiskFull
 
-Made = tuple[int, dict[str, Any] | BadLine, str]
-"""The line, a row or what is wrong, and the text of a wrong one."""
 Other = TypeVar("Other")
+_TWICE = "The answer was given to this prompt before, with the same rating: it counts once"
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 """The second where a quota or the largest size of a file is in the way."""
+
+
+class Unit(NamedTuple):
+    """A row, or why there is none."""
+
+    line: int
+    row: dict[str, Any] | BadLine
+    text: str = ""
+    """What shows the trouble, of one that is none."""
+    answer_lines: Sequence[int] = ()
+    """Of each completion, where those lie in records of their own."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +51,11 @@ class Answer:
         return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
 
 
-def ranking_units(answers: list[Answer], sided: bool) -> Iterator[Made]:
+def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
     """The ranking of the answers to one prompt, or several where there are too many for one; and those that cannot be ranked.
 
-    `sided`: scores are thumbs, and without both up and down there is nothing to compare.
+    `sided`: scores are thumbs, and without both up and down there is nothing to compare. One answer given twice with one
+    score is one answer, and a finding.
     """
     scores: dict[str, set[float]] = defaultdict(set)
     for answer in answers:
@@ -51,7 +63,8 @@ def ranking_units(answers: list[Answer], sided: bool) -> Iterator[Made]:
     first: dict[str, Answer] = {}
     for answer in answers:
         if len(scores[answer.completion]) == 1:
-            first.setdefault(answer.completion, answer)
+            if first.setdefault(answer.completion, answer) is not answer:
+                findings.note("rated_twice", answer.line, _TWICE, answer.completion)
         else:
             told = " and ".join(f"{score:g}" for score in sorted(scores[answer.completion]))
             yield _bad(answer, f"the same answer has the scores {told}", "contradictory_ratings")
@@ -63,11 +76,12 @@ def ranking_units(answers: list[Answer], sided: bool) -> Iterator[Made]:
         elif len(part) < 2:
             yield from (_bad(answer, "there is only one answer to this prompt", "single_answer") for answer in part)
         else:
-            yield min(answer.line for answer in part), _ranking(part), ""
+            lines = [answer.line for answer in part]
+            yield Unit(min(lines), _ranking(part), answer_lines=lines)
 
 
-def _bad(answer: Answer, detail: str, code: str) -> Made:
-    return answer.line, BadLine(detail, code=code), answer.completion
+def _bad(answer: Answer, detail: str, code: str) -> Unit:
+    return Unit(answer.line, BadLine(detail, code=code), answer.completion)
 
 
 def _ranking(part: list[Answer]) -> dict[str, Any]:

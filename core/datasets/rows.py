@@ -61,6 +61,21 @@ def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterato
             yield StoredRow(line, number, orjson.loads(data))
 
 
+def stream_with_answers(blobs: BlobStore, version: DatasetVersion) -> Iterator[tuple[StoredRow, list[int]]]:
+    """Every row, and the line of each of its answers where those were records of their own."""
+    try:
+        file = blobs.open(answer_lines_key(version.id))
+    except NotFound:
+        yield from ((stored, []) for stored in stream(blobs, version))
+        return
+    with file:
+        first = 0
+        for stored in stream(blobs, version):
+            found = u64.read(file, first, len(stored.row["completions"]))
+            first += len(found)
+            yield stored, found
+
+
 def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> list[int]:
     """The line of the source of each of these rows."""
     try:
@@ -81,6 +96,11 @@ def content_of(version: DatasetVersion) -> DatasetContent:
 def lines_key(version_id: str) -> str:
     """Where a version's lines lie, if they are others than the rows' numbers."""
     return f"versions/{version_id}/lines.u64"
+
+
+def answer_lines_key(version_id: str) -> str:
+    """Where the lines of a version's answers lie, row after row, if each answer was a record of its own."""
+    return f"versions/{version_id}/answer_lines.u64"
 
 
 def write_index(blobs: BlobStore, content: DatasetContent) -> None:

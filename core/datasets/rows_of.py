@@ -3,28 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from core.datasets.containers import Record
 from core.datasets.containers.records import compact, shown
 from core.datasets.findings import SAMPLE_CHARACTERS, Findings
 from core.datasets.formats.base import Format, Rated, Reading
-from core.datasets.gathering import Answer, ranking_units, spooled
+from core.datasets.gathering import Answer, Unit, ranking_units, spooled
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
 from core.datasets.row_shapes import SHAPES
 from core.models.dataset import DatasetKind
 
 __all__ = ["Unit", "units"]
-
-
-class Unit(NamedTuple):
-    """A row of a record, or why the record has none."""
-
-    line: int
-    row: dict[str, Any] | BadLine
-    text: str
-    """The record's beginning, of a bad one."""
 
 
 def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Path | None = None) -> Iterator[Unit]:
@@ -42,7 +32,7 @@ def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Pa
         if isinstance(group, Unit):
             yield group
         else:
-            yield from _ranked(group, known.sided)
+            yield from _ranked(group, known.sided, findings)
 
 
 def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str]) -> Iterator[Unit]:
@@ -59,7 +49,7 @@ def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str
         yield Unit(line, bad, _sample(record, bad))
         return
     for row in rows:
-        yield Unit(line, row, "")
+        yield Unit(line, row)
 
 
 def _answers(
@@ -100,12 +90,13 @@ def _runs(answers: Iterator[Answer | Unit]) -> Iterator[list[Answer] | Unit]:
         yield run
 
 
-def _ranked(group: list[Answer], sided: bool) -> Iterator[Unit]:
-    for line, row, text in ranking_units(group, sided):
+def _ranked(group: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
+    for unit in ranking_units(group, sided, findings):
         try:
-            yield Unit(line, row if isinstance(row, BadLine) else SHAPES[DatasetKind.PREFERENCES](row), text)
+            row = unit.row if isinstance(unit.row, BadLine) else SHAPES[DatasetKind.PREFERENCES](unit.row)
+            yield unit._replace(row=row)
         except BadLine as bad:
-            yield Unit(line, bad, group[0].completion)
+            yield Unit(unit.line, bad, group[0].completion)
 
 
 _OF_A_FIELD = frozenset({"wrong_type", "bad_label", "bad_number", "unknown_field"})

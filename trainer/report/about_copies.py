@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from trainer.report.columns import Rows, Sample
+from trainer.report.columns import Rows
 from trainer.report.duplicates import Duplicates
 from trainer.report.findings import Found
 from trainer.report.near import Pairs
 from trainer.report.reading import Texts
-from trainer.report.scanned import SHOWN
+from trainer.report.scanned import Sample
 
 
 def duplicates(found: Duplicates, columns: dict[str, npt.NDArray[np.uint64]], texts: Texts) -> Iterator[Found]:
@@ -38,13 +38,15 @@ def leaks(rows: Rows, twins: Pairs, texts: Texts) -> Iterator[Found]:
 
 def _copies(rows: Rows, values: npt.NDArray[np.uint64], texts: Texts) -> list[Sample]:
     """Each with the first row that it repeats."""
-    shown = rows[:SHOWN]
+    shown = texts.lines.apart(rows)
     firsts = [int(np.flatnonzero(values == values[row])[0]) for row in shown]
     return [
-        (int(row), f"as row {first + 1}: {texts.prompt(int(row))}") for row, first in zip(shown, firsts, strict=True)
+        (row, f"as line {texts.lines.row(first)}: {texts.prompt(row)}")
+        for row, first in zip(shown, firsts, strict=True)
     ]
 
 
 def _twins(pairs: Pairs, texts: Texts) -> list[Sample]:
-    shown = pairs[np.argsort(pairs[:, 1], kind="stable")][:SHOWN]
-    return [(int(row), f"like row {int(twin) + 1}: {texts.prompt(int(row))}") for twin, row in shown]
+    twin_of = {row: twin for twin, row in pairs.tolist()}
+    shown = texts.lines.apart(np.sort(pairs[:, 1]))
+    return [(row, f"like line {texts.lines.row(twin_of[row])}: {texts.prompt(row)}") for row in shown]

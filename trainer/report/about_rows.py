@@ -41,10 +41,15 @@ _DETAILS = {
 def found(columns: Columns) -> Iterator[Found]:
     for code, detail in _DETAILS.items():
         if code in columns.marks:
-            yield Found(code, detail, columns.marks[code], columns.samples[code])
+            yield marked(columns, code, detail)
     if "special_tokens" in columns.marks:
         yield _special_tokens(columns)
     yield from _languages(columns)
+
+
+def marked(columns: Columns, code: str, detail: str) -> Found:
+    """What the rows were marked with when they were read."""
+    return Found(code, detail, columns.marks[code], columns.samples[code], columns.answers[code])
 
 
 def _special_tokens(columns: Columns) -> Found:
@@ -53,7 +58,7 @@ def _special_tokens(columns: Columns) -> Found:
         f"{named}. In an answer they stay plain text to this trainer, and teach the model to spell them; in a prompt that "
         "goes through a chat template they become the real tokens, and end or forge a turn. Some, such as <s>, are also HTML."
     )
-    return Found("special_tokens", detail, columns.marks["special_tokens"], columns.samples["special_tokens"])
+    return marked(columns, "special_tokens", detail)
 
 
 def _languages(columns: Columns) -> Iterator[Found]:
@@ -73,5 +78,4 @@ def _languages(columns: Columns) -> Iterator[Found]:
         yield Found("language_mix", detail, rows, shown)
     if "language_differs" in columns.marks:
         detail = f"Of {len(columns.languages)} rows looked at. Right for translations, and wrong elsewhere."
-        rows = columns.marks["language_differs"]
-        yield Found("language_differs", detail, rows, columns.samples["language_differs"])
+        yield marked(columns, "language_differs", detail)

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from trainer.report.columns import Columns, Rows, Sample
+from trainer.report.about_rows import marked
+from trainer.report.columns import Columns, Rows
 from trainer.report.findings import Found
 from trainer.report.fitting import Fitting, Flags, left
 from trainer.report.reading import Texts
-from trainer.report.scanned import SHOWN, CodecFacts
+from trainer.report.scanned import CodecFacts, Sample
 from trainer.report.settings import ReportSettings
 
 
@@ -27,8 +28,7 @@ def found(
             f"With {settings.max_completion_tokens} tokens (`data.max_completion_tokens`) for an answer and its EOS, nothing "
             "tells them apart: the loss is ln 2 and the gradient zero, whatever the label says."
         )
-        code = "same_after_truncation"
-        yield Found(code, detail, columns.marks[code], columns.samples[code])
+        yield marked(columns, "same_after_truncation", detail)
     if kept is not None:
         yield from _nothing_left(left(columns, fits, settings), kept, settings)
 
@@ -46,7 +46,7 @@ def _nothing_left(usable: Flags, kept: Flags, settings: ReportSettings) -> Itera
 def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: Texts) -> Iterator[Found]:
     rows = np.flatnonzero(fits.long_prompt)
     detail = f"They have more than `data.max_prompt_tokens` = {settings.max_prompt_tokens} tokens, and are left out."
-    yield Found("prompt_too_long", detail, rows, _samples(rows, texts.prompt))
+    yield Found("prompt_too_long", detail, rows, _samples(rows, texts, texts.prompt))
     cut = (
         "left out of the reward model's and DPO's data, and cut in SFT, where they teach no EOS"
         if settings.kind == "preferences"
@@ -56,11 +56,14 @@ def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: T
     rows = np.flatnonzero(fits.long_answer)
     if settings.kind != "pretraining":
         yield Found(
-            "completion_too_long", f"They have more tokens than {limit}: {cut}.", rows, _samples(rows, texts.answers)
+            "completion_too_long",
+            f"They have more tokens than {limit}: {cut}.",
+            rows,
+            _samples(rows, texts, texts.answers),
         )
         rows = np.flatnonzero(fits.eos_alone_missing)
         detail = f"They have just as many tokens as {limit}, and none is left for the EOS: {cut}."
-        yield Found("no_eos_room", detail, rows, _samples(rows, texts.answers))
+        yield Found("no_eos_room", detail, rows, _samples(rows, texts, texts.answers))
 
 
 def _template(columns: Columns, facts: CodecFacts) -> Iterator[Found]:
@@ -73,7 +76,7 @@ def _template(columns: Columns, facts: CodecFacts) -> Iterator[Found]:
         ),
     ):
         if code in columns.marks:
-            yield Found(code, detail, columns.marks[code], columns.samples[code])
+            yield marked(columns, code, detail)
     if facts.closing not in (None, facts.eos):
         detail = (
             f"{facts.closing}, while the tokenizer's EOS is {facts.eos}, with which completions are trained to end."
@@ -87,5 +90,5 @@ def _template(columns: Columns, facts: CodecFacts) -> Iterator[Found]:
         yield Found("no_chat_template", detail)
 
 
-def _samples(rows: Rows, text: Callable[[int], str]) -> Sequence[Sample]:
-    return [(int(row), text(int(row))) for row in rows[:SHOWN]]
+def _samples(rows: Rows, texts: Texts, text: Callable[[int], str]) -> Sequence[Sample]:
+    return [(row, text(row)) for row in texts.lines.apart(rows)]

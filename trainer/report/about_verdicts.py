@@ -1,16 +1,15 @@
 """Findings of what was preferred, by whom, and whether something else than quality tells it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trainer.report.columns import Columns, Rows, Sample
+from trainer.report.columns import Columns, Rows
 from trainer.report.findings import Found
 from trainer.report.length_bias import LengthBias
 from trainer.report.opinions import ENOUGH, Annotator, Opinions, outliers
 from trainer.report.positions import Positions
 from trainer.report.reading import Texts
-from trainer.report.scanned import SHOWN
 
 _TELLING = 0.6
 """Accuracy of a rule without understanding that is worth a warning, once its interval lies above."""
@@ -24,7 +23,6 @@ _LOW_ALPHA = 0.4
 def found(
     columns: Columns, opinions: Opinions, alpha: float | None, people: Sequence[Annotator], texts: Texts
 ) -> Iterator[Found]:
-    both = lambda row: f"{texts.prompt(row)} → {texts.answers(row)}"  # noqa: E731
     for code, rows, detail in (
         (
             "contradictions",
@@ -45,8 +43,8 @@ def found(
             "verdict counts). Where no verdict has a majority, all are named.",
         ),
     ):
-        yield _rows(code, detail, rows, both)
-    yield from _people(columns, people, both)
+        yield _rows(code, detail, rows, texts)
+    yield from _people(columns, people, texts)
     if alpha is not None and alpha < _LOW_ALPHA and len(opinions.units) >= ENOUGH:
         yield Found(
             "low_agreement",
@@ -55,7 +53,7 @@ def found(
         )
 
 
-def _people(columns: Columns, people: Sequence[Annotator], text: Callable[[int], str]) -> Iterator[Found]:
+def _people(columns: Columns, people: Sequence[Annotator], texts: Texts) -> Iterator[Found]:
     if len(people) == 1:
         yield Found("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
     odd = outliers(people)
@@ -64,7 +62,7 @@ def _people(columns: Columns, people: Sequence[Annotator], text: Callable[[int],
         numbers = [at for at, name in enumerate(columns.annotators, 1) if name in names]
         rows = set(np.flatnonzero(np.isin(columns.arrays["annotator"], numbers)).tolist())
         told = ", ".join(f"{one.annotator} ({one.agreement:.0%} of {one.compared})" for one in odd[:5])
-        yield _rows("outlier_annotator", f"Less than half of their verdicts are the others': {told}.", rows, text)
+        yield _rows("outlier_annotator", f"Less than half of their verdicts are the others': {told}.", rows, texts)
 
 
 def ties(tied: int, judged: int) -> Iterator[Found]:
@@ -92,7 +90,7 @@ def biases(length: LengthBias | None, side: Positions | None) -> Iterator[Found]
         )
 
 
-def _rows(code: str, detail: str, rows: set[int], text: Callable[[int], str]) -> Found:
+def _rows(code: str, detail: str, rows: set[int], texts: Texts) -> Found:
     ordered: Rows = np.array(sorted(rows), np.int64)
-    samples: list[Sample] = [(int(row), text(int(row))) for row in ordered[:SHOWN]]
-    return Found(code, detail, ordered, samples)
+    shown = texts.lines.apart(ordered)
+    return Found(code, detail, ordered, [(row, f"{texts.prompt(row)} → {texts.answers(row)}") for row in shown])

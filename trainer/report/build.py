@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trainer.errors import DataError, ModelError
+from trainer.errors import ModelError
 from trainer.report import (
     about_copies,
     about_rows,
@@ -28,6 +27,7 @@ from trainer.report import (
 )
 from trainer.report.columns import Collector, Columns
 from trainer.report.findings import KINDS, Found, Writer
+from trainer.report.lines import Lines
 from trainer.report.pool import Pool, cores
 from trainer.report.reading import Texts
 from trainer.report.scanned import Chunk, CodecFacts
@@ -83,13 +83,14 @@ class _Maker:
         self, path: Path, settings: ReportSettings, columns: Columns, pool: Pool, scratch: Path, tell: Tell
     ) -> None:
         self._settings, self._columns, self._pool, self._scratch, self._tell = settings, columns, pool, scratch, tell
-        self._texts = Texts(path, settings.kind, columns.arrays["offset"])
+        self._lines = Lines.read(settings, columns)
+        self._texts = Texts(path, settings.kind, columns.arrays["offset"], self._lines)
         self._preferences = settings.kind == "preferences"
         self._unit = "tokens" if columns.has_tokens() else "characters"
 
     def report(self, rows_dir: Path) -> dict[str, Any]:
         settings, columns = self._settings, self._columns
-        writer = Writer(rows_dir, columns.rows, _lines(settings.lines, columns.rows))
+        writer = Writer(rows_dir, columns.rows, self._lines)
         found: list[Found] = list(about_rows.found(columns))
         facts = next(iter(self._pool.map("codec_facts", [None]))) or CodecFacts()
         fits, kept = fitting.fitting(columns, settings), self._held_out()
@@ -163,15 +164,3 @@ class _Maker:
             "position": side and asdict(side),
             "agreement": agreement if seen.units else None,
         }
-
-
-def _lines(path: Path | None, rows: int) -> npt.NDArray[np.uint64] | None:
-    if path is None:
-        return None
-    try:
-        lines = np.fromfile(path, "<u8")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}.") from error
-    if len(lines) != rows:
-        raise DataError(f"{path}: {len(lines)} line numbers for {rows} rows.")
-    return lines

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trainer.report.minhash import BANDS
-from trainer.report.scanned import SHOWN, Scanned
+from trainer.report.scanned import Sample, Scanned, show
 
 Rows = npt.NDArray[np.int64]
 """Row numbers from 0, in order."""
-Sample = tuple[int, str]
-"""A row (from 0) and an excerpt."""
 _ON_DISK = ("row_bands", "prompt_bands")
 
 
@@ -27,6 +25,8 @@ class Columns:
     annotators: list[str] = field(default_factory=list)
     """Names; the array `annotator` counts from 1 into it, and 0 is nobody."""
     marks: dict[str, Rows] = field(default_factory=dict)
+    answers: dict[str, Rows] = field(default_factory=dict)
+    """Of each row in `marks`, which of its answers it is (from 0), or NO_ANSWER."""
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=set)
     languages: list[tuple[int, str]] = field(default_factory=list)
@@ -61,6 +61,7 @@ class Collector:
         self._folder = folder
         self._parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
         self._marks: dict[str, list[Rows]] = defaultdict(list)
+        self._answers: dict[str, list[Rows]] = defaultdict(list)
         self._names: dict[str, int] = {}
         self._columns = Columns()
         self._rows = 0
@@ -83,8 +84,9 @@ class Collector:
             self._parts[name].append(values)
         for code, mark in found.marks.items():
             self._marks[code].append(np.array(mark.rows, np.int64) + self._rows)
-            samples = self._columns.samples.setdefault(code, [])
-            samples += [(row + self._rows, text) for row, text in mark.samples[: SHOWN - len(samples)]]
+            self._answers[code].append(np.array(mark.answers, np.int64))
+            for row, text in mark.samples:
+                show(self._columns.samples.setdefault(code, []), row + self._rows, text)
         self._columns.tokens |= found.tokens
         self._columns.languages += [(row + self._rows, language) for row, language in found.languages]
         self._columns.conversations += found.conversations
@@ -95,6 +97,7 @@ class Collector:
         for name in list(self._parts):
             self._columns.arrays[name] = np.concatenate(self._parts.pop(name))
         self._columns.marks = {code: np.concatenate(parts) for code, parts in self._marks.items()}
+        self._columns.answers = {code: np.concatenate(parts) for code, parts in self._answers.items()}
         self._columns.annotators = list(self._names)
         self._open.close()
         return self._columns

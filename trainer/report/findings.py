@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from trainer.report.columns import Rows, Sample
-from trainer.report.scanned import SHOWN
+from trainer.report.columns import Rows
+from trainer.report.lines import Lines
+from trainer.report.scanned import SHOWN, Sample
 
 Severity = Literal["blocking", "warning", "info"]
 LISTED = 20
@@ -85,6 +85,8 @@ class Found:
     detail: str
     rows: Rows | None = None
     samples: Sequence[Sample] = ()
+    answers: Rows | None = None
+    """Of each row, which of its answers is meant (from 0), or NO_ANSWER. None: the rows as a whole."""
 
 
 @dataclass
@@ -100,7 +102,7 @@ class Finding:
     share: float | None
     """Of all rows; null where it is about the dataset as a whole."""
     lines: list[int] = field(default_factory=list)
-    """Of the first rows, in the file that they came from."""
+    """Of the first rows, in the file that they came from; each once, though its record may have become several rows."""
     samples: list[dict[str, Any]] = field(default_factory=list)
     fix: dict[str, str] | None = None
 
@@ -108,7 +110,7 @@ class Finding:
 class Writer:
     """Turns what was found into findings, and writes the numbers of their rows into files."""
 
-    def __init__(self, folder: Path, total: int, lines: npt.NDArray[np.uint64] | None) -> None:
+    def __init__(self, folder: Path, total: int, lines: Lines) -> None:
         self._folder, self._total, self._lines = folder, total, lines
 
     def write(self, found: Iterable[Found]) -> list[dict[str, Any]]:
@@ -125,13 +127,12 @@ class Writer:
         finding = Finding(
             found.code, kind.severity, kind.title, found.detail, len(found.rows), len(found.rows) / self._total
         )
-        finding.lines = [self._line(int(row)) for row in found.rows[:LISTED]]
+        lines = self._lines.of(found.rows, found.answers)
+        finding.lines = lines[np.sort(np.unique(lines, return_index=True)[1])[:LISTED]].tolist()
+        places = np.searchsorted(found.rows, [row for row, _ in found.samples[:SHOWN]])
         finding.samples = [
-            {"line": self._line(row), "row": row + 1, "text": text[:_SAMPLE_CHARACTERS]}
-            for row, text in found.samples[:SHOWN]
+            {"line": int(lines[place]), "row": row + 1, "text": text[:_SAMPLE_CHARACTERS]}
+            for place, (row, text) in zip(places, found.samples, strict=False)
         ]
         finding.fix = None if kind.fix is None else dict(zip(("id", "label"), kind.fix, strict=True))
         return finding
-
-    def _line(self, row: int) -> int:
-        return row + 1 if self._lines is None else int(self._lines[row])

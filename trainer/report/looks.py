@@ -4,13 +4,27 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import cycle
+from typing import NamedTuple
 
 from trainer.report import pii
 from trainer.report.items import Item
+from trainer.report.scanned import NO_ANSWER
 from trainer.report.words import shared_beginning
 
-Seen = Iterator[tuple[str, str]]
-"""(finding's code, excerpt), each code once at most."""
+
+class Hit(NamedTuple):
+    """What was seen in a row."""
+
+    code: str
+    """The finding's."""
+    text: str
+    """An excerpt."""
+    answer: int = NO_ANSWER
+    """In which of its answers, from 0."""
+
+
+Seen = Iterator[Hit]
+"""Each code once at most."""
 Look = Callable[[Item], Seen]
 
 _EXCERPT = 80
@@ -37,36 +51,41 @@ def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:
 
 def white_space(item: Item) -> Seen:
     """White space around answers and messages. Before an answer to a plain text it is the space that joins the two."""
-    trailing = next((text for text in item.answers if text and text[-1].isspace()), None)
-    if trailing is not None:
-        yield "trailing_whitespace", excerpt(trailing, len(trailing)) + "▏"
+    for answer, text in enumerate(item.answers):
+        if text and text[-1].isspace():
+            yield Hit("trailing_whitespace", excerpt(text, len(text)) + "▏", answer)
+            break
     if item.prompt is None or isinstance(item.prompt, str):
         return
-    leading = next((text for text in item.answers if text and text[0].isspace()), None)
-    if leading is not None:
-        yield "leading_whitespace", "▏" + excerpt(leading)
+    for answer, text in enumerate(item.answers):
+        if text and text[0].isspace():
+            yield Hit("leading_whitespace", "▏" + excerpt(text), answer)
+            break
     around = next((m["content"] for m in item.prompt if m["content"] != m["content"].strip()), None)
     if around is not None:
-        yield "prompt_whitespace", f"▏{excerpt(around)}"
+        yield Hit("prompt_whitespace", f"▏{excerpt(around)}")
 
 
 def emptiness(item: Item) -> Seen:
     """Answers of white space and signs that nobody sees (zero-width spaces, control characters), or without a word."""
-    for text in item.answers:
+    for answer, text in enumerate(item.answers):
         if all(sign in _BLANK_LETTERS or unicodedata.category(sign) in _INVISIBLE for sign in text):
-            yield "empty_answer", f"▏{text.encode('unicode_escape').decode()[:200]}▏"
+            yield Hit("empty_answer", f"▏{text.encode('unicode_escape').decode()[:200]}▏", answer)
             return
-    wordless = next((text for text in item.answers if not any(map(str.isalnum, text))), None)
-    if wordless is not None:
-        yield "wordless_answer", excerpt(wordless)
+    for answer, text in enumerate(item.answers):
+        if not any(map(str.isalnum, text)):
+            yield Hit("wordless_answer", excerpt(text), answer)
+            return
 
 
 def sameness(item: Item) -> Seen:
-    """Two answers that differ in nothing but white space around them."""
-    bare = [text.strip() for text in item.answers]
-    if len(set(bare)) < len(bare):
-        twice = next(text for text in bare if bare.count(text) > 1)
-        yield "same_after_trim", excerpt(twice)
+    """Two answers that differ in nothing but white space around them; the later one is told."""
+    known: set[str] = set()
+    for answer, text in enumerate(map(str.strip, item.answers)):
+        if text in known:
+            yield Hit("same_after_trim", excerpt(text), answer)
+            return
+        known.add(text)
 
 
 def prompt_left_in(item: Item) -> Seen:
@@ -75,20 +94,20 @@ def prompt_left_in(item: Item) -> Seen:
         return
     asked = (item.prompt if isinstance(item.prompt, str) else item.prompt[-1]["content"]).strip()
     if len(asked) >= _LONG_PROMPT and all(text.lstrip().startswith(asked) for text in item.answers):
-        yield "prompt_in_answer", excerpt(item.answers[0])
+        yield Hit("prompt_in_answer", excerpt(item.answers[0]))
         return
     if len(item.answers) < 2:
         return
     shared, shortest = shared_beginning(item.answers), min(map(len, item.answers))
     if shared >= max(_SHARED_CHARACTERS, _SHARED_SHARE * shortest):
-        yield "shared_beginning", f"{excerpt(item.answers[0][:shared])}▏"
+        yield Hit("shared_beginning", f"{excerpt(item.answers[0][:shared])}▏")
 
 
 def roles(item: Item) -> Seen:
     """Turns of a conversation that were left in an answer, or made up in it."""
-    for text in item.answers:
+    for answer, text in enumerate(item.answers):
         if match := _ROLE.search(text):
-            yield "role_in_answer", excerpt(text, *match.span())
+            yield Hit("role_in_answer", excerpt(text, *match.span()), answer)
             return
 
 
@@ -100,35 +119,40 @@ def turns(item: Item) -> Seen:
     said += [("assistant", text) for text in item.answers[:1]]
     for (role, text), due in zip(said, cycle(("user", "assistant")), strict=False):
         if role != due:
-            yield "turns_do_not_alternate", f"{role}, not {due}: {excerpt(text)}"
+            yield Hit("turns_do_not_alternate", f"{role}, not {due}: {excerpt(text)}")
             return
 
 
 def special_tokens(pattern: re.Pattern[str]) -> Look:
     def look(item: Item) -> Seen:
-        for text in texts(item):
+        for answer, text in _placed(item):
             if match := pattern.search(text):
-                yield "special_tokens", excerpt(text, *match.span())
+                yield Hit("special_tokens", excerpt(text, *match.span()), answer)
                 return
 
     return look
 
 
 def personal(item: Item) -> Seen:
-    seen: dict[str, str] = {}
-    for text in texts(item):
+    seen: dict[str, Hit] = {}
+    for answer, text in _placed(item):
         for code, begin, end in pii.found(text):
-            seen.setdefault(code, excerpt(text, begin, end))
-    yield from seen.items()
+            seen.setdefault(code, Hit(code, excerpt(text, begin, end), answer))
+    yield from seen.values()
 
 
 def texts(item: Item) -> Iterator[str]:
     """Every text that somebody wrote."""
+    return (text for _, text in _placed(item))
+
+
+def _placed(item: Item) -> Iterator[tuple[int, str]]:
+    """The same, each with the number of its answer."""
     if isinstance(item.prompt, str):
-        yield item.prompt
+        yield NO_ANSWER, item.prompt
     elif item.prompt is not None:
-        yield from (message["content"] for message in item.prompt)
-    yield from item.answers
+        yield from ((NO_ANSWER, message["content"]) for message in item.prompt)
+    yield from enumerate(item.answers)
 
 
 def all_looks(special: re.Pattern[str]) -> list[Look]:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from trainer import data
 from trainer.report.items import Item, parser
+from trainer.report.lines import Lines
 from trainer.report.looks import excerpt
 from trainer.report.settings import Kind
 
@@ -14,8 +15,9 @@ from trainer.report.settings import Kind
 class Texts:
     """Reads rows by number (from 0)."""
 
-    def __init__(self, path: Path, kind: Kind, offsets: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, path: Path, kind: Kind, offsets: npt.NDArray[np.uint64], lines: Lines) -> None:
         self._path, self._parse, self._offsets = path, parser(kind), offsets
+        self.lines = lines
 
     def item(self, row: int) -> Item:
         with self._path.open("rb") as file:

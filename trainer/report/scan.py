@@ -101,8 +101,8 @@ class Scanner:
     def _look(self, items: Sequence[Item], found: Scanned) -> None:
         for row, item in enumerate(items):
             for look in self._looks:
-                for code, text in look(item):
-                    found.mark(code, row, text)
+                for hit in look(item):
+                    found.mark(hit.code, row, hit.text, hit.answer)
         if "special_tokens" in found.marks:
             for row in found.marks["special_tokens"].rows:
                 found.tokens.update(*(spelt(text, self._special) for text in texts_of(items[row])))

@@ -8,6 +8,10 @@ import numpy.typing as npt
 
 SHOWN = 3
 """Samples of a finding."""
+NO_ANSWER = -1
+"""In place of an answer's number, where a finding is about none or about several."""
+Sample = tuple[int, str]
+"""A row (from 0) and an excerpt."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,22 @@ class Chunk:
 
 @dataclass
 class Mark:
-    """Rows of a chunk that a finding names (from 0), and excerpts of the first few."""
+    """Rows of a chunk that a finding names (from 0), which of their answers it is, and excerpts of the first few."""
 
     rows: list[int] = field(default_factory=list)
-    samples: list[tuple[int, str]] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
 
-    def add(self, row: int, text: str) -> None:
+    def add(self, row: int, text: str, answer: int) -> None:
         self.rows.append(row)
-        if len(self.samples) < SHOWN:
-            self.samples.append((row, text))
+        self.answers.append(answer)
+        show(self.samples, row, text)
+
+
+def show(samples: list[Sample], row: int, text: str) -> None:
+    """One sample more, up to SHOWN, unless it says what the last one says: a record may have become several rows."""
+    if len(samples) < SHOWN and (not samples or samples[-1][1] != text):
+        samples.append((row, text))
 
 
 @dataclass
@@ -62,5 +73,5 @@ class Scanned:
     conversations: int = 0
     """Rows whose prompt has several messages."""
 
-    def mark(self, code: str, row: int, text: str) -> None:
-        self.marks.setdefault(code, Mark()).add(row, text)
+    def mark(self, code: str, row: int, text: str, answer: int = NO_ANSWER) -> None:
+        self.marks.setdefault(code, Mark()).add(row, text, answer)

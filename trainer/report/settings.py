@@ -30,6 +30,8 @@ class ReportSettings(BaseModel):
     """As the job's."""
     lines: Path | None = None
     """Little-endian uint64 line numbers, one for each row, of the file that the rows were made from. None: a row's number is its line."""
+    answer_lines: Path | None = None
+    """The same of each answer, row after row, where answers were records of their own. None: they lie in their row's line."""
 
     @property
     def data(self) -> DataSpec:

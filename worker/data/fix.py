@@ -77,7 +77,7 @@ def _numbers(blobs: BlobStore, key: str) -> Iterator[int]:
 
 def _write(task: TaskRun, parent: DatasetVersion, marks: bytearray, changes: dict[str, Strip], out: RowWriter) -> Done:
     done, kind = Done(), DatasetKind(parent.dataset.kind)
-    for stored in rows.stream(task.blobs, parent):
+    for stored, answer_lines in rows.stream_with_answers(task.blobs, parent):
         mark = marks[stored.number - 1]
         row = None if mark & _DROPPED else stored.row
         if row is not None and mark:
@@ -86,7 +86,7 @@ def _write(task: TaskRun, parent: DatasetVersion, marks: bytearray, changes: dic
         if row is None:
             done.dropped += 1
         else:
-            out.add(stored.line, row)
+            out.add(stored.line, row, answer_lines)
         task.tell(_WRITTEN * stored.number / len(marks), "writing rows")
     return done
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
 from core.datasets import reports
-from core.datasets.rows import lines_key
+from core.datasets.rows import answer_lines_key, lines_key
 from core.db import session_scope
 from core.jobs.naming import is_checkpoint_id
 from core.models import DatasetReport, DatasetVersion
@@ -50,9 +50,10 @@ def _fetch(session: Session, task: TaskRun, report_id: str, folder: Path) -> boo
     settings: dict[str, Any] = {name: given[name] for name in _SETTINGS if name in given}
     settings["kind"] = version.dataset.kind
     task.blobs.get_to(version.content.blob_key, folder / "rows.jsonl")
-    if task.blobs.exists(lines_key(version.id)):
-        task.blobs.get_to(lines_key(version.id), folder / "lines.u64")
-        settings["lines"] = str(folder / "lines.u64")
+    for name, key in (("lines", lines_key(version.id)), ("answer_lines", answer_lines_key(version.id))):
+        if task.blobs.exists(key):
+            task.blobs.get_to(key, folder / f"{name}.u64")
+            settings[name] = str(folder / f"{name}.u64")
     if "model" in given:
         settings["model"] = _model(session, task, given["model"], folder / "model")
     (folder / "settings.json").write_text(json.dumps(settings))

@@ -23,9 +23,11 @@ class Kept:
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.lines: list[int] = []
+        self.answer_lines: list[int] = []
 
-    def add(self, line: int, row: Row) -> None:
+    def add(self, line: int, row: Row, answer_lines: Sequence[int]) -> None:
         self.lines.append(line)
+        self.answer_lines += answer_lines
         self.rows.append(row)
 
 
@@ -38,6 +40,8 @@ class Read:
     rows: list[Row]
     lines: list[int]
     """Of each row."""
+    answer_lines: list[int]
+    """Of each answer, row after row, where those were records of their own."""
     converted: Converted
 
     @property
@@ -62,7 +66,7 @@ def read(
     detection = detect(lambda: io.BytesIO(content), name, within, scratch)
     chosen, out = Plan.of(detection, **plan), Kept()
     converted = convert(lambda: io.BytesIO(content), name, chosen, within, out, scratch=scratch)
-    return Read(detection, chosen, out.rows, out.lines, converted)
+    return Read(detection, chosen, out.rows, out.lines, out.answer_lines, converted)
 
 
 def rows_of(*records: Row, **plan: Any) -> list[Row]:

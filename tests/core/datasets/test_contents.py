@@ -58,6 +58,16 @@ def test_the_lines_of_the_source_are_kept(tmp_path: Path) -> None:
         assert u64.unpacked(draft.lines_file.read_bytes()) == [1, 4, 4]
 
 
+@pytest.mark.parametrize(("lines", "own"), [([[1, 3], [2, 4, 5]], True), ([[1, 3], []], False)])
+def test_the_lines_of_answers_are_kept_where_all_have_some(tmp_path: Path, lines: list[list[int]], own: bool) -> None:
+    with drafting(tmp_path) as out:
+        for number, of_answers in enumerate(lines, 1):
+            out.add(number, {"prompt": "p"}, of_answers)
+        draft = out.finish()
+        assert draft.own_answer_lines == own
+        assert u64.unpacked(draft.answer_lines_file.read_bytes()) == [line for row in lines for line in row]
+
+
 def test_long_lists_of_numbers_are_written_in_pieces(tmp_path: Path) -> None:
     with drafted(tmp_path, [(number, {"prompt": "p"}) for number in range(1, 20_001)]) as draft:
         assert u64.unpacked(draft.index_file.read_bytes()) == list(range(0, 20_000 * 15, 15))

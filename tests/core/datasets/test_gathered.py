@@ -25,6 +25,7 @@ def test_thumbs_of_one_prompt_are_brought_together_wherever_they_are(tmp_path: P
         {"prompt": "q", "completions": ["fine", "poor"], "ranks": [1, 2]},
     ]
     assert (found.lines, found.converted.records, found.converted.left_out) == ([1, 2], 4, 0)
+    assert found.answer_lines == [1, 3, 2, 4]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -55,6 +56,7 @@ def test_prompts_with_one_side_only_and_answers_with_both_are_told_with_their_li
 def test_an_answer_given_twice_with_one_thumb_counts_once() -> None:
     found = read(jsonl(thumb("p", "good", True), thumb("p", "good", True), thumb("p", "bad", False)))
     assert found.rows == [{"prompt": "p", "completions": ["good", "bad"], "ranks": [1, 2]}]
+    assert (found.found, found.answer_lines) == ({"rated_twice": [2]}, [1, 3])
 
 
 def test_what_different_people_say_is_not_mixed() -> None:
@@ -71,6 +73,13 @@ def test_more_answers_than_one_ranking_may_have_become_several_with_both_sides()
     first, second = read(jsonl(*rated)).rows
     assert len(first["completions"]) == MOST_RANKED and len(second["completions"]) == MOST_RANKED
     assert {1, 2} == set(first["ranks"])
+
+
+def test_the_answers_of_dealt_rankings_keep_their_lines() -> None:
+    rated = [thumb("p", f"answer {n}", n > 150) for n in range(1, 201)]
+    found = read(jsonl(*rated))
+    said = [answer for row in found.rows for answer in row["completions"]]
+    assert said == [f"answer {line}" for line in found.answer_lines]
 
 
 def steer(prompt: str, response: str, helpfulness: object) -> Row:

@@ -2,6 +2,7 @@ import pytest
 
 from trainer.report.items import Item
 from trainer.report.looks import all_looks, excerpt
+from trainer.report.scanned import NO_ANSWER
 from trainer.report.special_tokens import pattern, spelt
 
 LOOKS = all_looks(pattern(["<|mine|>"]))
@@ -10,7 +11,7 @@ SYSTEM, SAID = {"role": "system", "content": "Be kind."}, {"role": "assistant", 
 
 
 def seen(item: Item) -> dict[str, str]:
-    return dict(found for look in LOOKS for found in look(item))
+    return {hit.code: hit.text for look in LOOKS for hit in look(item)}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,24 @@ def seen(item: Item) -> dict[str, str]:
 )
 def test_what_is_seen_in_a_row(item: Item, expected: set[str]) -> None:
     assert seen(item).keys() == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "answer"),
+    [
+        (Item("Good?", ("yes", "no "), (0, 1)), "trailing_whitespace", 1),
+        (Item(TALK, ("yes", " no"), (0, 1)), "leading_whitespace", 1),
+        (Item(TALK, ("yes", "\u200b"), (0, 1)), "empty_answer", 1),
+        (Item(TALK, ("yes", "…"), (0, 1)), "wordless_answer", 1),
+        (Item("Good?", ("no", "yes", " no", "yes "), (0, 1, 2, 3)), "same_after_trim", 2),
+        (Item("Good?", ("no", "Yes.\n\nHuman: why?"), (0, 1)), "role_in_answer", 1),
+        (Item("Good?", ("no", "yes</s>"), (0, 1)), "special_tokens", 1),
+        (Item("Good?</s>", ("no", "yes</s>"), (0, 1)), "special_tokens", NO_ANSWER),
+        (Item("Good?", ("no", "Ask a@b.de"), (0, 1)), "pii_email", 1),
+    ],
+)
+def test_in_which_answer_it_is_seen(item: Item, code: str, answer: int) -> None:
+    assert next(hit.answer for look in LOOKS for hit in look(item) if hit.code == code) == answer
 
 
 def test_an_excerpt_shows_where_it_is_and_no_line_breaks() -> None:

@@ -40,7 +40,7 @@ def test_copies_exact_normalised_and_near(tmp_path: Path) -> None:
     assert made.rows("duplicate_rows") == [5]
     assert made.rows("normalised_duplicates") == [6]
     assert made.rows("near_duplicates") == [7]
-    assert made.finding("duplicate_rows")["samples"][0]["text"].startswith("as row 1: …")
+    assert made.finding("duplicate_rows")["samples"][0]["text"].startswith("as line 1: …")
     assert made.finding("near_duplicates")["fix"] == {"id": "drop", "label": "Drop the later ones"}
 
 
@@ -125,9 +125,39 @@ def test_lines_are_those_of_the_source(tmp_path: Path) -> None:
     finding = made.finding("duplicate_rows")
     assert finding["lines"] == [2**40] and made.rows("duplicate_rows") == [3]
     assert (finding["samples"][0]["line"], finding["samples"][0]["row"]) == (2**40, 3)
+    assert finding["samples"][0]["text"].startswith("as line 3: ")
     assert (finding["count"], finding["share"]) == (1, 1 / 3)
     with pytest.raises(DataError, match="3 line numbers for 2 rows"):
         report(tmp_path, rows[:2], lines=str(tmp_path / "lines.u64"))
+
+
+def test_an_answer_that_was_a_record_of_its_own_is_told_with_its_line(tmp_path: Path) -> None:
+    np.array([1, 2, 3], "<u8").tofile(tmp_path / "lines.u64")
+    np.array([1, 4, 2, 6, 5, 3, 7], "<u8").tofile(tmp_path / "answer_lines.u64")
+    answer_lines = str(tmp_path / "answer_lines.u64")
+    rows: list[Row] = [
+        {"prompt": "Is it far?", "completions": ["Not at all.", "Very far.</s>"], "ranks": [1, 2]},
+        {"prompt": "Is it near?", "completions": ["It is. ", "Not that I know.</s>"], "ranks": [1, 2]},
+        {"prompt": "Is it open?</s>", "completions": ["Yes, yes.", "It may be.", "It may be. "], "ranks": [1, 2, 3]},
+    ]
+    made = report(tmp_path, rows, lines=str(tmp_path / "lines.u64"), answer_lines=answer_lines)
+    assert made.finding("special_tokens")["lines"] == [4, 6, 3]
+    assert [sample["line"] for sample in made.finding("special_tokens")["samples"]] == [4, 6, 3]
+    assert made.finding("trailing_whitespace")["lines"] == [2, 7]
+    assert made.finding("same_after_trim")["lines"] == [7]
+    with pytest.raises(DataError, match="7 line numbers for 5 answers"):
+        report(tmp_path, rows[1:], answer_lines=answer_lines)
+
+
+def test_a_record_that_became_several_rows_is_told_once(tmp_path: Path) -> None:
+    spelt = [row | {"b": f"{row['b']}</s>"} for row in plain_pairs(25)]
+    rows = [row | {"annotator": f"person {n}"} for row in spelt for n in range(3)]
+    np.repeat([*range(1, 26), 30], 3).astype("<u8").tofile(tmp_path / "lines.u64")
+    made = report(tmp_path, [*rows, *rows[:3]], lines=str(tmp_path / "lines.u64"))
+    finding = made.finding("special_tokens")
+    assert (finding["count"], finding["lines"]) == (78, list(range(1, 21)))
+    assert [sample["line"] for sample in finding["samples"]] == [1, 2, 3]
+    assert [sample["line"] for sample in made.finding("duplicate_rows")["samples"]] == [30]
 
 
 def test_several_processes_and_chunks_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

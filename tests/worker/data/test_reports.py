@@ -82,6 +82,24 @@ def test_fixes_drop_rows_and_change_texts(client: TestClient, settings: Settings
     assert not {finding["code"] for finding in report_of(client, path)["result"]["findings"]} & set(codes)
 
 
+def test_answers_that_were_records_of_their_own_keep_their_lines(client: TestClient, settings: Settings) -> None:
+    """Good ones on lines 1 to 3, bad ones on 4 to 6; the file's second line has a prompt of its own."""
+    said = [("p", "fine", True), ("alone", "x", True), ("q", "good", True)]
+    said += [("p", "poor</s>", False), ("q", "bad</s>", False), ("q", "worse ", False)]
+    content = jsonl([{"prompt": prompt, "completion": text, "label": label} for prompt, text, label in said])
+    form = {"kind": "preferences", "bad_rows": "report"}
+    made = client.post("/v1/datasets", files={"file": ("thumbs.jsonl", content)}, data=form)
+    path = f"/v1/datasets/{made.json()['id']}"
+    client.post(f"{path}/fixes", json={"findings": ["leave_out"]})
+    drain_all(settings)
+    findings = {finding["code"]: finding for finding in report_of(client, path)["result"]["findings"]}
+    assert (findings["special_tokens"]["lines"], findings["trailing_whitespace"]["lines"]) == ([4, 5], [6])
+    client.post(f"{path}/fixes", json={"findings": ["special_tokens"]})
+    drain_all(settings)
+    findings = {finding["code"]: finding for finding in report_of(client, path)["result"]["findings"]}
+    assert "special_tokens" not in findings and findings["trailing_whitespace"]["lines"] == [6]
+
+
 def test_what_one_change_leaves_behind_another_one_takes_away(client: TestClient, settings: Settings) -> None:
     question = "Is it any good, would you say?"
     talk = [{"role": "user", "content": question}]
