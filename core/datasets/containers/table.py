@@ -14,6 +14,8 @@ from core.datasets.line_json import BadLine
 _DELIMITERS = ",\t;|"
 _SNIFFED = 20
 """Records that the delimiter is found by."""
+_AGAIN = 16
+"""So many times the longest record may be read again because of quotes that do not fit."""
 
 
 def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
@@ -31,7 +33,11 @@ def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
         try:
             row = next(rows, None)
         except csv.Error as error:
-            yield lines.first, BadLine(f"has quotes that do not fit together: {error}", code="bad_quotes"), None
+            bad = BadLine(f"has quotes that do not fit together: {error}", code="bad_quotes")
+            if names is None:
+                raise _no_header(bad, lines.first) from error
+            yield lines.first, bad, None
+            lines.again()
             continue
         if row is None:
             return
@@ -39,12 +45,12 @@ def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
             continue
         if names is None:
             if lines.bad is not None:
-                raise unusable(
-                    "no_header", f"The first line, which names the columns, {lines.bad.detail}.", lines.first
-                )
+                raise _no_header(lines.bad, lines.first)
             names = _header(row, limits)
             continue
         yield lines.first, _record(names, row, lines), None
+        if len(row) != len(names) and lines.holds_others(len(names), separator):
+            lines.again()
 
 
 def delimiter(head: bytes) -> str:
@@ -68,22 +74,48 @@ class _Lines:
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
         self._file, self._limit = file, limit
-        self._number = self._size = 0
+        self._number = self._size = self._repeated = 0
+        self._record: list[bytes] = []
+        self._waiting: list[bytes] = []
+        """Lines that are read again before the file goes on, the next one last."""
         self.first = 0
         self.bad: BadLine | None = None
         """What is wrong with the bytes of the present record."""
 
     def begin(self) -> None:
         """A record begins behind what was read so far."""
-        self.first, self._size, self.bad = self._number + 1, 0, None
+        self.first, self._size, self._record, self.bad = self._number + 1, 0, [], None
+
+    def holds_others(self, width: int, separator: str) -> bool:
+        """Whether most lines of the present record, behind its first, have as many fields as a record should."""
+        rest = self._record[1:]
+        return 2 * sum(line.count(separator.encode()) == width - 1 for line in rest) > len(rest)
+
+    def again(self) -> None:
+        """Go back to the second line of the present record: a quote without an end swallows the records behind it.
+
+        Raises InvalidDataset where that happens so often that it would take for ever.
+        """
+        back = self._record[1:]
+        self._repeated += sum(map(len, back))
+        if self._repeated > _AGAIN * self._limit:
+            detail = (
+                f"Quotes do not fit together in too many places, the last of them in the record of line {self.first}"
+            )
+            raise unusable(
+                "bad_quotes", f"{detail}: write the file with a quote before and behind each field.", self.first
+            )
+        self._waiting += reversed(back)
+        self._number -= len(back)
 
     def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:
-        line = self._file.readline(self._limit + 2)
+        line = self._waiting.pop() if self._waiting else self._file.readline(self._limit + 2)
         if not line:
             raise StopIteration
+        self._record.append(line)
         self._number += 1
         self._size += len(line)
         if self._size > self._limit + 2 or (len(line) > self._limit and not line.endswith(b"\n")):
@@ -101,6 +133,10 @@ class _Lines:
         detail = f"The record that begins in line {self.first} is longer than {self._limit} bytes"
         hint = "; a quote that opens there may have no end." if self._number > self.first else "."
         return unusable("line_too_long", detail + hint, self.first)
+
+
+def _no_header(bad: BadLine, line: int) -> Exception:
+    return unusable("no_header", f"The first line, which names the columns, {bad.detail}.", line)
 
 
 def _header(row: list[str], limits: Limits) -> list[str]:

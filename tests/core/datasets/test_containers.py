@@ -124,6 +124,42 @@ def test_what_is_wrong_with_the_bytes_or_quotes_of_one_csv_record_is_told_there(
     ]
 
 
+def test_a_quote_that_never_closes_takes_one_record_and_not_those_behind_it() -> None:
+    assert records(b'prompt,chosen\na,b\nc,"d\n\ne,f\ng\nh,i\n', "x.csv") == [
+        (2, {"prompt": "a", "chosen": "b"}),
+        (3, "has quotes that do not fit together: unexpected end of data"),
+        (5, {"prompt": "e", "chosen": "f"}),
+        (6, "has 1 fields; the header has 2"),
+        (7, {"prompt": "h", "chosen": "i"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "detail"),
+    [
+        (b'"f",g,h', "has quotes that do not fit together: ',' expected after '\"'"),
+        (b'12",g,h', "has 5 fields; the header has 3"),
+    ],
+)
+def test_a_quote_that_closes_in_a_later_record_hides_none_between_them(end: bytes, detail: str) -> None:
+    found = records(b'prompt,chosen,rejected\na,b,"c\n1,2,3\n4,5,6\n' + end + b"\n", "x.csv")
+    assert [line for line, _ in found] == [2, 3, 4, 5] and found[0][1] == detail
+    assert found[1:3] == [(n, {"prompt": p, "chosen": c, "rejected": r}) for n, p, c, r in ((3, *"123"), (4, *"456"))]
+
+
+def test_a_text_over_several_lines_is_not_read_as_records_where_a_field_is_missing() -> None:
+    table = b'prompt,chosen,rejected\n"Dear Sir, I write\nto you.\nYours, truly, me",b\nd,e,f\n'
+    assert records(table, "x.csv") == [
+        (2, "has 2 fields; the header has 3"),
+        (5, {"prompt": "d", "chosen": "e", "rejected": "f"}),
+    ]
+
+
+def test_quotes_that_never_fit_do_not_make_a_file_take_for_ever() -> None:
+    (error,) = errors(b"prompt,chosen\n" + b'a","b\n' * 1000, "x.csv", limits=Limits(line_bytes=10_000))
+    assert error["code"] == "bad_quotes" and "in too many places" in error["detail"]
+
+
 def test_an_element_that_is_bad_hides_no_other_in_an_array() -> None:
     content = b'[\n {"a": 1},\n {"a" 2},\n "x",\n {"a": "]}"},\n {"a": 3, "a": 4},\n {"b": [[], {}]}\n]'
     assert records(content) == [
@@ -155,6 +191,7 @@ UNUSABLE = [
     (b",,\n1,2,3\n", "x.csv", "no_header"),
     (b"prompt,ch\0sen\n1,2\n", "x.csv", "no_header"),
     (b"prompt,ch\xffsen\n1,2\n", "x.csv", "no_header"),
+    (b'prompt,"cho"sen\n1,2\n', "x.csv", "no_header"),
     (b",".join(b"c%d" % n for n in range(1001)) + b"\n", "x.csv", "too_many_columns"),
     (b"PK\x03\x04" + b"\0" * 30, "x.csv", "unknown_container"),
     (gzip.compress(gzip.compress(LINES)), "x.jsonl.gz.gz", "unknown_container"),
