@@ -10,16 +10,28 @@ from core.datasets.line_json import BadLine
 _WINNERS = {
     "model_a": "a", "a": "a", "model_b": "b", "b": "b",
     "tie": "tie", "tie (bothbad)": "tie", "both_bad": "tie", "bothbad": "tie", "both bad": "tie",
+    "tie (inconsistent)": "tie",  # a judge that was asked twice, with the answers exchanged
 }  # fmt: skip
 
 
 def _battle(record: Source, reading: Reading) -> Rows:
     sides = [_turns(field(record, name), record.get("turn"), name) for name in ("conversation_a", "conversation_b")]
     (first, a), (second, b) = sides
+    if _goes_on(record, sum(message["role"] == "user" for message in first)):
+        reading.note("context_missing", "the conversations leave out what was said before in the same session")
     row = {"prompt": chat.shared(first, second, "/conversation_b"), "a": a, "b": b, "label": _winner(record)}
     judge = record.get("judge", record.get("judge_hash"))
     who = "-".join(map(str, judge)) if isinstance(judge, list) else judge
     yield row | notes(record, annotator=str(who) if who else None, source=None)
+
+
+def _goes_on(record: Source, exchanges: int) -> bool:
+    """Whether a session was voted on before: the conversations hold what followed that vote, `full_conversation` all of it,
+    by other models, so that it is no prompt that the two share."""
+    order, session = record.get("evaluation_order"), record.get("full_conversation")
+    if type(order) is not int or order < 2:
+        return False
+    return (len(session) if isinstance(session, list) else order) > exchanges
 
 
 def _turns(conversation: Any, turn: Any, name: str) -> tuple[list[chat.Message], str]:
@@ -106,7 +118,18 @@ BATTLE = Format(
         },
     ),
     fields=frozenset(
-        {"conversation_a", "conversation_b", "winner", "judge", "judge_hash", "turn", "tstamp", "timestamp"}
+        {
+            "conversation_a",
+            "conversation_b",
+            "winner",
+            "judge",
+            "judge_hash",
+            "turn",
+            "tstamp",
+            "timestamp",
+            "evaluation_order",
+            "full_conversation",
+        }
     ),
     fits=lambda record: has(record, "conversation_a", "conversation_b", "winner"),
     rows=_battle,

@@ -1,12 +1,14 @@
-"""OpenAI's preference fine-tuning, as Azure and Fireworks take it too."""
+"""OpenAI's preference fine-tuning, as Azure and Fireworks take it too; and its reinforcement fine-tuning."""
 
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.base import PREFERENCES, PROMPTS, Format, Reading, Rows, Source, has
 from core.datasets.formats.values import field, given
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import NOTES
+
+_REFERENCE = "reference_answer"
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
@@ -26,6 +28,20 @@ def _answer(value: Any, name: str) -> str:
         chat.messages(value, f"/{name}")  # a tool's part in it is the better reason
         raise BadLine(f"must be one message; it has {len(value)}", pointer=f"/{name}", code="several_turns")
     return chat.answer(value, f"/{name}")
+
+
+def _asked(record: Source, reading: Reading) -> Rows:
+    chat.pass_over_tools(record, reading)
+    yield {"prompt": chat.prompt(record, "messages"), "answer": field(record, _REFERENCE)} | given(
+        record, reading, "source"
+    )
+
+
+def _fits_asked(record: Source) -> float:
+    """An answer in parts, for a grader of somebody's own, is none that is compared here."""
+    talk, answer = record.get("messages"), record.get(_REFERENCE)
+    plain = isinstance(answer, str | int | float) and not isinstance(answer, bool)
+    return plain and isinstance(talk, list) and chat.is_talk(talk) and chat.only_asks(talk)
 
 
 FORMAT = Format(
@@ -50,4 +66,17 @@ FORMAT = Format(
     rows=_rows,
     names={"a": "preferred_output", "b": "non_preferred_output", "prompt": "input/messages"},
     specific=90,
+)
+REINFORCEMENT = Format(
+    id="openai_reinforcement",
+    title="OpenAI reinforcement",
+    about="`messages` up to the user's turn, and the `reference_answer` that a grader compares with: text or a number.",
+    source="https://platform.openai.com/docs/guides/reinforcement-fine-tuning",
+    kinds=(PROMPTS,),
+    example=({"messages": [{"role": "user", "content": "What is 6 × 12?"}], "reference_answer": "72"},),
+    fields=frozenset({"messages", "tools", "system", "source", _REFERENCE}),
+    fits=_fits_asked,
+    rows=_asked,
+    names={"prompt": "messages", "answer": _REFERENCE},
+    specific=60,
 )

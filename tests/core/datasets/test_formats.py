@@ -38,6 +38,7 @@ EXPECTED: dict[str, list[Row]] = {
             "label": "a",
         }
     ],
+    "openai_reinforcement": [{"prompt": talk("What is 6 × 12?"), "answer": "72"}],
     "hh_rlhf": [PAIR | {"prompt": talk(SKY)}],
     "ultrafeedback_binarized": [
         {"prompt": talk(SKY), "a": "It is blue.", "b": "It is green.", "label": "a", "margin": 2.5}
@@ -53,6 +54,7 @@ EXPECTED: dict[str, list[Row]] = {
         {"prompt": talk(SKY), "a": "Green.", "b": "Blue, by day.", "label": "b", "margin": margin, "annotator": f"annotator{n}", "source": "general"}
         for n, margin in ((1, 3), (2, 2))
     ],
+    "helpsteer3_edit_quality": [PAIR | {"prompt": talk(SKY), "b": "Greenish.", "source": "general"}],
     "lmarena": [
         {"prompt": talk(SKY), "a": "Green.", "b": "Blue, by day.", "label": "b", "annotator": "arena_user_5", "time": "2023-04-24T15:53:11Z"}
     ],

@@ -16,7 +16,14 @@ def battle(winner: str, **more: object) -> Row:
 
 @pytest.mark.parametrize(
     ("winner", "label"),
-    [("model_a", "a"), ("model_b", "b"), ("tie", "tie"), ("tie (bothbad)", "tie"), ("both_bad", "tie")],
+    [
+        ("model_a", "a"),
+        ("model_b", "b"),
+        ("tie", "tie"),
+        ("tie (bothbad)", "tie"),
+        ("both_bad", "tie"),
+        ("tie (inconsistent)", "tie"),
+    ],
 )
 def test_every_outcome_of_a_battle(winner: str, label: str) -> None:
     rows = rows_of(battle(winner), battle("model_a"))
@@ -29,6 +36,21 @@ def test_a_battle_of_several_turns_counts_if_it_parts_at_the_last_or_at_the_one_
     found = read(jsonl(battle("model_a"), battle("model_a", conversation_a=first, conversation_b=second), judged))
     assert found.found == {"prompt_differs": [2]}
     assert found.rows[1] == {"prompt": talk("q"), "a": "x", "b": "y", "label": "a", "annotator": "expert_1"}
+
+
+def test_a_battle_after_an_earlier_vote_leaves_out_what_was_said_before() -> None:
+    session = {"evaluation_order": 2, "full_conversation": [{"user": {}}] * 2}
+    whole = talk("p", "z", "q", "x"), talk("p", "z", "q", "y")
+    found = read(
+        jsonl(
+            battle("model_a", **session),
+            battle("model_a", **session | {"evaluation_order": 1}),
+            battle("model_a", evaluation_order=2),
+            battle("model_a", conversation_a=whole[0], conversation_b=whole[1], **session),
+        )
+    )
+    assert (found.lines, found.found) == ([1, 2, 3, 4], {"context_missing": [1, 3]})
+    assert found.finding("context_missing")["severity"] == "warning"
 
 
 def test_contents_in_parts_are_text_and_images_are_not() -> None:
