@@ -17,7 +17,7 @@ def _chatml(record: Source, reading: Reading) -> Rows:
     asked = _asks(record) or "question"
     prompt = text(record, asked)
     # Whole conversations (`.ultra`) hold the question again, and perhaps not the system message.
-    prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES)
+    prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES, reading)
     prompt = chat.told(record.get("system"), prompt)
     yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
@@ -25,13 +25,15 @@ def _chatml(record: Source, reading: Reading) -> Rows:
 def _autotrain(record: Source, reading: Reading) -> Rows:
     prefix = "autotrain_" if "autotrain_text" in record else ""
     names = f"{prefix}text", f"{prefix}rejected_text"
-    chosen, rejected = (text(record, name) for name in names)
+    chosen, rejected = (field(record, name) for name in names)
     prompt = record.get(f"{prefix}prompt")
-    if isinstance(prompt, str) and prompt.strip():
-        yield {"prompt": prompt, "a": chosen, "b": rejected, "label": "a"}
-    else:
+    if isinstance(prompt, str) and not prompt.strip():
+        prompt = None
+    if prompt is None and isinstance(chosen, str) and isinstance(rejected, str):
         prompt, a, b = common_prompt(chosen, rejected)
-        yield {"prompt": prompt, "a": a, "b": b, "label": "a"}
+    else:
+        prompt, a, b = compared(prompt, chosen, rejected, names, reading)
+    yield {"prompt": prompt, "a": a, "b": b, "label": "a"}
 
 
 def _is_chatml(record: Source) -> bool:
@@ -60,7 +62,7 @@ CHATML = Format(
 AUTOTRAIN = Format(
     id="autotrain",
     title="AutoTrain columns",
-    about="`text` (the chosen one), `rejected_text` and, for DPO, `prompt`; without it, what the two share is the prompt.",
+    about="`text` (the chosen one), `rejected_text` and, for DPO, `prompt`; without it, what the two share is the prompt. Text, or lists of messages.",
     source="https://huggingface.co/docs/autotrain/llm_finetuning",
     kinds=(PREFERENCES,),
     example=({"prompt": "What colour is the sky?", "text": "Blue, by day.", "rejected_text": "Green."},),

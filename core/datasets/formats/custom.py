@@ -102,7 +102,7 @@ def _made(found: Row, reading: Reading) -> Rows:
         if texts and "prompt" not in found:
             prompt, a, b = common_prompt(found[sides[0]], found[sides[1]])
         else:
-            prompt, a, b = compared(_prompt(found), found[sides[0]], found[sides[1]], sides)
+            prompt, a, b = compared(_prompt(found), found[sides[0]], found[sides[1]], sides, reading)
         label = "a" if sides[0] == "chosen" else _label(found, reading.mapping)
         yield {"prompt": chat.told(found.get("system"), prompt), "a": a, "b": b, "label": label} | _notes(
             found, reading

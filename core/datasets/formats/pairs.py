@@ -22,9 +22,12 @@ _SHORTEST = 5
 """Characters of a name that is compared with others: `test` is hardly a `text` misspelt."""
 
 
-def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str]) -> tuple[Any, str, str]:
+def compared(
+    prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], reading: Reading | None = None
+) -> tuple[Any, str, str]:
     """Prompt and answers of two sides. Each side is an answer, or the whole conversation that ends with it; in the second
-    case the prompt is what the two share, and what is said about it elsewhere (`prompt`, None if nothing) only the same again.
+    case the prompt is what the two share, and what is said about it elsewhere (`prompt`, None if nothing) only the same again,
+    or a part of it.
     """
     said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
     if not (_is_conversation(chosen) or _is_conversation(rejected)):
@@ -35,11 +38,31 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str]) ->
     else:
         second, b = chat.prompt_and_answer(rejected, f"/{names[1]}")
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
-    if isinstance(said, list) and said[-len(found) :] == found:
-        found = said  # the sides leave out how it begins, as a system message
-    elif isinstance(said, list) and found[: len(said)] != said:
-        found = said + found  # the sides go on where the prompt ends
+    if isinstance(said, list):
+        found = _joined(said, found, names)
+    elif isinstance(said, str) and reading is not None and not _told_in(said, found):
+        reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
     return found, a, b
+
+
+def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:
+    """The prompt beside two conversations and how these begin. BadLine where one does not go on where the other ends."""
+    if not found or said[-len(found) :] == found:
+        return said  # the sides leave out how it begins, as a system message
+    scene = said[0]["content"] if said and said[0]["role"] == "system" else None
+    if all(message in found for message in said if message["role"] != "system"):
+        return chat.told(scene, found)
+    if said[-1]["role"] == "user" and found[0]["role"] != "assistant":
+        detail = f"{names[0]} and {names[1]} begin with another prompt than the one beside them"
+        raise BadLine(detail, pointer=f"/{names[0]}", code="prompt_differs")
+    return said + found  # the sides go on where the prompt ends
+
+
+def _told_in(text: str, found: list[chat.Message]) -> bool:
+    """Whether some message says so: mixes of data sets have the first or the last turn beside the conversations, or all of
+    them in a template."""
+    contents = [content for message in found if (content := message["content"].strip())]
+    return any(text.strip() in content or content in text for content in contents)
 
 
 def _is_conversation(value: Any) -> bool:

@@ -49,6 +49,21 @@ def test_thumbs_of_a_table_of_numbers() -> None:
     assert read(table, "kto.csv").rows == [{"prompt": "q", "completions": ["x", "y"], "ranks": [1, 2]}]
 
 
+def test_autotrains_columns_may_hold_conversations() -> None:
+    record = {"text": talk("q", "x"), "rejected_text": talk("q", "y")}
+    pair = {"prompt": talk("q"), "a": "x", "b": "y", "label": "a"}
+    assert rows_of(record, record | {"prompt": " "}, record | {"prompt": "q"}) == [pair] * 3
+    answers = {"prompt": "q", "text": talk("", "x")[1:], "rejected_text": talk("", "y")[1:]}
+    assert rows_of(answers) == [pair | {"prompt": "q"}]
+
+
+def test_answers_for_openais_graders_are_kept_with_their_prompts() -> None:
+    found = read(jsonl({"messages": talk("q", system="s"), "reference_answer": 5}))
+    assert (found.plan.format, found.rows) == ("openai_reinforcement", [{"prompt": talk("q", system="s"), "answer": 5}])
+    parts = {"messages": talk("q"), "reference_answer": {"donor": "C"}}
+    assert (read(jsonl(parts)).plan.format, rows_of(parts)) == ("messages", [{"prompt": talk("q")}])
+
+
 def test_the_arenas_file_without_winners_waits_to_be_compared() -> None:
     table = 'id,prompt,response_a,response_b\n1,"[""q""]","[""x""]","[""y""]"\n'
     found = read(table.encode(), "test.csv")
