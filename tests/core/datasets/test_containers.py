@@ -34,8 +34,8 @@ def records(content: bytes, name: str = "file", limits: Limits | None = None) ->
         (LINES.replace(b"\n", b"\r\n"), [1, 3]),
         (LINES.rstrip(), [1, 3]),
         (json.dumps(TWO).encode(), [1, 2]),
-        (json.dumps(TWO, indent=4).encode(), [1, 2]),
-        (b"\n".join(json.dumps(row, indent=1).encode() for row in TWO), [1, 2]),
+        (json.dumps(TWO, indent=4).encode(), [2, 7]),
+        (b"\n".join(json.dumps(row, indent=1).encode() for row in TWO), [1, 6]),
         (gzip.compress(LINES), [1, 3]),
         (gzip.compress(LINES[:20]) + gzip.compress(LINES[20:]) + b"\0" * 100, [1, 3]),
         (ZSTD(LINES), [1, 3]),
@@ -163,12 +163,12 @@ def test_quotes_that_never_fit_do_not_make_a_file_take_for_ever() -> None:
 def test_an_element_that_is_bad_hides_no_other_in_an_array() -> None:
     content = b'[\n {"a": 1},\n {"a" 2},\n "x",\n {"a": "]}"},\n {"a": 3, "a": 4},\n {"b": [[], {}]}\n]'
     assert records(content) == [
-        (1, {"a": 1}),
-        (2, "is not valid JSON: expecting ':' delimiter"),
-        (3, "must be a JSON object"),
-        (4, {"a": "]}"}),
-        (5, "holds the key 'a' twice"),
-        (6, {"b": [[], {}]}),
+        (2, {"a": 1}),
+        (3, "is not valid JSON: expecting ':' delimiter"),
+        (4, "must be a JSON object"),
+        (5, {"a": "]}"}),
+        (6, "holds the key 'a' twice"),
+        (7, {"b": [[], {}]}),
     ]
 
 
@@ -177,6 +177,29 @@ def test_an_array_is_cut_the_same_wherever_it_is_read_in_pieces(size: int, monke
     monkeypatch.setattr("core.datasets.containers.values._CHUNK", size)
     rows = [{"a": '\\"]', "b": [{"c": "ä\n"}]}, {}, {"d": None}]
     assert records(json.dumps(rows).encode()) == list(enumerate(rows, 1))
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b'\n[{"a":\n1},\n\n {"a": 2}\n,{"a": 3}, {"a": 4}]', [2, 5, 6, 6]),
+        (b'[{"a": 1}, {"a":\n2},\n{"a": 3}]', [1, 2, 3]),
+        (b'\n\n[{"a": 1}\n]', [3]),
+        (b'{\n"a": 1\n}\r\n\r\n{\n"a": 2}', [1, 5]),
+    ],
+    ids=["lines", "numbers", "one", "no-array"],
+)
+def test_records_of_an_array_are_at_their_lines_unless_the_first_two_share_one(
+    content: bytes, lines: list[int], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.datasets.containers.values._CHUNK", size)
+    assert [line for line, _ in records(content, "x.json")] == lines
+
+
+def test_where_an_array_breaks_off_is_told_by_its_line_too() -> None:
+    (error,) = errors(b'[\n  {"a": 1},\n\n  {"a": "op', "x.json")
+    assert (error["code"], error["line"]) == ("truncated", 4) and "at record 2" in error["detail"]
 
 
 UNUSABLE = [

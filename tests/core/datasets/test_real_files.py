@@ -18,13 +18,16 @@ def real() -> Callable[[str], Read]:
 
 
 def test_pandalm_has_three_annotators_empty_answers_and_answers_that_are_no_text(real: Callable[[str], Read]) -> None:
-    """By the file itself: 54 records with an empty response, 6 in which one is `true` or a number; 939 remain."""
+    """By the file itself: 54 records with an empty response, 6 in which one is `true` or a number; 939 remain.
+
+    Each is 12 lines long, behind the first line's bracket: the 19th begins in line 2 + 18 × 12.
+    """
     found = real("pandalm_human_testset/testset-v1.json")
     assert (found.plan.format, found.detection.sure, found.converted.records) == ("pandalm", True, 999)
     assert len(found.rows) == 3 * 939 and found.converted.left_out == 60
     assert {row["annotator"] for row in found.rows} == {"annotator1", "annotator2", "annotator3"}
-    assert found.finding("empty_text")["count"] == 54 and found.found["empty_text"][:3] == [19, 20, 26]
-    assert found.found["wrong_type"] == [158, 159, 160, 162, 163, 165]
+    assert found.finding("empty_text")["count"] == 54 and found.found["empty_text"][:3] == [218, 230, 302]
+    assert found.found["wrong_type"] == [1886, 1898, 1910, 1934, 1946, 1970]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ def test_llmbar(real: Callable[[str], Read], name: str, rows: int) -> None:
     found = real(f"llmbar/{name}.json")
     assert (found.plan.format, len(found.rows)) == ("llmbar", rows)
     if name == "Processed_LLMEval2":
-        assert found.found == {"identical_answers": [58], "empty_text": [170]}
+        assert found.found == {"identical_answers": [344], "empty_text": [1016]}
 
 
 @pytest.mark.parametrize(("part", "rows", "first"), [("test", 1319, "18"), ("train", 7473, "72")])
