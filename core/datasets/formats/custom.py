@@ -13,7 +13,7 @@ from core.datasets.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, F
 from core.datasets.formats.labels import label_text, meaning
 from core.datasets.formats.pairs import common_prompt, compared
 from core.datasets.formats.ranking import ranked
-from core.datasets.formats.values import listed, number, time
+from core.datasets.formats.values import listed, number, time, truth
 from core.datasets.line_json import BadLine
 from core.errors import InvalidMapping
 from core.models.dataset import DatasetKind
@@ -110,8 +110,8 @@ def _made(found: Row, reading: Reading) -> Rows:
     elif "completions" in found:
         yield _ranking(found, reading) | _notes(found, reading)
     elif "score" in found:
-        score = number(found["score"], "score", reading)
-        yield Rated(_prompt(found), chat.answer(found["completion"], "/completion"), score, _notes(found, reading))
+        answer = chat.answer(found["completion"], "/completion")
+        yield Rated(_prompt(found), answer, _score(found["score"], reading), _notes(found, reading))
     elif "messages" in found:
         messages = chat.told(found.get("system"), chat.messages(found["messages"], "/messages"))
         yield {"messages": messages} | _notes(found, reading)
@@ -150,6 +150,12 @@ def _prompt(found: Row) -> Any:
 def _label(found: Row, mapping: Mapping[str, Any]) -> str | None:
     """None where no column says which is better."""
     return meaning(found["label"], mapping["labels"], mapping["fields"]) if "label" in found else None
+
+
+def _score(value: Any, reading: Reading) -> float:
+    """A number, or a thumb: true is better than false."""
+    thumb = isinstance(value, bool) or str(value).strip().lower() in ("true", "false")
+    return float(truth(value, "score")) if thumb else number(value, "score", reading)
 
 
 def _ranking(found: Row, reading: Reading) -> Row:

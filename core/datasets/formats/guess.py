@@ -1,10 +1,11 @@
 """A mapping to begin with, by what columns are usually called."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.datasets.columns import Column
-from core.datasets.formats.labels import suggested
+from core.datasets.formats.labels import is_number, suggested
 
 _PROMPTS = ("prompt", "question", "instruction", "query", "input", "context", "post", "history")
 _PAIRS = (
@@ -16,9 +17,15 @@ _PAIRS = (
 _SIDES = (
     ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
     ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("response_j", "response_k"), ("chosen_response", "rejected_response"),
+    ("good_edited_response", "bad_edited_response"), ("edited_response", "original_response"),
 )  # fmt: skip
-_LABELS = ("label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall")
-_ANSWERS = ("completion", "response", "output", "answer", "target", "solution")
+_LABELS = (
+    "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
+)  # fmt: skip
+_ANSWERS = ("completion", "response", "output", "answer", "generation", "target", "solution")
+_VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$", re.IGNORECASE)
+"""What a column is called that says how good an answer is. Of `is_safe` and `is_toxic`, whether yes is better is a person's to say."""
+_YES = re.compile(r"(^|[._-])is_\w+$", re.IGNORECASE)
 _TEXTS = {"text", "messages"}
 """Types of columns that say something."""
 _NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("time", "timestamp", "created_at")}
@@ -30,9 +37,15 @@ def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
     fields: dict[str, str] = {}
     if (prompt := _first(names, _PROMPTS)) is not None:
         fields["prompt"] = prompt
+        if prompt != names.get("input") and prompt == names.get("instruction") and "input" in names:
+            fields["input"] = names["input"]
     fields |= _answers(names)
-    if not fields or fields.keys() == {"prompt"}:
+    if not fields.keys() - {"prompt", "input"}:
         return None
+    if "completion" in fields and (verdict := _verdict(columns)) is not None:
+        if "prompt" not in fields or not _counts(verdict):
+            return None  # some of the answers may be bad: they are nothing to imitate
+        fields["score"] = verdict.name
     if "chosen" in fields or "a" in fields:
         for note, known in _NOTES.items():
             if (said := _first(names, known)) is not None:
@@ -65,6 +78,19 @@ def _answers(names: dict[str, str]) -> dict[str, str]:
                 return found | ({"label": label} if label is not None else {})
     answer = _first(names, _ANSWERS)
     return {"completion": answer} if answer is not None else {}
+
+
+def _verdict(columns: Sequence[Column]) -> Column | None:
+    return next((column for column in columns if column.examples and _VERDICT.search(column.name)), None)
+
+
+def _counts(verdict: Column) -> bool:
+    """Whether more of it is better, as far as name and values say: numbers, true and false."""
+    return not _YES.search(verdict.name) and all(_is_score(text) for text in verdict.examples)
+
+
+def _is_score(text: str) -> bool:
+    return text.strip().lower() in ("true", "false") or is_number(text)
 
 
 def _first(names: dict[str, str], known: Iterable[str]) -> str | None:

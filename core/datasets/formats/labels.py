@@ -63,6 +63,10 @@ def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str,
     return words.get(said.lower())
 
 
+def is_number(text: str) -> bool:
+    return _number(text) is not None
+
+
 def _number(text: str) -> float | None:
     try:
         return float(text)

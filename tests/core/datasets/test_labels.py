@@ -80,3 +80,54 @@ def test_an_object_with_several_texts_is_no_prompt() -> None:
     record = {"post": {"dataset": "eli5", "body": "q"}, "left": {"text": "x"}, "right": {"text": "y"}, "vote": "left"}
     mapping = detect(lambda: io.BytesIO(jsonl(record)), "x.jsonl", Limits()).suggested
     assert mapping == {"fields": {"a": "left.text", "b": "right.text", "label": "vote"}, "labels": {"left": "a"}}
+
+
+def fields(*records: Row) -> Row | None:
+    found = detect(lambda: io.BytesIO(jsonl(*records)), "x.jsonl", Limits())
+    assert not found.sure
+    return None if found.suggested is None else found.suggested["fields"]
+
+
+def test_pandalms_training_records_have_a_label_and_an_input() -> None:
+    record = {
+        "inputs": {"instruction": "i", "input": "n", "response1": "x", "response2": "y"},
+        "outputs": {"evaluation_result": "2", "evaluation_reason": "because"},
+    }
+    tie = record | {"outputs": {"evaluation_result": "Tie"}}
+    first = record | {"outputs": {"evaluation_result": "1"}}
+    mapping = detect(lambda: io.BytesIO(jsonl(record, tie, first)), "x.jsonl", Limits()).suggested
+    assert mapping is not None and mapping["labels"] == {"1": "a", "2": "b", "Tie": "tie"}
+    rows = read(jsonl(record, tie, first), mapping=mapping).rows
+    assert [(row["prompt"], row["label"]) for row in rows] == [("i\nn", "b"), ("i\nn", "tie"), ("i\nn", "a")]
+
+
+ASKED = {"task": "t", "query": "q", "generation": "x"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        ({}, {"prompt": "query", "completion": "generation"}),
+        ({"analysis_score": 0.5}, {"prompt": "query", "completion": "generation", "score": "analysis_score"}),
+        ({"quality_tag": False}, {"prompt": "query", "completion": "generation", "score": "quality_tag"}),
+        ({"label": "toxic"}, None),
+        ({"is_toxic": True}, None),
+    ],
+)
+def test_one_answer_beside_a_verdict_is_not_suggested_to_be_imitated(verdict: Row, expected: Row | None) -> None:
+    assert fields(ASKED | verdict) == expected
+
+
+def test_thumbs_under_a_mapping_rank_the_answers() -> None:
+    records = [
+        {"q": "q", "x": answer, "tag": tag} for answer, tag in (("bad", False), ("good", True), ("fine", "True"))
+    ]
+    mapping = {"fields": {"prompt": "q", "completion": "x", "score": "tag"}}
+    assert read(jsonl(*records), mapping=mapping).rows == [
+        {"prompt": "q", "completions": ["bad", "good", "fine"], "ranks": [2, 1, 1]}
+    ]
+
+
+def test_an_edited_answer_is_suggested_as_better_than_what_was_edited() -> None:
+    record = {"context": "q", "original_response": "x", "edited_response": "y", "change_summary": "z"}
+    assert fields(record) == {"prompt": "context", "chosen": "edited_response", "rejected": "original_response"}
