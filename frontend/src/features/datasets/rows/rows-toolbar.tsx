@@ -40,7 +40,7 @@ export function RowsToolbar({ place, go, findings, version, searchRef, onRandom 
           value={place.finding ?? ""}
           onChange={(event) => go({ finding: event.target.value || null, seed: null })}
         >
-          <option value="">All findings and none</option>
+          <option value="">All rows</option>
           {unlisted && <option value={unlisted}>{unlisted}</option>}
           {listed.map((one) => (
             <option key={one.code} value={one.code}>
