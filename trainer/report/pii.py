@@ -14,7 +14,7 @@ _EMAIL = re.compile(r"\b[A-Za-z0-9](?:[\w.+-]{0,62}\w)?@(?:[A-Za-z0-9](?:[A-Za-z
 _PHONE = re.compile(
     r"(?<!\d )(?<![\w.,/+-])(?:"
     r"\+\d{1,15}+(?:[ .-]?\(\d{1,5}\))?+(?:[ .-]?\d{2,12}+){0,5}+(?:/\d{1,4}+)?+"
-    r"|\(?[2-9]\d{2}\)?[ .-][2-9]\d{2}[ .-]\d{4}"
+    r"|\(?[2-9]\d{2}\)?[ .-]\d{3}[ .-]\d{4}"
     r"|0[1-9](?: \d\d){4}(?! \d)"
     r"|0\d{1,4}[ /-]\d{3,9}(?:[ -]\d{2,5}){0,3}(?:/\d{1,4})?"
     r")(?![\w/-]|\.\d)"
@@ -66,7 +66,7 @@ def _cards(text: str) -> Iterator[tuple[int, int]]:
 
 def _card(text: str) -> bool:
     digits = [sign for sign in text if sign.isdigit()]
-    return 13 <= len(digits) <= 19 and len(set(digits)) > 2 and luhn(text)
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and luhn(text)
 
 
 def _phone(text: str) -> bool:

@@ -28,10 +28,18 @@ def test_iban_by_its_remainder() -> None:
         ("appelez le 06 12 34 56 78, merci", {"pii_phone"}),
         ("count 01 02 03 04 05 06 07", set()),
         ("+1234567890123456 is a number", set()),
-        ("call (212) 155-0142 now", set()),  # no exchange begins with 1
+        ("call (555) 123-4567 now", {"pii_phone"}),  # no exchange begins with 1, but made-up numbers do
+        ("call 555-123-4567, or 555.123.4567", {"pii_phone"}),
+        ("call (112) 555-4567 now", set()),  # no area begins with 1
+        ("from 200-300-400 to 555-123-456", set()),
         ("call (415) 867-5309 now", {"pii_phone"}),
         ("ring 020 7946 0018 please", {"pii_phone"}),
-        ("pay with 4111 1111 1111 1111", set()),  # two different digits only: a test card of every textbook
+        ("pay with 4111 1111 1111 1111", {"pii_card"}),  # the test card of every textbook
+        ("pay with 4242424242424242", {"pii_card"}),
+        ("pay with 5555 5555 5555 4444", {"pii_card"}),
+        ("0000 0000 0000 0000 and 5555 5555 5555 5555 and 4444-4444-4444-4444", set()),
+        ("ISBN 978-3-16-148410-0, ISBN 978 0 306 40615 7, ISBN 0-306-40615-2", set()),
+        ("on 2024-06-01 12:30:45.123456, 12/31/1999 and 1999-12-31T23:59:59", set()),
         ("pay with 4539-1488-0343-6467, thanks", {"pii_card"}),
         ("pay with 4539-1488-0343-6468, thanks", set()),
         ("pay with 4539 1488 0343 6467 12/25 123", {"pii_card"}),
