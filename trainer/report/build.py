@@ -145,7 +145,7 @@ class _Maker:
     def _verdicts(self, found: list[Found]) -> dict[str, Any]:
         columns = self._columns
         drawn = positions.drawn(columns)
-        side = positions.measure(columns, drawn)
+        side = positions.measure(columns, drawn | self._settings.labelled)
         seen = opinions.gather(columns, drawn)
         alpha, people = opinions.alpha(seen.units), opinions.annotators(columns, seen)
         pairs = length_bias.decided(columns, columns.arrays[f"answer_{self._unit}"])

@@ -48,7 +48,7 @@ def measure(columns: Columns, sides: Flags) -> Positions | None:
     chosen, differences = _pairs(columns)
     difference = differences[sides[chosen]]
     a, b = int(np.sum(difference > 0)), int(np.sum(difference < 0))
-    if not b:
+    if not a + b:
         return None
     share = a / (a + b)
     pairs = len(difference)

@@ -33,6 +33,10 @@ class ReportSettings(BaseModel):
     answer_lines: Path | None = None
     """The same of each answer, row after row, where answers were records of their own. None: they lie in their row's line."""
 
+    labelled: bool = False
+    """Whether every row has two sides that stand as they were judged, and a label of its own. False: A may be the chosen one by
+    definition, where it always wins."""
+
     @property
     def data(self) -> DataSpec:
         """As the job would have it."""

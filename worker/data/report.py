@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
 from core.datasets import reports
+from core.datasets.formats import labelled
 from core.datasets.rows import answer_lines_key, lines_key
 from core.db import session_scope
 from core.jobs.naming import is_checkpoint_id
@@ -48,7 +49,7 @@ def _fetch(session: Session, task: TaskRun, report_id: str, folder: Path) -> boo
         return False
     given = report.settings
     settings: dict[str, Any] = {name: given[name] for name in _SETTINGS if name in given}
-    settings["kind"] = version.dataset.kind
+    settings |= {"kind": version.dataset.kind, "labelled": labelled(_source(session, version).origin)}
     task.blobs.get_to(version.content.blob_key, folder / "rows.jsonl")
     for name, key in (("lines", lines_key(version.id)), ("answer_lines", answer_lines_key(version.id))):
         if task.blobs.exists(key):
@@ -58,6 +59,13 @@ def _fetch(session: Session, task: TaskRun, report_id: str, folder: Path) -> boo
         settings["model"] = _model(session, task, given["model"], folder / "model")
     (folder / "settings.json").write_text(json.dumps(settings))
     return True
+
+
+def _source(session: Session, version: DatasetVersion) -> DatasetVersion:
+    """The version that fixes have made this one of."""
+    while version.origin.get("type") == "fix" and version.parent_id is not None:
+        version = session.get_one(DatasetVersion, version.parent_id)
+    return version
 
 
 def _model(session: Session, task: TaskRun, model: str, folder: Path) -> str:

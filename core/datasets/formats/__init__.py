@@ -1,5 +1,8 @@
 """Every format that is known here, each in a file of its own or beside its relatives."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from core.datasets.formats import (
     arena,
     argilla,
@@ -72,3 +75,11 @@ FORMATS: dict[str, Format] = {
     )
 }
 """By id, in the order in which people look for them."""
+
+
+def labelled(origin: Mapping[str, Any]) -> bool:
+    """Whether every row of a version that came about so has two sides that stand as they were judged, and a label."""
+    known = FORMATS.get(origin.get("format", ""))
+    if known is custom.FORMAT:
+        return "label" in origin["mapping"]["fields"]
+    return known is not None and known.labelled

@@ -135,6 +135,7 @@ BATTLE = Format(
     rows=_battle,
     names={"a": "conversation_a", "b": "conversation_b", "prompt": "conversation_a"},
     specific=90,
+    labelled=True,
 )
 CONTEST = Format(
     id="arena_55k",
@@ -160,4 +161,5 @@ CONTEST = Format(
     rows=_contest,
     names={"a": "response_a", "b": "response_b"},
     specific=90,
+    labelled=True,
 )

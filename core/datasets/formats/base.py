@@ -76,6 +76,8 @@ class Format:
     """Where the answers to one prompt lie, if each is a record of its own."""
     sided: bool = False
     """Whether scores are thumbs, up or down: a prompt needs both."""
+    labelled: bool = False
+    """Whether a label says which of two sides is better: then the sides stand as they were judged, whoever always wins."""
     specific: int = 50
     """Of two formats that fit, the one that says more about the record counts."""
     one_of_many: bool = False

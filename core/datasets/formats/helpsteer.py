@@ -128,6 +128,7 @@ SECOND = Format(
     rows=_second,
     names={"a": "response_1", "b": "response_2"},
     specific=80,
+    labelled=True,
 )
 THIRD = Format(
     id="helpsteer3",
@@ -155,6 +156,7 @@ THIRD = Format(
     rows=_third,
     names={"a": "response1", "b": "response2", "prompt": "context"},
     specific=80,
+    labelled=True,
 )
 EDITED = Format(
     id="helpsteer3_edit_quality",

@@ -60,6 +60,7 @@ PANDA = Format(
     rows=_panda,
     names={"a": "response1", "b": "response2", "prompt": "instruction"},
     specific=90,
+    labelled=True,
 )
 BAR = Format(
     id="llmbar",
@@ -73,4 +74,5 @@ BAR = Format(
     rows=_bar,
     names={"a": "output_1", "b": "output_2", "prompt": "input"},
     specific=80,
+    labelled=True,
 )  # fmt: skip

@@ -74,6 +74,7 @@ SUMMARIES = Format(
     rows=_summaries,
     names={"a": "summaries/0/text", "b": "summaries/1/text", "prompt": "info"},
     specific=90,
+    labelled=True,
 )
 SHP = Format(
     id="shp",
@@ -95,6 +96,7 @@ SHP = Format(
     rows=_shp,
     names={"a": "human_ref_A", "b": "human_ref_B", "prompt": "history"},
     specific=90,
+    labelled=True,
 )
 SAFE = Format(
     id="pku_saferlhf",
@@ -116,6 +118,7 @@ SAFE = Format(
     rows=_safe,
     names={"a": "response_0", "b": "response_1"},
     specific=90,
+    labelled=True,
 )
 WEBGPT = Format(
     id="webgpt_comparisons",
@@ -137,4 +140,5 @@ WEBGPT = Format(
     rows=_webgpt,
     names={"a": "answer_0", "b": "answer_1", "prompt": "question/full_text"},
     specific=90,
+    labelled=True,
 )

@@ -8,8 +8,8 @@ from trainer.report.positions import Positions, drawn, measure
 A, B, TIE = [0, 1], [1, 0], [0, 0]
 
 
-def measured(found: Columns) -> Positions | None:
-    return measure(found, drawn(found))
+def measured(found: Columns, labelled: bool = False) -> Positions | None:
+    return measure(found, drawn(found) | labelled)
 
 
 def test_shares_by_hand() -> None:
@@ -21,6 +21,12 @@ def test_shares_by_hand() -> None:
 
 def test_where_a_always_wins_sides_mean_nothing() -> None:
     assert measured(columns([A, A, TIE])) is None
+
+
+def test_where_a_always_wins_by_a_label_the_side_tells_it() -> None:
+    found = measured(columns([A, A, TIE]), labelled=True)
+    assert found is not None and (found.pairs, found.a_of_decided) == (3, 1)
+    assert measured(columns([TIE, TIE]), labelled=True) is None
 
 
 def test_what_nobody_has_judged_does_not_count() -> None:

@@ -100,6 +100,27 @@ def test_answers_that_were_records_of_their_own_keep_their_lines(client: TestCli
     assert "special_tokens" not in findings and findings["trailing_whitespace"]["lines"] == [6]
 
 
+def test_who_always_prefers_the_first_of_two_leans_to_it(client: TestClient, settings: Settings) -> None:
+    """Where a label says which side won; chosen answers are the first ones by definition."""
+    said = lambda n, text: [{"role": "user", "content": f"q{n}"}, {"role": "assistant", "content": text}]  # noqa: E731
+    battles = [
+        {
+            "conversation_a": said(n, f"{n} it is. </s>"),
+            "conversation_b": said(n, "I do not know."),
+            "winner": "model_a",
+        }
+        for n in range(12)
+    ]
+    path = f"/v1/datasets/{client.post('/v1/datasets', files={'file': ('a.jsonl', jsonl(battles))}).json()['id']}"
+    drain_all(settings)
+    assert report_of(client, path)["result"]["position"]["a_of_decided"] == 1
+    client.post(f"{path}/fixes", json={"findings": ["special_tokens"]})
+    drain_all(settings)
+    assert "position_bias" in {finding["code"] for finding in report_of(client, path)["result"]["findings"]}
+    chosen = [{"prompt": f"q{n}", "chosen": f"{n} it is.", "rejected": "I do not know."} for n in range(12)]
+    assert report_of(client, upload(client, settings, chosen))["result"]["position"] is None
+
+
 def test_what_one_change_leaves_behind_another_one_takes_away(client: TestClient, settings: Settings) -> None:
     question = "Is it any good, would you say?"
     talk = [{"role": "user", "content": question}]
