@@ -23,9 +23,10 @@ _LABELS = (
     "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
 )  # fmt: skip
 _ANSWERS = ("completion", "response", "output", "answer", "generation", "target", "solution")
-_VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$", re.IGNORECASE)
-"""What a column is called that says how good an answer is. Of `is_safe` and `is_toxic`, whether yes is better is a person's to say."""
+_VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$|\.responses$", re.IGNORECASE)
+"""What a column is called that says how good an answer is, as Argilla's `quality.responses` does."""
 _YES = re.compile(r"(^|[._-])is_\w+$", re.IGNORECASE)
+"""Of `is_safe` and `is_toxic`, whether yes is better is a person's to say."""
 _TEXTS = {"text", "messages"}
 """Types of columns that say something."""
 _NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("time", "timestamp", "created_at")}

@@ -64,6 +64,7 @@ def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str,
 
 
 def is_number(text: str) -> bool:
+    """Whether this text says a number."""
     return _number(text) is not None
 
 

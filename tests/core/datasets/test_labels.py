@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from core.datasets.columns import columns_of
 from core.datasets.detect import detect
+from core.datasets.formats.guess import guess
 from core.datasets.limits import Limits
 from tests.core.datasets.reading import Row, jsonl, read
 
@@ -82,10 +84,9 @@ def test_an_object_with_several_texts_is_no_prompt() -> None:
     assert mapping == {"fields": {"a": "left.text", "b": "right.text", "label": "vote"}, "labels": {"left": "a"}}
 
 
-def fields(*records: Row) -> Row | None:
-    found = detect(lambda: io.BytesIO(jsonl(*records)), "x.jsonl", Limits())
-    assert not found.sure
-    return None if found.suggested is None else found.suggested["fields"]
+def fields(*records: Row) -> Any:
+    mapping = guess(columns_of(list(records), None))
+    return mapping and mapping["fields"]
 
 
 def test_pandalms_training_records_have_a_label_and_an_input() -> None:
@@ -112,6 +113,7 @@ ASKED = {"task": "t", "query": "q", "generation": "x"}
         ({"quality_tag": False}, {"prompt": "query", "completion": "generation", "score": "quality_tag"}),
         ({"label": "toxic"}, None),
         ({"is_toxic": True}, None),
+        ({"quality.responses": ["good"], "quality.responses.users": ["kim"]}, None),
     ],
 )
 def test_one_answer_beside_a_verdict_is_not_suggested_to_be_imitated(verdict: Row, expected: Row | None) -> None:
