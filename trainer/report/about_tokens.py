@@ -55,15 +55,17 @@ def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: T
     limit = f"`data.max_completion_tokens` = {settings.max_completion_tokens}"
     rows = np.flatnonzero(fits.long_answer)
     if settings.kind != "pretraining":
-        yield Found(
-            "completion_too_long",
-            f"They have more tokens than {limit}: {cut}.",
-            rows,
-            _samples(rows, texts, texts.answers),
-        )
+        detail = f"They have more tokens than {limit}: {cut}."
+        yield Found("completion_too_long", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
         rows = np.flatnonzero(fits.eos_alone_missing)
         detail = f"They have just as many tokens as {limit}, and none is left for the EOS: {cut}."
-        yield Found("no_eos_room", detail, rows, _samples(rows, texts, texts.answers))
+        yield Found("no_eos_room", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
+
+
+def _longest(columns: Columns, rows: Rows) -> Rows:
+    """Which answer of each row has the most tokens."""
+    tokens, starts = columns.arrays["answer_tokens"], columns.starts
+    return np.array([tokens[starts[row] : starts[row + 1]].argmax() for row in rows.tolist()], np.int64)
 
 
 def _template(columns: Columns, facts: CodecFacts) -> Iterator[Found]:

@@ -17,7 +17,7 @@ from trainer.report.identity import NAMES, identity
 from trainer.report.items import Item, parser
 from trainer.report.looks import all_looks, excerpt
 from trainer.report.looks import texts as texts_of
-from trainer.report.scanned import Chunk, CodecFacts, Scanned
+from trainer.report.scanned import NO_ANSWER, Chunk, CodecFacts, Scanned
 from trainer.report.settings import ReportSettings
 from trainer.report.similar import Sets, sets_of, similar, similar_texts
 from trainer.report.special_tokens import pattern, spelt
@@ -160,9 +160,9 @@ class Scanner:
         for row, message in encoded.refused.items():
             found.mark("template_refuses", row, message)
         known = set(found.marks["same_after_trim"].rows) if "same_after_trim" in found.marks else set()
-        for row in (row for row, same in enumerate(encoded.same) if same):
-            if row not in known:
-                found.mark("same_after_truncation", row, excerpt(items[row].answers[0]))
+        for row, answer in enumerate(encoded.same):
+            if answer != NO_ANSWER and row not in known:
+                found.mark("same_after_truncation", row, excerpt(items[row].answers[answer]), answer)
         for row in [row for row, _ in found.languages]:  # a sample of the rows, as good as any
             item = items[row]
             if item.prompt is None or not item.answers or row in encoded.refused:

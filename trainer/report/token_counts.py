@@ -8,6 +8,7 @@ from jinja2 import TemplateError
 from trainer.data import Prompt
 from trainer.errors import DataError
 from trainer.report.items import Item
+from trainer.report.scanned import NO_ANSWER
 from trainer.text import Codec
 
 
@@ -21,8 +22,8 @@ class Encoded:
     """Tokens of each answer, row after row."""
     firsts: list[int] = field(default_factory=list)
     """Of each answer the place in its row of the first one with the same tokens, cut and closed as the job does it."""
-    same: list[bool] = field(default_factory=list)
-    """Whether two answers of the row are the same tokens."""
+    same: list[int] = field(default_factory=list)
+    """Of each row the first answer that has the tokens of one before it, or NO_ANSWER."""
     refused: dict[int, str] = field(default_factory=dict)
     """Rows whose prompt the chat template refuses, and what it says."""
 
@@ -40,7 +41,7 @@ def encode(items: Sequence[Item], codec: Codec) -> Encoded:
         found.answers += map(len, own)
         firsts = _firsts([tuple(codec.closed(ids)[0]) for ids in own])
         found.firsts += firsts
-        found.same.append(any(first != at for at, first in enumerate(firsts)))
+        found.same.append(next((at for at, first in enumerate(firsts) if first != at), NO_ANSWER))
     return found
 
 

@@ -55,6 +55,17 @@ def test_what_is_too_long_by_hand(tmp_path: Path, bytes_model: Path) -> None:
     assert (prompts["name"], prompts["limit"], prompts["max"], prompts["counts"][1]) == ("prompt_tokens", 8, 9, 4)
 
 
+def test_the_answer_that_is_cut_is_told_with_its_line(tmp_path: Path, bytes_model: Path) -> None:
+    np.array([1, 5, 2, 4, 3, 6], "<u8").tofile(tmp_path / "answer_lines.u64")
+    said = [["a" * 6, "d" * 7], ["b", "b" * 6], ["c" * 6 + "x", "c" * 6 + "y"]]
+    rows = [{"prompt": f"q{n}", "completions": answers, "ranks": [1, 2]} for n, answers in enumerate(said)]
+    made = report(
+        tmp_path, rows, model=str(bytes_model), max_completion_tokens=6, answer_lines=str(tmp_path / "answer_lines.u64")
+    )
+    codes = ("completion_too_long", "no_eos_room", "same_after_truncation")
+    assert [made.finding(code)["lines"] for code in codes] == [[5, 3], [4], [6]]
+
+
 def test_the_trainer_leaves_out_what_the_report_says(tmp_path: Path, bytes_model: Path) -> None:
     lengths = [(p, a, b) for p in (3, 9) for a in (4, 6, 7, 8) for b in (2, 6, 9)]
     rows = [pair(f"{n:02d}" + "p" * (p - 2), "x" * a, "x" * b) for n, (p, a, b) in enumerate(lengths) if a != b]

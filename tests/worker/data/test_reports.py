@@ -11,6 +11,7 @@ from api.app import create_app
 from core.db import session_scope
 from core.keys import create_key
 from core.settings import Settings
+from tests.core.datasets.reading import talk
 from tests.core.factories import jsonl
 from tests.worker.data.lane_tools import drain_all
 
@@ -102,11 +103,10 @@ def test_answers_that_were_records_of_their_own_keep_their_lines(client: TestCli
 
 def test_who_always_prefers_the_first_of_two_leans_to_it(client: TestClient, settings: Settings) -> None:
     """Where a label says which side won; chosen answers are the first ones by definition."""
-    said = lambda n, text: [{"role": "user", "content": f"q{n}"}, {"role": "assistant", "content": text}]  # noqa: E731
     battles = [
         {
-            "conversation_a": said(n, f"{n} it is. </s>"),
-            "conversation_b": said(n, "I do not know."),
+            "conversation_a": talk(f"q{n}", "So it is.</s>"),
+            "conversation_b": talk(f"q{n}", "Who knows?"),
             "winner": "model_a",
         }
         for n in range(12)
