@@ -49,9 +49,9 @@ def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[st
     """The prompt beside two conversations and how these begin. BadLine where one does not go on where the other ends."""
     if not found or said[-len(found) :] == found:
         return said  # the sides leave out how it begins, as a system message
-    scene = said[0]["content"] if said and said[0]["role"] == "system" else None
     if all(message in found for message in said if message["role"] != "system"):
-        return chat.told(scene, found)
+        scene = [message for message in said[:1] if message["role"] == "system"]
+        return scene + found if found[0]["role"] != "system" else found
     if said[-1]["role"] == "user" and found[0]["role"] != "assistant":
         detail = f"{names[0]} and {names[1]} begin with another prompt than the one beside them"
         raise BadLine(detail, pointer=f"/{names[0]}", code="prompt_differs")
