@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from core.datasets.findings import Findings
-from core.datasets.formats.ranking import ranks
+from core.datasets.formats.ranking import TWICE, ranks
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import MOST_RANKED
 from core.errors import DiskFull
 
 Other = TypeVar("Other")
-_TWICE = "The answer was given to this prompt before, with the same rating: it counts once"
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 """The second where a quota or the largest size of a file is in the way."""
 
@@ -64,7 +63,7 @@ def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Ite
     for answer in answers:
         if len(scores[answer.completion]) == 1:
             if first.setdefault(answer.completion, answer) is not answer:
-                findings.note("rated_twice", answer.line, _TWICE, answer.completion)
+                findings.note("rated_twice", answer.line, TWICE, answer.completion)
         else:
             told = " and ".join(f"{score:g}" for score in sorted(scores[answer.completion]))
             yield _bad(answer, f"the same answer has the scores {told}", "contradictory_ratings")

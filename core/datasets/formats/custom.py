@@ -167,7 +167,7 @@ def _ranking(found: Row, reading: Reading) -> Row:
     if len(values) != len(texts):
         raise BadLine(f"has {len(values)} entries for {len(texts)} answers", pointer=f"/{measure}", code="wrong_type")
     sign = -1 if measure == "ranks" else 1
-    return ranked(_prompt(found), [(text, sign * value) for text, value in zip(texts, values, strict=True)])
+    return ranked(_prompt(found), [(text, sign * value) for text, value in zip(texts, values, strict=True)], reading)
 
 
 def _notes(found: Row, reading: Reading) -> Row:

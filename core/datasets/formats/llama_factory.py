@@ -18,7 +18,7 @@ def _alpaca(record: Source, reading: Reading) -> Rows:
     listed = _listed(record)
     if len(listed) > 2:
         answers = [(chat.answer(one, f"/output/{place}"), -place) for place, one in enumerate(listed)]
-        yield ranked(asked(record), answers) | notes(record)
+        yield ranked(asked(record), answers, reading) | notes(record)
         return
     record = record | dict(zip(("chosen", "rejected"), listed, strict=False))
     sides = [chat.answer(field(record, name), f"/{name}") for name in ("chosen", "rejected")]

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.datasets.formats.base import Row
+from core.datasets.formats.base import Reading, Row
 from core.datasets.line_json import BadLine
 
+TWICE = "An answer was given to this prompt before, with the same rating: it counts once"
 
-def ranked(prompt: Any, answers: Sequence[tuple[Any, float]]) -> Row:
+
+def ranked(prompt: Any, answers: Sequence[tuple[Any, float]], reading: Reading) -> Row:
     """A ranking row by scores, of which more is better: equal scores are ties, the best has rank 1.
 
-    One answer given twice with one score is one answer. BadLine if its scores differ, or if fewer than two are left.
+    One answer given twice with one score is one answer, which is noted. BadLine if its scores differ, or if fewer than two are left.
     """
     best: dict[str, float] = {}
     for index, (answer, score) in enumerate(answers):
@@ -22,6 +24,8 @@ def ranked(prompt: Any, answers: Sequence[tuple[Any, float]]) -> Row:
             raise BadLine(detail, code="contradictory_ratings")
     if len(best) < 2:
         raise BadLine("there is only one answer to the prompt", code="single_answer")
+    if len(best) < len(answers):
+        reading.note("rated_twice", TWICE)
     return {"prompt": prompt, "completions": list(best), "ranks": ranks(list(best.values()))}
 
 

@@ -34,7 +34,7 @@ def _lists(record: Source, reading: Reading) -> Rows:
     sign = -1 if by_rank else 1
     scores = [sign * number(value, f"{measure}/{index}", reading) for index, value in enumerate(values)]
     sides = [chat.answer(text, f"/{answers}/{index}") for index, text in enumerate(texts)]
-    yield ranked(_prompt(record), list(zip(sides, scores, strict=True))) | notes(record)
+    yield ranked(_prompt(record), list(zip(sides, scores, strict=True)), reading) | notes(record)
 
 
 def _objects(record: Source, reading: Reading) -> Rows:
@@ -48,7 +48,7 @@ def _objects(record: Source, reading: Reading) -> Rows:
         said = next((item[key] for key in ("answer", "response", "text", "content", "completion") if key in item), None)
         sign, value = (-1, item["rank"]) if "rank" in item else (1, item.get("score"))
         answers.append((said, sign * number(value, f"{pointer}/{'rank' if sign < 0 else 'score'}", reading)))
-    yield ranked(_prompt(record), answers) | notes(record)
+    yield ranked(_prompt(record), answers, reading) | notes(record)
 
 
 def _samples(record: Source, reading: Reading) -> Rows:
@@ -64,7 +64,7 @@ def _samples(record: Source, reading: Reading) -> Rows:
         evals = sample.get("evals")
         score = evals.get("score") if isinstance(evals, dict) else sample.get("score")
         answers.append((answer, number(score, f"{pointer}/evals/score", reading)))
-    yield ranked(chat.told(record.get("system"), prompt), answers) | notes(record)
+    yield ranked(chat.told(record.get("system"), prompt), answers, reading) | notes(record)
 
 
 def _side_by_side(record: Source) -> bool:

@@ -20,7 +20,7 @@ def _original(record: Source, reading: Reading) -> Rows:
             raise BadLine("has no response", pointer=f"/completions/{index}", code="missing_field")
     answers = [completion["response"] for completion in completions]
     scores = _scores(completions, reading)
-    yield ranked(text(record, "instruction"), list(zip(answers, scores, strict=True))) | notes(record)
+    yield ranked(text(record, "instruction"), list(zip(answers, scores, strict=True)), reading) | notes(record)
 
 
 def _scores(completions: list[dict[str, Any]], reading: Reading) -> list[float]:

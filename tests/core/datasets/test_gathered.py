@@ -59,6 +59,12 @@ def test_an_answer_given_twice_with_one_thumb_counts_once() -> None:
     assert (found.found, found.answer_lines) == ({"rated_twice": [2]}, [1, 3])
 
 
+def test_an_answer_that_is_twice_in_a_record_counts_once_and_is_told() -> None:
+    answers = [{"text": text, "score": score} for text, score in (("x", 2), ("y", 1), ("x", 2))]
+    found = read(jsonl({"prompt": "p", "answers": answers}))
+    assert (found.rows[0]["completions"], found.found) == (["x", "y"], {"rated_twice": [1]})
+
+
 def test_what_different_people_say_is_not_mixed() -> None:
     said = [thumb("p", "x", True, annotator="kim"), thumb("p", "y", False, annotator="kim")]
     other = [thumb("p", "x", False, annotator="lee"), thumb("p", "y", True, annotator="lee")]
