@@ -40,9 +40,9 @@ def compared(
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
     if isinstance(said, list):
         found = _joined(said, found, names)
-    elif isinstance(said, str) and reading is not None and not _told_in(said, found):
+    elif found and isinstance(said, str) and reading is not None and not _told_in(said, found):
         reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
-    return found, a, b
+    return found or said, a, b
 
 
 def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:
