@@ -6,6 +6,8 @@ compared with the keys of what came out; only where they differ does the slow pa
 
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -24,18 +26,18 @@ class BadLine(Exception):
         self.detail, self.column, self.pointer, self.code = detail, column, pointer, code
 
 
-def parse(line: bytes, limits: Limits) -> dict[str, Any]:
-    """The object on this line, or BadLine."""
+def parse(line: bytes, limits: Limits, nan: Callable[[], None] | None = None) -> dict[str, Any]:
+    """The object on this line, or BadLine. `nan` hears of each NaN, which is then null, as where pandas wrote the file."""
     if len(line) > limits.line_bytes:
         raise BadLine(f"is longer than {limits.line_bytes} bytes", code="line_too_long")
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
-        value = _parse_slowly(line)
-        _count_keys(value, limits.depth)
+        value = _parse_slowly(line, nan)
+        count_keys(value, limits.depth)
     else:
-        if type(value) is not dict or not _every_key_once(line, _count_keys(value, limits.depth)) or b"\\u0000" in line:
-            value = _parse_slowly(line)
+        if type(value) is not dict or not _every_key_once(line, count_keys(value, limits.depth)) or b"\\u0000" in line:
+            value = _parse_slowly(line, nan)
     if len(value) > limits.columns:
         raise BadLine(f"has {len(value)} fields; {limits.columns} are allowed", code="too_many_fields")
     row: dict[str, Any] = value
@@ -57,7 +59,7 @@ def _every_key_once(text: bytes, keys: int) -> bool:
     return sum(1 for string in _STRING.finditer(text) if string[1]) == keys
 
 
-def _count_keys(value: Any, depth: int) -> int:
+def count_keys(value: Any, depth: int) -> int:
     """Of all objects in it. BadLine where it is nested more than `depth` deep."""
     if depth <= 0:
         raise BadLine("is nested too deeply", code="too_deep")
@@ -66,13 +68,13 @@ def _count_keys(value: Any, depth: int) -> int:
         count, items = len(value), value.values()
     for item in items:
         if type(item) is dict or type(item) is list:
-            count += _count_keys(item, depth - 1)
+            count += count_keys(item, depth - 1)
     return count
 
 
-def _parse_slowly(line: bytes) -> dict[str, Any]:
+def _parse_slowly(line: bytes, nan: Callable[[], None] | None) -> dict[str, Any]:
     try:
-        value = _json(_text(line))
+        value = _json(_text(line), nan)
         bad = bad_text(value, "")
     except RecursionError as error:
         raise BadLine("is nested too deeply", code="too_deep") from error
@@ -96,9 +98,10 @@ def _text(line: bytes) -> str:
         raise BadLine(detail, column=column, code="not_utf8") from error
 
 
-def _json(text: str) -> Any:
+def _json(text: str, nan: Callable[[], None] | None) -> Any:
+    constant = partial(_constant, nan)
     try:
-        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         detail = f"is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         raise BadLine(detail, column=error.colno, code="not_json") from error
@@ -116,7 +119,9 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _no_constant(name: str) -> Any:
+def _constant(nan: Callable[[], None] | None, name: str) -> None:
+    if name == "NaN" and nan is not None:
+        return nan()
     raise BadLine(f"holds {name}, which is not JSON", code="bad_number")
 
 

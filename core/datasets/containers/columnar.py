@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
+from core.datasets.cells import unpack
 from core.datasets.containers.records import Record
 from core.datasets.containers.streams import HARMLESS
 from core.datasets.findings import unusable
@@ -121,6 +122,7 @@ class Columnar:
             return bad
         if _size(plain) > self._limits.line_bytes:
             return self._too_long()
+        unpack(plain)
         return plain
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from core.datasets.containers.records import Record
+from core.datasets.containers.records import Parser, Record
 from core.datasets.limits import Limits
-from core.datasets.line_json import BadLine, parse
+from core.datasets.line_json import BadLine
 
 
-def read(file: BinaryIO, limits: Limits) -> Iterator[Record]:
-    """Lines that are not blank, with their numbers. Never more than one in memory."""
+def read(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Record]:
+    """Lines that are not blank, with their numbers. Never more than one in memory. `notes`: where to say what is unusual."""
+    parser = Parser(limits, notes)
     for number, line in _lines(file, limits.line_bytes):
         try:
-            yield number, parse(line, limits), line
+            yield number, parser.parse(number, line), line
         except BadLine as bad:
             yield number, bad, line
 

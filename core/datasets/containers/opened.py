@@ -118,12 +118,12 @@ def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: 
 def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> None:
     match found.container:
         case "jsonl":
-            found.records = lambda _: lines.read(text, limits)
+            found.records = lambda _: lines.read(text, limits, found.notes)
         case "json":
-            found.records = lambda _: values.read(text, limits)
+            found.records = lambda _: values.read(text, limits, found.notes)
         case _:
             found.delimiter = table.delimiter(head)
-            found.records = lambda _: table.read(text, found.delimiter or ",", limits)
+            found.records = lambda _: table.read(text, found.delimiter or ",", limits, found.notes)
 
 
 def _buffered(raw: io.RawIOBase) -> BinaryIO:

@@ -3,10 +3,35 @@
 import json
 from typing import Any
 
-from core.datasets.line_json import BadLine
+from core.datasets.cells import unpack
+from core.datasets.limits import Limits
+from core.datasets.line_json import BadLine, parse
 
 Record = tuple[int, dict[str, Any] | BadLine, bytes | None]
 """Its number in the source, what it holds or what is wrong with it, and its bytes where it has some of its own."""
+
+
+class Parser:
+    """The records of one file whose texts are JSON."""
+
+    def __init__(self, limits: Limits, notes: list[str]) -> None:
+        """`notes`: where to say what is unusual."""
+        self._limits, self._notes = limits, notes
+        self._line = 0
+        self._nan = False
+
+    def parse(self, line: int, text: bytes) -> dict[str, Any]:
+        """The object, with conversations where a text holds one as JSON. BadLine."""
+        self._line = line
+        record = parse(text, self._limits, self._note_nan)
+        if b'"[{' in text or b'"{' in text:  # so begins a text that holds JSON
+            unpack(record)
+        return record
+
+    def _note_nan(self) -> None:
+        if not self._nan:
+            self._nan = True
+            self._notes.append(f"NaN, which JSON does not have, was read as null, first in line {self._line}.")
 
 
 def shown(record: Record, characters: int) -> str:

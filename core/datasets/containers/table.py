@@ -4,8 +4,7 @@ import csv
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-import orjson
-
+from core.datasets.cells import Cells
 from core.datasets.containers.records import Record
 from core.datasets.findings import unusable
 from core.datasets.limits import Limits
@@ -18,8 +17,8 @@ _AGAIN = 16
 """So many times the longest record may be read again because of quotes that do not fit."""
 
 
-def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
-    """Records with the line where each begins; an empty field is None.
+def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str]) -> Iterator[Record]:
+    """Records with the line where each begins; an empty field is None. `notes`: where to say what is unusual.
 
     Raises InvalidDataset for a header that cannot be used, and for a record that never ends.
     """
@@ -28,6 +27,7 @@ def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
     lines = _Lines(file, limits.line_bytes)
     rows = csv.reader(lines, delimiter=separator, strict=True)
     names: list[str] | None = None
+    cells = Cells((), notes)
     while True:
         lines.begin()
         try:
@@ -47,8 +47,9 @@ def read(file: BinaryIO, separator: str, limits: Limits) -> Iterator[Record]:
             if lines.bad is not None:
                 raise _no_header(lines.bad, lines.first)
             names = _header(row, limits)
+            cells = Cells(names, notes)
             continue
-        yield lines.first, _record(names, row, lines), None
+        yield lines.first, _record(names, row, lines, cells), None
         if len(row) != len(names) and lines.holds_others(len(names), separator):
             lines.again()
 
@@ -153,33 +154,12 @@ def _header(row: list[str], limits: Limits) -> list[str]:
     return names
 
 
-def _record(names: list[str], row: list[str], lines: _Lines) -> dict[str, Any] | BadLine:
+def _record(names: list[str], row: list[str], lines: _Lines, cells: Cells) -> dict[str, Any] | BadLine:
     if lines.bad is not None:
         return lines.bad
     if len(row) != len(names):
         return BadLine(f"has {len(row)} fields; the header has {len(names)}", code="wrong_field_count")
     try:
-        return {name: _value(name, cell) for name, cell in zip(names, row, strict=True) if name}
+        return {name: cells.value(name, cell) for name, cell in zip(names, row, strict=True) if name}
     except BadLine as bad:
         return bad
-
-
-def _value(name: str, cell: str) -> Any:
-    """Of a field; a conversation that was written as JSON is read as one."""
-    if not cell:
-        return None
-    if cell[0] not in "[{" or cell[-1] not in "]}":
-        return cell
-    if cell.startswith(("[{'", "{'")) and ("'role'" in cell or "'from'" in cell):
-        detail = "is a conversation as Python prints it, not JSON: write the column with json.dumps"
-        raise BadLine(detail, pointer=f"/{name}", code="wrong_type")
-    try:
-        value = orjson.loads(cell)
-    except orjson.JSONDecodeError:
-        return cell
-    messages = value if isinstance(value, list) else [value]
-    return value if messages and all(_is_message(message) for message in messages) else cell
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and (value.keys() >= {"role", "content"} or value.keys() >= {"from", "value"})

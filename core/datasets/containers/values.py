@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import BinaryIO
 
-from core.datasets.containers.records import Record
+from core.datasets.containers.records import Parser, Record
 from core.datasets.findings import unusable
 from core.datasets.limits import Limits
-from core.datasets.line_json import BadLine, parse
+from core.datasets.line_json import BadLine
 
 _CHUNK = 1024**2
 # Whole strings, so that no bracket inside one counts; a quote that begins a string which is not here to its end; brackets
@@ -24,15 +24,18 @@ _MARK = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|(")|([\[{])|([\]}])|(,)', re
 _STRING, _OPEN_STRING, _OPEN, _CLOSE, _COMMA = range(1, 6)
 
 
-def read(file: BinaryIO, limits: Limits) -> Iterator[Record]:
-    """Records with their lines or numbers. Raises InvalidDataset where the text ends too early or a record is too long."""
-    cutter = _Cutter(limits)
+def read(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Record]:
+    """Records with their lines or numbers. `notes`: where to say what is unusual.
+
+    Raises InvalidDataset where the text ends too early or a record is too long.
+    """
+    parser, cutter = Parser(limits, notes), _Cutter(limits)
     pieces = _pieces(file, cutter)
     first = list(islice(pieces, 2))  # after which it is known how records are counted
     for number, (line, piece) in enumerate(chain(first, pieces), 1):
         place = number if cutter.numbered else line
         try:
-            yield place, parse(piece, limits), piece
+            yield place, parser.parse(place, piece), piece
         except BadLine as bad:
             # A column of a record that spans lines would be that of its own lines, not of the file's.
             yield place, BadLine(bad.detail, None, bad.pointer, bad.code), piece

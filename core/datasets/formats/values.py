@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
+from core.datasets.cells import looks_printed, structure
 from core.datasets.formats.base import Reading, Row, Source
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import LARGEST
@@ -69,14 +68,15 @@ def truth(value: Any, name: str) -> bool:
 
 
 def listed(record: Source, name: str) -> list[Any]:
-    """A list, also one that was written into a cell as JSON."""
+    """A list, also one that was written into a cell as JSON, or as Python prints it."""
     value = field(record, name)
     if isinstance(value, str):
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError as error:
-            detail = "must be a list, written as JSON"
-            raise BadLine(detail, pointer=f"/{name}", code=_json_trouble(value)) from error
+        found = structure(value)
+        if found is None:
+            known = "is a list as Python or numpy prints it, not JSON: write the column with json.dumps"
+            detail = known if looks_printed(value) else "must be a list, written as JSON"
+            raise BadLine(detail, pointer=f"/{name}", code=_json_trouble(value))
+        value = found
     if not isinstance(value, list):
         raise BadLine("must be a list", pointer=f"/{name}", code="wrong_type")
     return value

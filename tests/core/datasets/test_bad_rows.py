@@ -28,7 +28,7 @@ BAD = [
     (b'{"prompt": "p\xff"}', {"line": 1, "column": 14, "detail": "is not UTF-8: byte 0xff, the line's 14th"}),
     ("\ufeff".encode("utf-16"), {"line": 1, "column": 1}),
     (b'{"prompt": "a", "prompt": "b"}', {"line": 1, "pointer": "/prompt", "detail": "holds the key 'prompt' twice"}),
-    (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": NaN}', {"line": 1, "detail": "holds NaN, which is not JSON"}),
+    (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": Infinity}', {"line": 1, "detail": "holds Infinity, which is not JSON"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": 1e999}', {"line": 1, "detail": "holds 1e999, which is too large a number"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": ' + b"9" * 900 + b"}", {"line": 1, "detail": "is too large a number"}),
     (MARGIN % b"99999999999999999999999", {"line": 1, "pointer": "/margin", "detail": "is too large a number"}),
@@ -142,9 +142,19 @@ def test_two_hundred_megabytes_on_one_line_are_a_bad_row_and_never_in_memory() -
             return size
 
     long = Long()
-    ((number, bad, raw),) = lines.read(io.BufferedReader(long), Limits(line_bytes=1000))
+    ((number, bad, raw),) = lines.read(io.BufferedReader(long), Limits(line_bytes=1000), [])
     assert (number, str(bad), raw) == (1, "is longer than 1000 bytes", b"x" * 1001)
     assert long.left == 0 and long.largest <= 1024 * 1024
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
+def test_nan_as_pandas_writes_it_is_null_and_noted_once(name: str) -> None:
+    rows = [b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": %b}' % one for one in (b"1", b"NaN", b"NaN")]
+    rows.append(b'{"prompt": "p", "chosen": NaN, "rejected": "r"}')
+    content = b"\n".join(rows) if name == "x.jsonl" else b"[" + b",\n".join(rows) + b"]"
+    found = read(content, name)
+    assert [row.get("margin") for row in found.rows] == [1, None, None] and found.found == {"empty_text": [4]}
+    assert found.finding("read_as")["detail"] == "NaN, which JSON does not have, was read as null, first in line 2."
 
 
 def test_a_line_nested_beyond_what_can_be_read_is_a_bad_row() -> None:

@@ -106,14 +106,6 @@ def test_lines_may_end_as_on_old_macintoshes() -> None:
     assert records(b"prompt,chosen\ra,b\rc,d\r", "x.csv")[1] == (3, {"prompt": "c", "chosen": "d"})
 
 
-def test_a_conversation_in_a_cell_is_read_as_one_and_a_list_of_numbers_stays_text() -> None:
-    said = '[{""role"": ""user"", ""content"": ""hi""}]'
-    table = f"prompt,chosen,rejected\n\"{said}\",\"[1, 2]\",r\n\"[{{'role': 'user', 'content': 1}}]\",c,r\n"
-    found = read(table.encode(), "x.csv")
-    assert found.rows == [{"prompt": [{"role": "user", "content": "hi"}], "a": "[1, 2]", "b": "r", "label": "a"}]
-    assert "as Python prints it" in found.finding("wrong_type")["detail"]
-
-
 def test_what_is_wrong_with_the_bytes_or_quotes_of_one_csv_record_is_told_there() -> None:
     assert records(b'prompt,chosen\na,\xff\n"b"c,d\ne\0,f\ng,h\n"i,j\n', "x.csv") == [
         (2, "is not UTF-8: byte 0xff in line 2; save the file as UTF-8"),
