@@ -14,6 +14,11 @@ _DEPTH = 32
 """Levels of what is read out of a text."""
 _LONGEST_PRINT = 256 * 1024
 """Characters of what Python printed: reading it takes much more memory than JSON does."""
+_VALUES = re.compile(
+    r"""(?:[\[\]{}(),: ]|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?\d[\d.e+-]*+|True|False|None)*+""",
+    re.DOTALL,
+)
+"""Nothing but values: no names, no formatted strings, which take Python very long."""
 _ONE_TEXT = re.compile(
     r"(prompt|question|query|instruction|input|output|response|completion|generation|answer|reply|candidate|chosen|rejected"
     r"|preferred|good|bad|better|worse|positive|negative|accepted|ref|target|solution|code|text|content|post|summary|system)"
@@ -102,7 +107,7 @@ def _from_json(text: str) -> list[Any] | dict[str, Any] | None:
 def _from_python(text: str) -> list[Any] | dict[str, Any] | None:
     """Numpy leaves out commas, so that Python would join the texts of its lists: what is printed otherwise once it was read is
     not taken."""
-    if len(text) > _LONGEST_PRINT:
+    if len(text) > _LONGEST_PRINT or _VALUES.fullmatch(text) is None:
         return None
     try:
         value = ast.literal_eval(text)

@@ -139,7 +139,19 @@ def test_a_list_as_numpy_prints_it_is_not_taken_for_one_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", ["[" * 40 + "1" + "]" * 40, '["\\u0000"]', "['\\x00']", '["\\ud800"]', "[b'x']", "[{1: 2}]", "[1, 2", "()"]
+    "cell",
+    [
+        "[" * 40 + "1" + "]" * 40,
+        '["\\u0000"]',
+        "['\\x00']",
+        '["\\ud800"]',
+        "[b'x']",
+        "[{1: 2}]",
+        "[1, 2",
+        "()",
+        "[f'x']",
+        "[1 - 2]",
+    ],
 )
 def test_what_is_no_sound_list_stays_text(cell: str) -> None:
     assert values(table([{"prompt": "p", "tags": "[]"}, {"prompt": "p", "tags": cell}]))[1] == ["p", cell]
