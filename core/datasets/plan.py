@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from core.datasets.formats import FORMATS, custom
+from core.datasets.formats import FORMATS, chat, custom
 from core.datasets.formats.base import Format
 from core.errors import FormatUnclear, InvalidRequest
 from core.models.dataset import DatasetKind
@@ -88,7 +88,9 @@ class Plan:
         """Those that are used; None for all."""
         if self.format == custom.FORMAT.id:
             return custom.columns(self.mapping or {})
-        return self.reads_as.fields or None
+        fields = self.reads_as.fields
+        system = {"system_prompt"} if "system" in fields else set()
+        return fields.union(chat.MEDIA, system) if fields else None
 
 
 def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | None:

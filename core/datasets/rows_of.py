@@ -7,7 +7,8 @@ from pathlib import Path
 from core.datasets.containers import Record
 from core.datasets.containers.records import compact, shown
 from core.datasets.findings import SAMPLE_CHARACTERS, Findings
-from core.datasets.formats.base import Format, Rated, Reading
+from core.datasets.formats import chat, custom
+from core.datasets.formats.base import Format, Rated, Reading, Source
 from core.datasets.gathering import Answer, Unit, ranking_units, spooled
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
@@ -43,7 +44,7 @@ def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str
     reading.line = line
     shape = SHAPES[reading.kind]
     try:
-        rows = [shape(row) for row in known.rows(value, reading) if not isinstance(row, Rated)]
+        rows = [shape(row) for row in known.rows(_readable(value, known), reading) if not isinstance(row, Rated)]
     except BadLine as bad:
         bad = _renamed(bad, names)
         yield Unit(line, bad, _sample(record, bad))
@@ -61,12 +62,17 @@ def _answers(
         try:
             if isinstance(value, BadLine):
                 raise value
-            for rated in known.rows(value, reading):
+            for rated in known.rows(_readable(value, known), reading):
                 assert isinstance(rated, Rated)
                 yield _checked(line, rated)
         except BadLine as bad:
             bad = _renamed(bad, names)
             yield Unit(line, bad, _sample(record, bad))
+
+
+def _readable(value: Source, known: Format) -> Source:
+    """Under a mapping, a person has said which columns count."""
+    return value if known is custom.FORMAT else chat.readable(value)
 
 
 def _checked(line: int, rated: Rated) -> Answer:

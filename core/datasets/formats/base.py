@@ -1,5 +1,6 @@
 """What a format is: how a record of somebody else's becomes rows of ours."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -88,7 +89,7 @@ class Format:
 
 _LONG = 60
 """Characters of a text that is hardly a mark or a name."""
-_ANSWERS = ("response", "answer", "completion", "output", "chosen", "rejected", "reply", "candidate")
+_ANSWERS = ("response", "answer", "completion", "output", "generation", "chosen", "rejected", "reply", "candidate")
 _LABELS = ("winner", "label", "prefer", "choice", "vote", "better", "rank", "score", "rating", "reward")
 
 
@@ -105,6 +106,43 @@ def says_more(record: Source, known: Collection[str]) -> bool:
 def says_which(record: Source, known: Collection[str]) -> bool:
     """Whether another field is named as labels and scores are."""
     return any(word in name.lower() for name in record if name not in known for word in _LABELS)
+
+
+_VERDICT = re.compile(r"label|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
+_REJECTED = re.compile(r"rejected.*|.*\.responses", re.IGNORECASE)
+"""Worse answers, and what Argilla's annotators said."""
+_WORDS = frozenset(
+    ("true", "false", "yes", "no", "good", "bad", "positive", "negative", "up", "down", "thumbs_up", "thumbs_down",
+     "chosen", "rejected", "accepted", "correct", "incorrect", "right", "wrong", "desirable", "undesirable")
+)  # fmt: skip
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_COUNTED = re.compile(r"[\d_.-]+$")
+
+
+def names_verdict(name: str) -> bool:
+    """Whether a column of this name usually says how good the answer is, or holds a worse one."""
+    return _VERDICT.fullmatch(name) is not None or _REJECTED.fullmatch(name) is not None
+
+
+def names_answer(name: str) -> bool:
+    """Whether a column of this name usually holds an answer: `model_response` and `answer_2`, not `response_model`."""
+    return _COUNTED.sub("", name.lower()).endswith(_ANSWERS)
+
+
+def judges(value: Any) -> bool:
+    """Whether a value can be a verdict: true or false, a number, or a word for either."""
+    if isinstance(value, str):
+        said = value.strip().lower()
+        return said in _WORDS or _NUMBER.fullmatch(said) is not None
+    return isinstance(value, int | float)
+
+
+def judged(record: Source) -> bool:
+    """Whether a field seems to say how good the answer is: then not every answer of the file is one to imitate."""
+    return any(
+        (_VERDICT.fullmatch(name) and judges(value)) or (value and _REJECTED.fullmatch(name))
+        for name, value in record.items()
+    )
 
 
 def has(record: Source, *names: str) -> bool:

@@ -23,9 +23,8 @@ def messages(value: Any, pointer: str) -> list[Message]:
     if isinstance(value, dict):
         value = [value]
     if not isinstance(value, list):
-        raise BadLine(
-            "must be a list of messages", pointer=pointer, code="empty_text" if value is None else "wrong_type"
-        )
+        detail, code = _unlike(value, "must be a list of messages")
+        raise BadLine(detail, pointer=pointer, code=code)
     found = [_message(message, f"{pointer}/{index}") for index, message in enumerate(_turns(value))]
     return [message for message in found if message["role"] != "system" or message["content"].strip()]
 
@@ -75,6 +74,22 @@ def prompt(record: Source, name: str = "prompt") -> Any:
     return told(record.get("system"), value if isinstance(value, str) else messages(value, f"/{name}"))
 
 
+MEDIA = frozenset({"image", "images", "video", "videos", "audio", "audios"})
+"""Columns of what a text refers to with a mark such as <image>."""
+
+
+def readable(record: Source) -> Source:
+    """What every format is spared: OpenOrca's name of the system message is the usual one. BadLine for pictures and sounds
+    beside the text, without which it would say something else."""
+    if not MEDIA.isdisjoint(record) and (
+        name := next((name for name in record if name in MEDIA and _filled(record[name])), None)
+    ):
+        raise BadLine("holds an image or something else that is not text", pointer=f"/{name}", code="not_text")
+    if record.get("system_prompt") and record.get("system") is None:
+        return record | {"system": record["system_prompt"]}
+    return record
+
+
 def is_talk(value: Any) -> bool:
     """Whether it looks like a list of messages; an empty one may be one."""
     if not isinstance(value, list):
@@ -86,15 +101,28 @@ def is_talk(value: Any) -> bool:
 def only_asks(value: list[Any]) -> bool:
     """Whether nobody but the user, and who set the scene, says anything."""
     said = [turn for turn in _turns(value) if isinstance(turn, dict)]
-    roles = {_ROLES.get(str(turn.get("role", turn.get("from"))).lower()) for turn in said}
+    roles = {_ROLES.get(_role(turn)) for turn in said}
     return bool(roles) and roles <= {"user", "system"}
 
 
 def pass_over_tools(record: Source, reading: Reading) -> None:
     """Definitions of tools in `tools`, as a list or as JSON text, that no message calls: they are left out, with a warning."""
-    said = record.get("tools")
-    if said and not (isinstance(said, str) and said.strip() in ("", "[]", "{}", "null")):
+    if _filled(record.get("tools")):
         reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
+
+
+def _filled(value: Any) -> bool:
+    """Whether there is anything in it: JSON that lies in a text and tables' objects without values are empty too."""
+    if isinstance(value, str):
+        return value.strip() not in ("", "[]", "{}", "null")
+    return any(value.values()) if isinstance(value, dict) else bool(value)
+
+
+def unlearnt(value: Any) -> list[bool]:
+    """Of each of the assistant's turns, whether it is marked as nothing to learn: OpenAI's `weight` 0, Axolotl's `train` false."""
+    said = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]
+    turns = [turn for turn in said if _ROLES.get(_role(turn)) == "assistant"]
+    return [turn.get("weight") == 0 or turn.get("train") is False for turn in turns]
 
 
 def _turns(value: list[Any]) -> list[Any]:
@@ -111,16 +139,33 @@ def _turns(value: list[Any]) -> list[Any]:
 def _message(value: Any, pointer: str) -> Message:
     if not isinstance(value, dict):
         raise BadLine("must be a message", pointer=pointer, code="wrong_type")
-    role = value.get("role", value.get("from"))
-    name = str(role).lower()
-    if "content" not in value and "value" not in value:
-        raise BadLine("is a message without content", pointer=pointer, code="wrong_type")
+    name = _role(value)
     if name in _TOOLS or value.get("tool_calls") or value.get("function_call"):
         raise BadLine("calls a tool or answers one; only text is trained here", pointer=pointer, code="tools")
+    if "content" not in value and "value" not in value:
+        raise BadLine("is a message without content", pointer=pointer, code="wrong_type")
     if name not in _ROLES:
-        detail, where = f"must be one of system, user, assistant; found {str(role)[:40]!r}", f"{pointer}/role"
+        detail, where = f"must be one of system, user, assistant; found {name[:40]!r}", f"{pointer}/role"
         raise BadLine(detail, pointer=where, code="bad_conversation")
-    return {"role": _ROLES[name], "content": _content(value.get("content", value.get("value")), pointer)}
+    content = _either(value, "content", "value")
+    if content is None and value.get("refusal"):
+        detail = "is empty; the message has a `refusal` in its place"
+        raise BadLine(detail, pointer=f"{pointer}/content", code="empty_text")
+    return {"role": _ROLES[name], "content": _content(content, pointer)}
+
+
+def _role(turn: dict[str, Any]) -> str:
+    return str(_either(turn, "role", "from")).lower()
+
+
+def _either(turn: dict[str, Any], name: str, other: str) -> Any:
+    """OpenAI's name or ShareGPT's: a table that has both fills one of them in each row."""
+    return turn[name] if turn.get(name) is not None else turn.get(other)
+
+
+def _unlike(value: Any, detail: str) -> tuple[str, str]:
+    """What is wrong with something that is not what it should be, and its code."""
+    return ("is empty", "empty_text") if value is None else (detail, "wrong_type")
 
 
 def _content(value: Any, pointer: str) -> str:
@@ -128,8 +173,8 @@ def _content(value: Any, pointer: str) -> str:
         return value
     if isinstance(value, list):
         return "".join(_part(part, pointer) for part in value)
-    code = "empty_text" if value is None else "wrong_type"
-    raise BadLine("is empty" if value is None else "must be text", pointer=f"{pointer}/content", code=code)
+    detail, code = _unlike(value, "must be text")
+    raise BadLine(detail, pointer=f"{pointer}/content", code=code)
 
 
 def _part(part: Any, pointer: str) -> str:

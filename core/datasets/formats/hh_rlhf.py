@@ -80,10 +80,10 @@ def _last(dialogue: str, pointer: str) -> tuple[list[Message], str]:
 def _fits(record: Source) -> bool:
     if not has(record, "chosen", "rejected"):
         return False
-    chosen = record["chosen"]
-    if "prompt" in record:
-        return isinstance(chosen, str) and waits(record["prompt"])
-    return isinstance(chosen, str) and _OPENS.match(chosen) is not None
+    said = next((side for side in (record["chosen"], record["rejected"]) if isinstance(side, str) and side), None)
+    if record.get("prompt") is not None:
+        return said is not None and waits(record["prompt"])
+    return said is not None and _OPENS.match(said) is not None
 
 
 FORMAT = Format(

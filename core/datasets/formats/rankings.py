@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from core.datasets.formats import chat, hh_rlhf
+from core.datasets.formats import chat, hh_rlhf, instruction
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from core.datasets.formats.ranking import ranked
 from core.datasets.formats.values import NOTED, listed, notes, number
 from core.datasets.line_json import BadLine
 
 _ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
+_QUESTIONS = ("prompt", "instruction", "input")
 _RANKS, _SCORES = ("ranks", "rank", "ranking"), ("scores", "rewards", "ratings", "rating")
 
 
@@ -17,10 +18,10 @@ def _name(record: Source, names: tuple[str, ...]) -> str | None:
 
 
 def _prompt(record: Source) -> Any:
-    name = "prompt" if "prompt" in record else "instruction"
+    name = _name(record, _QUESTIONS) or _QUESTIONS[0]
     if hh_rlhf.waits(record.get(name)):  # Nectar's
         return chat.told(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
-    return chat.prompt(record, name)
+    return instruction.prompt(record, name, ("input",))
 
 
 def _lists(record: Source, reading: Reading) -> Rows:
@@ -70,7 +71,7 @@ def _samples(record: Source, reading: Reading) -> Rows:
 def _side_by_side(record: Source) -> bool:
     answers, measure = _name(record, _ANSWERS), _name(record, _RANKS) or _name(record, _SCORES)
     ours = has(record, "completions", "ranks")
-    return not ours and answers is not None and measure is not None and ("prompt" in record or "instruction" in record)
+    return not ours and answers is not None and measure is not None and _name(record, _QUESTIONS) is not None
 
 
 def _carries(record: Source) -> bool:
@@ -88,7 +89,7 @@ LISTS = Format(
     source="https://huggingface.co/datasets/argilla/OpenHermesPreferences",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "responses": [" blue.", " green.", " grey."], "scores": [0.9, 0.1, 0.5]},),
-    fields=NOTED | {"prompt", "instruction", "system", *_ANSWERS, *_RANKS, *_SCORES},
+    fields=NOTED | {"system", "history", *_QUESTIONS, *_ANSWERS, *_RANKS, *_SCORES},
     fits=_side_by_side,
     rows=_lists,
     specific=60,
@@ -100,7 +101,7 @@ OBJECTS = Format(
     source="https://huggingface.co/datasets/berkeley-nest/Nectar",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
-    fields=NOTED | {"prompt", "system", *_ANSWERS},
+    fields=NOTED | {"system", "history", *_QUESTIONS, *_ANSWERS},
     fits=_carries,
     rows=_objects,
     specific=75,

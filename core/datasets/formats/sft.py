@@ -1,15 +1,17 @@
 """Demonstrations: conversations, prompt and completion, alpaca's columns."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has
-from core.datasets.formats.instruction import FIELDS, asked
+from core.datasets.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
+from core.datasets.formats.instruction import FIELDS, asked, prompt
 from core.datasets.formats.values import field
 from core.datasets.line_json import BadLine
 
 _TALKS = ("messages", "conversations", "conversation", "chat")
-_ANSWERS = ("completion", "response", "output")
+_QUESTIONS = ("prompt", "instruction", "question", "query")
+_ANSWERS = ("completion", "response", "output", "generation")
 
 
 def source(record: Source) -> Row:
@@ -22,10 +24,23 @@ def _talk(record: Source, reading: Reading) -> Rows:
     messages = chat.told(record.get("system"), chat.messages(field(record, name), f"/{name}"))
     chat.pass_over_tools(record, reading)
     if reading.kind is SFT:
-        yield {"messages": messages} | source(record)
+        yield from (row | source(record) for row in _learnt(messages, chat.unlearnt(record[name]), reading))
     else:
         answer = {} if record.get("answer") is None else {"answer": record["answer"]}
         yield {"prompt": _before_the_last_answer(messages, name)} | answer | source(record)
+
+
+def _learnt(messages: list[chat.Message], unlearnt: list[bool], reading: Reading) -> Iterator[Row]:
+    """`unlearnt`: of each of the assistant's turns. Where the last one alone is to be learnt, it is the completion."""
+    if not any(unlearnt):
+        yield {"messages": messages}
+    elif unlearnt[-1]:
+        reading.note("not_imitated", "the last answer is marked as nothing to learn (`weight` 0, or `train` false)")
+    elif all(unlearnt[:-1]) and messages[-1]["role"] == "assistant":
+        yield {"prompt": messages[:-1], "completion": messages[-1]["content"]}
+    else:
+        reading.note("weights_ignored", "some earlier answers are marked as nothing to learn, and others are not")
+        yield {"messages": messages}
 
 
 def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[chat.Message]:
@@ -38,11 +53,14 @@ def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[cha
 
 def _answered(record: Source, reading: Reading) -> Rows:
     """Also whole conversations, where a file has a few among them, as one of the platform's rows may."""
-    if record.get("prompt") is None and record.get("messages") is not None:
+    name = next((name for name in _ANSWERS if record.get(name) is not None), None)
+    if name is None and record.get("prompt") is None and record.get("messages") is not None:
         yield from _talk(record, reading)
         return
-    name = next((name for name in _ANSWERS if name in record), _ANSWERS[0])
-    yield {"prompt": chat.prompt(record), "completion": chat.answer(field(record, name), f"/{name}")} | source(record)
+    asked_in = next((one for one in (*_QUESTIONS, *_TALKS) if record.get(one) is not None), "prompt")
+    name = name or next((name for name in _ANSWERS if name in record), _ANSWERS[0])
+    answer = chat.answer(field(record, name), f"/{name}")
+    yield {"prompt": prompt(record, asked_in), "completion": answer} | source(record)
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
@@ -55,15 +73,43 @@ def _conversation(record: Source) -> list[Any] | None:
     return found if chat.is_talk(found) and "chosen" not in record else None
 
 
+def _trusted(record: Source) -> float:
+    """Weakly where something else in the record may say that the answer is a bad one."""
+    return 0.5 if judged(record) else 1
+
+
 def _demonstrates(record: Source) -> float:
     talk = _conversation(record)
-    return talk is not None and not chat.only_asks(talk)
+    return talk is not None and not chat.only_asks(talk) and _trusted(record)
 
 
 def _asks(record: Source) -> float:
-    """Weakly where the assistant speaks: then somebody has to say that only the prompts are meant."""
+    """Weakly where the assistant speaks, or other fields may hold what it says: then somebody has to say that only the
+    prompts are meant."""
     talk = _conversation(record)
-    return 0 if talk is None else 1 if chat.only_asks(talk) else 0.1
+    if talk is None or not chat.only_asks(talk):
+        return 0 if talk is None else 0.1
+    return 0.5 if _more(record, MESSAGES.fields | {"prompt", "prompt_id", "reference_answer"}) else 1
+
+
+def _more(record: Source, known: frozenset[str]) -> bool:
+    return says_more({name: value for name, value in record.items() if "metadata" not in name}, known)
+
+
+def _completes(record: Source) -> float:
+    """Weakly where the question is under another name than `prompt`, and more stands beside it."""
+    if record.get("prompt") is not None:
+        return any(record.get(name) is not None for name in _ANSWERS) and _trusted(record)
+    answers = _ANSWERS if "instruction" not in record else tuple(name for name in _ANSWERS if name != "output")
+    if not any(isinstance(record.get(name), str) for name in answers):
+        return 0
+    talk = _conversation(record)
+    asks = chat.only_asks(talk) if talk is not None else any(isinstance(record.get(name), str) for name in _QUESTIONS)
+    return asks and (0.5 if _more(record, COMPLETION.fields | {"prompt_id"}) else _trusted(record))
+
+
+def _instructs(record: Source) -> float:
+    return has(record, "instruction", "output") and isinstance(record["output"], str | None) and _trusted(record)
 
 
 MESSAGES = Format(
@@ -82,12 +128,12 @@ MESSAGES = Format(
 COMPLETION = Format(
     id="prompt_completion",
     title="Prompt and completion",
-    about="A prompt and the answer to imitate.",
+    about="A prompt (or `instruction`, `question`, `query`, or messages up to the user's) and the answer to imitate.",
     source="https://huggingface.co/docs/trl/dataset_formats#prompt-completion",
     kinds=(SFT,),
     example=({"prompt": "The sky is", "completion": " blue."},),
-    fields=frozenset({"prompt", "system", *_ANSWERS, "messages", "tools", "source"}),
-    fits=lambda record: record.get("prompt") is not None and any(record.get(name) is not None for name in _ANSWERS),
+    fields=FIELDS.union(_QUESTIONS, _ANSWERS, _TALKS, {"tools", "source"}),
+    fits=_completes,
     rows=_answered,
     specific=40,
 )
@@ -99,7 +145,7 @@ ALPACA = Format(
     kinds=(SFT, PROMPTS),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "output": "Bonjour."},),
     fields=FIELDS | {"output", "source"},
-    fits=lambda record: has(record, "instruction", "output") and isinstance(record["output"], str | None),
+    fits=_instructs,
     rows=_alpaca,
     names={"prompt": "instruction", "completion": "output"},
     specific=40,

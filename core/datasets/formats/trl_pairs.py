@@ -2,6 +2,7 @@
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_more
+from core.datasets.formats.instruction import prompt as whole_prompt
 from core.datasets.formats.pairs import (
     PAIR_NOTES,
     common_prompt,
@@ -35,7 +36,9 @@ _ASKED = (
 def _explicit(record: Source, reading: Reading) -> Rows:
     refuse_misspelt(record, _SIDES | {"prompt"})
     sides = ("chosen", "rejected")
-    prompt, a, b = compared(chat.prompt(record), field(record, "chosen"), field(record, "rejected"), sides)
+    said = field(record, "prompt") if whole(record) else whole_prompt(record, "prompt", ("query",))
+    prompt, a, b = compared(said, field(record, "chosen"), field(record, "rejected"), sides, reading)
+    prompt = chat.told(record.get("system"), prompt)
     repeats(prompt, a, b, reading)
     yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
@@ -49,7 +52,7 @@ def _implicit(record: Source, reading: Reading) -> Rows:
 def _conversations(record: Source, reading: Reading) -> Rows:
     refuse_misspelt(record, _SIDES | {"prompt"})
     sides = ("chosen", "rejected")
-    prompt, a, b = compared(record.get("prompt"), field(record, "chosen"), field(record, "rejected"), sides)
+    prompt, a, b = compared(record.get("prompt"), field(record, "chosen"), field(record, "rejected"), sides, reading)
     if not prompt:
         raise BadLine("chosen and rejected hold no prompt before their answers", code="prompt_differs")
     yield {"prompt": chat.told(record.get("system"), prompt), "chosen": a, "rejected": b} | pair_notes(record, reading)
@@ -79,7 +82,7 @@ EXPLICIT = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "chosen": " blue.", "rejected": " green."},),
-    fields=_SIDES | {"prompt", "system"},
+    fields=_SIDES | {"prompt", "system", "query", "history"},
     fits=lambda record: has(record, "prompt", "chosen", "rejected"),
     rows=_explicit,
 )
@@ -103,7 +106,7 @@ CONVERSATIONS = Format(
     kinds=(PREFERENCES,),
     example=({"chosen": TALK + BLUE, "rejected": TALK + GREEN},),
     fields=_SIDES | {"prompt", "system"},
-    fits=lambda record: "prompt" not in record and _lists(record) and whole(record),
+    fits=lambda record: record.get("prompt") is None and _lists(record) and whole(record),
     rows=_conversations,
     specific=60,
 )
