@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 from core.datasets.containers import Opened, Record, opened
 from core.datasets.findings import LISTED, Findings, unusable
+from core.datasets.formats.base import names_answer, names_verdict
 from core.datasets.limits import Limits
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
@@ -68,7 +69,7 @@ def convert(
     _require(learnt, findings, plan)
     for note in notes:
         findings.note("read_as", 1, note.rstrip("."))
-    counted.tell_unused(findings)
+    counted.tell_unused(findings, DatasetKind(plan.kind))
     left_out = findings.error_count
     return Converted(findings.as_json(counted.count), left_out, counted.count, findings.errors, findings.error_count)
 
@@ -98,12 +99,20 @@ class _Counted:
             for name in value.keys() - used - self._unused.keys():
                 self._unused.setdefault(name[:_NAME], line)
 
-    def tell_unused(self, findings: Findings) -> None:
-        if self._unused:
-            names = sorted(self._unused)
-            more = f" and {len(names) - _TOLD_COLUMNS} more" if len(names) > _TOLD_COLUMNS else ""
-            detail = f"Not used: {', '.join(name for name in names[:_TOLD_COLUMNS])}{more}"
-            findings.note("columns_ignored", min(self._unused.values()), detail)
+    def tell_unused(self, findings: Findings, kind: DatasetKind) -> None:
+        """A verdict on answers that are imitated, or an answer that is read as none, would be lost without a word."""
+        missed = {name for name in self._unused if _is_missed(name, kind)}
+        for code, names in (("verdicts_ignored", missed), ("columns_ignored", self._unused.keys() - missed)):
+            if names:
+                more = f" and {len(names) - _TOLD_COLUMNS} more" if len(names) > _TOLD_COLUMNS else ""
+                detail = f"Not used: {', '.join(sorted(names)[:_TOLD_COLUMNS])}{more}"
+                findings.note(code, min(self._unused[name] for name in names), detail)
+
+
+def _is_missed(name: str, kind: DatasetKind) -> bool:
+    return (kind == DatasetKind.SFT and names_verdict(name)) or (
+        kind in (DatasetKind.SFT, DatasetKind.PROMPTS) and names_answer(name)
+    )
 
 
 class _Learnt:

@@ -49,6 +49,8 @@ CODES = {
     "not_usable": (BLOCKING, "Records that cannot be used"),
     "scores_disagree": (WARNING, "The chosen answer has the lower score"),
     "rated_twice": (WARNING, "Answers with the same rating twice"),
+    "verdicts_ignored": (WARNING, "Columns that may hold verdicts or answers were not used"),
+    "weights_ignored": (WARNING, "Answers that were marked as nothing to learn are learnt"),
     "tools_dropped": (WARNING, "Definitions of tools were left out"),
     "prompt_unlike": (WARNING, "The prompt beside two conversations is not theirs"),
     "questions_disagree": (WARNING, "Two questions say different answers are better"),
@@ -56,7 +58,7 @@ CODES = {
     "prompt_repeated": (WARNING, "Both answers repeat the prompt"),
     "columns_ignored": (INFO, "Columns that were not used"),
     "numbers_as_text": (INFO, "Numbers that were written as text"),
-    "not_imitated": (INFO, "Answers with a thumb down, which SFT leaves out"),
+    "not_imitated": (INFO, "Answers that are marked as bad, which SFT leaves out"),
     "unlabelled": (INFO, "Pairs that nobody has compared yet"),
     "read_as": (INFO, "How the file was read"),
 }

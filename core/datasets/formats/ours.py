@@ -1,7 +1,5 @@
 """The platform's own rows, in all their forms."""
 
-from collections.abc import Callable
-
 from core.datasets.formats import chat
 from core.datasets.formats.base import (
     PREFERENCES,
@@ -13,6 +11,7 @@ from core.datasets.formats.base import (
     Row,
     Rows,
     Source,
+    judged,
 )
 from core.datasets.formats.pairs import refuse_misspelt
 from core.datasets.formats.values import given, listed, named, number
@@ -84,8 +83,13 @@ def _from_text(row: Row, reading: Reading) -> Row:
     return row
 
 
-def _fits(kind: DatasetKind) -> Callable[[Source], float]:
-    return lambda record: any(_is(record, form) for form in _FORMS[kind])
+def _prefers(record: Source) -> bool:
+    return any(_is(record, form) for form in _FORMS[PREFERENCES])
+
+
+def _demonstrates(record: Source) -> float:
+    """Weakly where something else in the record may say that the answer is a bad one."""
+    return any(_is(record, form) for form in _FORMS[SFT]) and (0.5 if judged(record) else 1)
 
 
 def _is(record: Source, form: tuple[str, ...]) -> bool:
@@ -112,8 +116,8 @@ ROWS = Format(
         {"prompt": "The sky is", "completions": [" blue.", " grey.", " green."], "ranks": [1, 1, 2]},
     ),
     fields=_COLUMNS,
-    fits=_fits(PREFERENCES),
-    fits_as={PREFERENCES: _fits(PREFERENCES), SFT: _fits(SFT)},
+    fits=_prefers,
+    fits_as={PREFERENCES: _prefers, SFT: _demonstrates},
     rows=_rows,
     specific=45,
 )

@@ -3,21 +3,52 @@
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, SFT, Format, Rated, Reading, Rows, Source, has
-from core.datasets.formats.instruction import FIELDS, asked
-from core.datasets.formats.values import NOTED, field, number, text, truth
+from core.datasets.formats.base import PREFERENCES, SFT, Format, Rated, Reading, Rows, Source, judges
+from core.datasets.formats.instruction import FIELDS
+from core.datasets.formats.instruction import prompt as whole_prompt
+from core.datasets.formats.values import NOTED, field, number, truth
 from core.datasets.formats.values import notes as usual_notes
+from core.datasets.line_json import BadLine
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _ANSWERS = ("completion", "response", "output", "answer", "text")
 _SCORES = ("score", "reward", "rating")
 _TAGS = ("kto_tag", "label", "tag")
+_UNFILLED = 0.9
+"""An empty column may be a verdict that is missing; but one that is empty in every record is none."""
+_QUESTIONS, _TALKS = ("prompt", "instruction", "question"), ("messages", "conversations", "conversation")
+_SAID = ("completion", "response", "output", "generation")
+_JUDGED_FIELDS = FIELDS.union(NOTED, _QUESTIONS, _TALKS, _SAID, _TAGS)
 
 
 def _thumb(record: Source, reading: Reading) -> Rows:
-    good = truth(field(record, "label"), "label")
-    completion = chat.answer(field(record, "completion"), "/completion")
-    yield from _told(Rated(chat.prompt(record), completion, float(good), usual_notes(record)), reading)
+    name = next((name for name in _TAGS if judges(record.get(name))), None)
+    name = name or next((name for name in _TAGS if name in record), "label")
+    good = truth(field(record, name), name)
+    prompt, answer = _judged(record)
+    yield from _told(Rated(prompt, answer, float(good), usual_notes(record)), reading)
+
+
+def _judged(record: Source) -> tuple[Any, str]:
+    """The prompt and the answer, which may be a conversation in one column (argilla/kto-mix-15k, LLaMA-Factory)."""
+    asked, talk, said = (_first(record, names) for names in (_QUESTIONS, _TALKS, _SAID))
+    whole = said if said is not None and _is_conversation(record[said]) else talk if said is None else None
+    if whole is None:
+        said = said or next((name for name in _SAID if name in record), _SAID[0])
+        answer = chat.answer(field(record, said), f"/{said}")
+        return whole_prompt(record, asked or talk or "prompt"), answer
+    prompt, answer = chat.prompt_and_answer(record[whole], f"/{whole}")
+    if whole == said and (not prompt or prompt[0]["role"] == "assistant"):
+        raise BadLine("begins with an answer of the assistant's", pointer=f"/{whole}", code="several_turns")
+    return chat.told(record.get("system"), prompt), answer
+
+
+def _first(record: Source, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if record.get(name) is not None), None)
+
+
+def _is_conversation(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and chat.is_talk(value)
 
 
 def _told(rated: Rated, reading: Reading) -> Rows:
@@ -30,20 +61,6 @@ def _told(rated: Rated, reading: Reading) -> Rows:
         reading.note("not_imitated", "a thumb down: the answer is nothing to imitate")
 
 
-def _factory(record: Source, reading: Reading) -> Rows:
-    """LLaMA-Factory's: a tag beside alpaca's columns, or a label beside a conversation."""
-    name = next((name for name in _TAGS if name in record), "label")
-    good = float(truth(field(record, name), name))
-    talk = next((name for name in ("messages", "conversations") if name in record), None)
-    prompt: Any
-    if talk is not None:
-        prompt, answer = chat.prompt_and_answer(field(record, talk), f"/{talk}")
-        prompt = chat.told(record.get("system"), prompt)
-    else:
-        prompt, answer = asked(record), text(record, "output")
-    yield from _told(Rated(prompt, answer, good, usual_notes(record)), reading)
-
-
 def _scored(record: Source, reading: Reading) -> Rows:
     answer = next((name for name in _ANSWERS if name in record), "response")
     score = next((name for name in _SCORES if name in record), "score")
@@ -51,28 +68,50 @@ def _scored(record: Source, reading: Reading) -> Rows:
     yield Rated(chat.prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
 
 
-def _is_factory(record: Source) -> bool:
-    talk = "messages" in record or "conversations" in record
-    tagged = "kto_tag" in record or any(isinstance(record.get(name), bool) for name in _TAGS)
-    return tagged and (talk or has(record, "instruction", "output"))
+def _is_thumb(record: Source) -> float:
+    """Whatever the label is, unless it is the name of something."""
+    asked = any(name in record for name in (*_QUESTIONS, *_TALKS)) or _is_conversation(record.get("completion"))
+    return asked and "completion" in record and _says(record, ("label",))
 
 
-def _is_scored(record: Source) -> bool:
-    return "prompt" in record and any(name in record for name in _ANSWERS) and any(name in record for name in _SCORES)
+def _is_factory(record: Source) -> float:
+    if ("completion" in record and "label" in record) or "chosen" in record:
+        return 0
+    said = record.get(_first(record, _SAID) or "")
+    answered = isinstance(said, str | dict) or chat.is_talk(said)
+    asked = any(name in record for name in _QUESTIONS) and answered
+    return (asked or any(chat.is_talk(record.get(name)) for name in _TALKS)) and _says(record, _TAGS)
+
+
+def _says(record: Source, tags: tuple[str, ...]) -> float:
+    """Whether one of these columns holds a verdict."""
+    if any(judges(record.get(name)) for name in tags):
+        return 1
+    return _UNFILLED if any(name in record and record[name] in (None, "") for name in tags) else 0
+
+
+def _is_scored(record: Source) -> float:
+    if (
+        "prompt" not in record
+        or not any(name in record for name in _ANSWERS)
+        or not any(name in record for name in _SCORES)
+    ):
+        return 0
+    return _UNFILLED if all(record.get(name) in (None, "") for name in _SCORES) else 1
 
 
 KTO = Format(
     id="trl_unpaired",
     title="TRL, unpaired (KTO)",
-    about="A prompt, one completion, and whether it is good. Good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count.",
+    about="A prompt, one completion, and whether it is good, as Axolotl has them too. Good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count.",
     source=_DOCS,
     kinds=(PREFERENCES, SFT),
     example=(
         {"prompt": "The sky is", "completion": " blue.", "label": True},
         {"prompt": "The sky is", "completion": " green.", "label": False},
     ),
-    fields=NOTED | {"prompt", "system", "completion", "label"},
-    fits=lambda record: has(record, "prompt", "completion", "label"),
+    fields=_JUDGED_FIELDS,
+    fits=_is_thumb,
     rows=_thumb,
     grouped="anywhere",
     sided=True,
@@ -81,7 +120,7 @@ KTO = Format(
 FACTORY = Format(
     id="llama_factory_kto",
     title="LLaMA-Factory, KTO",
-    about="A conversation with `label`, or alpaca's columns with `kto_tag` (or `tag`): whether the last answer is good.",
+    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
     kinds=(PREFERENCES, SFT),
     example=(
@@ -94,9 +133,9 @@ FACTORY = Format(
             "label": False,
         },
     ),
-    fields=FIELDS | NOTED | {"messages", "conversations", "output", *_TAGS},
+    fields=_JUDGED_FIELDS,
     fits=_is_factory,
-    rows=_factory,
+    rows=_thumb,
     grouped="anywhere",
     sided=True,
     specific=80,
