@@ -19,6 +19,8 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 def turns(dialogue: str, pointer: str) -> list[Message]:
     """Its messages; paragraphs of one speaker that are marked one by one are one message."""
+    if not dialogue.strip():
+        raise BadLine("is empty", pointer=pointer, code="empty_text")
     before, *parts = _TURN.split("\n\n" + dialogue.lstrip())
     if before or not parts:
         raise BadLine("does not begin with a turn of Human:", pointer=pointer, code="bad_conversation")
