@@ -22,9 +22,7 @@ _SHORTEST = 5
 """Characters of a name that is compared with others: `test` is hardly a `text` misspelt."""
 
 
-def compared(
-    prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], reading: Reading | None = None
-) -> tuple[Any, str, str]:
+def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], reading: Reading) -> tuple[Any, str, str]:
     """Prompt and answers of two sides. Each side is an answer, or the whole conversation that ends with it; in the second
     case the prompt is what the two share, and what is said about it elsewhere (`prompt`, None if nothing) only the same again,
     or a part of it.
@@ -40,7 +38,7 @@ def compared(
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
     if isinstance(said, list):
         found = _joined(said, found, names)
-    elif found and isinstance(said, str) and reading is not None and not _told_in(said, found):
+    elif found and isinstance(said, str) and not _told_in(said, found):
         reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
     return found or said, a, b
 

@@ -153,3 +153,37 @@ def test_both_answers_that_repeat_the_prompt_are_named() -> None:
     found = read(jsonl({"prompt": prompt, "chosen": f"{prompt} Blue.", "rejected": f"{prompt} Green."}))
     assert found.found == {"prompt_repeated": [1]}
     assert found.rows[0]["a"] == f"{prompt} Blue."
+
+
+SCORES = {"score_chosen": 8, "score_rejected": 6}
+
+
+def test_a_prompt_that_neither_conversation_holds_is_named() -> None:
+    found = read(jsonl(conversation({"prompt": "Give me a recipe for a cake."}, chosen="a", rejected="b") | SCORES))
+    assert found.rows == [{"prompt": talk("q"), "a": "a", "b": "b", "label": "a", "margin": 2}]
+    assert found.found == {"prompt_unlike": [1]}
+    assert found.finding("prompt_unlike")["severity"] == "warning"
+
+
+@pytest.mark.parametrize("prompt", ["first", "last", " last\n", "User: first\nAssistant: a\nUser: last\nAssistant:"])
+def test_a_prompt_that_is_a_part_of_the_conversations_is_theirs(prompt: str) -> None:
+    sides = {"chosen": talk("first", "a", "last", "x"), "rejected": talk("first", "a", "last", "y")}
+    found = read(jsonl({"prompt": prompt} | sides | SCORES))
+    assert (found.rows[0]["prompt"], found.found) == (talk("first", "a", "last"), {})
+
+
+def test_another_prompt_is_not_put_before_the_conversations() -> None:
+    good = conversation({"prompt": talk("q")}, chosen="a", rejected="b")
+    found = read(jsonl(good, conversation({"prompt": talk("Give me a recipe.")}, chosen="a", rejected="b")))
+    assert (found.lines, found.found) == ([1], {"prompt_differs": [2]})
+
+
+def test_a_prompt_with_its_own_system_message_and_the_last_turn_only() -> None:
+    sides = {"chosen": talk("first", "a", "last", "x"), "rejected": talk("first", "a", "last", "y")}
+    (row,) = rows_of({"prompt": talk("last", system="Be brief.")} | sides)
+    assert row["prompt"] == talk("first", "a", "last", system="Be brief.")
+
+
+def test_empty_system_messages_before_the_answers_are_no_prompt() -> None:
+    sides = {name: [{"role": "system", "content": " "}, *talk("", name)[1:]] for name in ("chosen", "rejected")}
+    assert rows_of({"prompt": "q"} | sides) == [{"prompt": "q", "a": "chosen", "b": "rejected", "label": "a"}]
