@@ -16,6 +16,9 @@ def _asks(record: Source) -> str | None:
 def _chatml(record: Source, reading: Reading) -> Rows:
     asked = _asks(record) or "question"
     prompt = text(record, asked)
+    instruction = record.get("prompt")
+    if asked == "input" and isinstance(instruction, str) and instruction not in prompt:
+        prompt = f"{instruction}\n{prompt}"
     # Whole conversations (`.ultra`) hold the question again, and perhaps not the system message.
     prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES, reading)
     prompt = chat.told(record.get("system"), prompt)

@@ -94,9 +94,9 @@ _LABELS = ("winner", "label", "prefer", "choice", "vote", "better", "rank", "sco
 
 
 def says_more(record: Source, known: Collection[str]) -> bool:
-    """Whether other fields hold texts or lists that somebody would miss, or are named as answers are."""
+    """Whether other fields than metadata hold texts or lists that somebody would miss, or are named as answers are."""
     for name, value in record.items():
-        if name not in known and value:
+        if name not in known and value and "metadata" not in name:
             long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict)
             if long or any(word in name.lower() for word in _ANSWERS):
                 return True

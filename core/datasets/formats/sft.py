@@ -89,11 +89,7 @@ def _asks(record: Source) -> float:
     talk = _conversation(record)
     if talk is None or not chat.only_asks(talk):
         return 0 if talk is None else 0.1
-    return 0.5 if _more(record, MESSAGES.fields | {"prompt", "prompt_id", "reference_answer"}) else 1
-
-
-def _more(record: Source, known: frozenset[str]) -> bool:
-    return says_more({name: value for name, value in record.items() if "metadata" not in name}, known)
+    return 0.5 if says_more(record, MESSAGES.fields | {"prompt", "prompt_id", "reference_answer"}) else 1
 
 
 def _completes(record: Source) -> float:
@@ -105,7 +101,7 @@ def _completes(record: Source) -> float:
         return 0
     talk = _conversation(record)
     asks = chat.only_asks(talk) if talk is not None else any(isinstance(record.get(name), str) for name in _QUESTIONS)
-    return asks and (0.5 if _more(record, COMPLETION.fields | {"prompt_id"}) else _trusted(record))
+    return asks and (0.5 if says_more(record, COMPLETION.fields | {"prompt_id"}) else _trusted(record))
 
 
 def _instructs(record: Source) -> float:

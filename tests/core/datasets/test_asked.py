@@ -129,3 +129,13 @@ def test_an_answer_that_is_null_is_empty() -> None:
     good = {"instruction": "q", "generations": ["x", "y"], "ratings": [1, 2]}
     (error,) = errors(jsonl(good, good | {"generations": ["x", None]}))
     assert (error["pointer"], error["detail"]) == ("/generations/1", "is empty")
+
+
+def test_an_input_beside_a_prompt_and_two_sides_goes_below_it() -> None:
+    record = {"prompt": "Shorten.", "input": "A long text.", "chosen": "Text.", "rejected": "No."}
+    assert rows_of(record) == [{"prompt": "Shorten.\nA long text.", "a": "Text.", "b": "No.", "label": "a"}]
+
+
+def test_prompts_with_metadata_beside_them_are_prompts() -> None:
+    found = read(b'prompt,metadata\nWhy?,"{""a"": 1}"\n', "prompts.csv")
+    assert (found.plan.kind, found.rows) == ("prompts", [{"prompt": "Why?"}])
