@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from socket import create_server
+from socket import SHUT_WR, create_server
 from threading import Event, Thread
 
 import pytest
@@ -25,6 +25,10 @@ def trickling(then_close: bool) -> Iterator[str]:
             connection.sendall(HEADER + b"{")
             while not then_close and not done.wait(0.01):
                 connection.sendall(b" ")
+            if then_close:
+                connection.shutdown(SHUT_WR)
+                while connection.recv(65536):  # closed with something unread, the connection would be reset
+                    pass
 
     with create_server(("127.0.0.1", 0)) as listener:
         thread = Thread(target=serve)
