@@ -27,6 +27,7 @@ _ONE_TEXT = re.compile(
 )
 """Names of columns that hold one prompt or one answer each."""
 _NOTE = "Lists in its cells are written as Python prints them, and were read as lists."
+_OPENS = frozenset("[{")
 
 
 class Cells:
@@ -84,7 +85,7 @@ class Cells:
 def unpack(record: dict[str, Any]) -> None:
     """Conversations in place of the texts that hold one. Lists and objects of files that know such types are no texts."""
     for name, value in record.items():
-        if type(value) is str and value.startswith(("[", "{")) and _may_talk(value):
+        if type(value) is str and value[:1] in _OPENS and _may_talk(value):
             said = structure(value)
             if said is not None and _is_talk(said):
                 record[name] = said

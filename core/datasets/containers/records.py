@@ -24,8 +24,7 @@ class Parser:
         """The object, with conversations where a text holds one as JSON. BadLine."""
         self._line = line
         record = parse(text, self._limits, self._note_nan)
-        if b'"[{' in text or b'"{' in text:  # so begins a text that holds JSON
-            unpack(record)
+        unpack(record)
         return record
 
     def _note_nan(self) -> None:
