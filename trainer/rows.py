@@ -5,7 +5,7 @@ preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"} or {"prompt", "chosen"
              {"prompt", "completions": [k texts], "ranks": [k integers]}: 1 is the best, equal ranks are ties
              "label" or "ranks" null: nobody has compared them yet, and they teach nothing
 sft          {"prompt", "completion"} or {"messages"}: a conversation with an assistant's turn
-prompts      {"prompt"}, with "answer" (text or a number) where a reward checks one
+prompts      {"prompt"}, with "answer" (text, a number, an object or a list) where a reward checks one
 pretraining  {"text"}
 
 A prompt is plain text (a string) or a conversation (a list of messages, the last one the user's); a completion is text or
@@ -15,6 +15,7 @@ misspelt would be lost without a word.
 
 import difflib
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -183,10 +184,16 @@ def _notes(row: Row) -> Row:
 
 
 def _answer(value: Any) -> str | None:
+    """The text that rewards compare with: an object or a list becomes its JSON, a number its digits."""
     if value is None or _is_text(value):
         return None if value is None else str(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
     if not _is_number(value):
-        raise DataError("`answer` must be a text or a finite number, not empty and not beyond 2^53")
+        raise DataError(
+            "`answer` must be a text, a finite number, an object or a list, not empty and not beyond 2^53; write true and "
+            "false as texts"
+        )
     return str(value)
 
 

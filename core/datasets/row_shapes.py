@@ -5,7 +5,7 @@ preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null, and optionally "a
              {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, with the notes but "margin"
              null, said outright: nobody has compared them yet; such rows wait to be annotated and train nothing
 sft          {"prompt", "completion"} or {"messages"}
-prompts      {"prompt"} and optionally "answer", text or a number
+prompts      {"prompt"} and optionally "answer": text or a number; an object or a list becomes its JSON text
 pretraining  {"text"}
 
 A prompt is text or a list of messages and stays what it is; a completion is text or one assistant message and becomes
@@ -13,6 +13,7 @@ text. A ranking stays one row, so that its pairs count together.
 """
 
 import difflib
+import json
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
@@ -205,7 +206,10 @@ def _time(value: str) -> str:
 def _answer(value: Any) -> Any:
     if isinstance(value, str):
         return _text(value, "/answer")
-    return _number(value, "/answer", "must be text or a number")  # the trainer reads it as its digits
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    # the trainer reads a number as its digits
+    return _number(value, "/answer", "must be text, a number, an object or a list; write true and false as texts")
 
 
 def _number(value: Any, pointer: str, otherwise: str) -> int | float:

@@ -58,6 +58,11 @@ def test_a_conversation_is_its_last_answer_after_all_before_it() -> None:
     assert turns == [Demonstration(messages[:2], "a"), Demonstration(messages[:4], "a")]
 
 
+def test_an_answer_that_is_an_object_or_a_list_becomes_its_json() -> None:
+    answers = [rows.prompt_row({"prompt": "q", "answer": value}).answer for value in ({"größe": [1, "x"]}, [1, 2.5])]
+    assert answers == ['{"größe": [1, "x"]}', "[1, 2.5]"]
+
+
 def test_an_answer_is_a_text_or_a_number() -> None:
     answers = [rows.prompt_row({"prompt": "q", "answer": value}).answer for value in ("yes", 72, 0.5, None)]
     assert answers == ["yes", "72", "0.5", None]
@@ -98,8 +103,8 @@ def test_conversations_without_an_answer_are_refused(messages: object) -> None:
 
 
 def test_an_answer_that_is_neither_text_nor_number_is_refused() -> None:
-    for value in (True, ["a"], float("inf")):
-        with pytest.raises(DataError, match="`answer` must be a text or a finite number"):
+    for value in (True, " ", float("inf")):
+        with pytest.raises(DataError, match="`answer` must be a text, a finite number, an object or a list"):
             rows.prompt_row({"prompt": "q", "answer": value})
 
 

@@ -8,14 +8,20 @@ from trainer.rewards.answer import Answer
 from trainer.rewards.exact import reference_of
 from trainer.spec import NumericMatchReward
 
+_MINUS = str.maketrans("−–", "--")
+"""The minus sign (U+2212) and the en dash, which many texts put in its place."""
 _CURRENCY = r"[$€£¥₹]"
 # Digits with or without commas between thousands (or lakhs), a decimal part or not, or a decimal part alone.
 _DIGITS = r"(?:\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)|\d+)(?:\.\d+)?|(?<![\d.])\.\d+"
+_PLAIN = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_FRAC = rf"\\[dt]?frac\s*{{\s*(?P<top>[-+]?{_PLAIN})\s*}}\s*{{\s*(?P<bottom>{_PLAIN})\s*}}"
 # A sign is one only where no word or number ends before it: "10-3" and "COVID-19" hold no negative number.
 _NUMBER = re.compile(
-    rf"(?:(?<![\w.)])(?P<sign>[-+−]))?(?:{_CURRENCY} ?)?(?P<inner>(?<={_CURRENCY})[-−])?"
-    rf"(?P<digits>{_DIGITS})(?P<exponent>[eE][-+]?\d{{1,3}}(?!\w))?(?:/(?P<divisor>\d+(?:,\d{{3}})*(?:\.\d+)?))?"
+    rf"(?:(?<![\w.)])(?P<sign>[-+]))?(?:{_CURRENCY} ?)?(?P<inner>(?<={_CURRENCY})-)?"
+    rf"(?:{_FRAC}|(?P<digits>{_DIGITS})(?P<exponent>[eE][-+]?\d{{1,3}}(?!\w))?(?:/(?P<divisor>{_PLAIN}))?)"
 )
+_SPACES = ("", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}")
+"""What may stand between the whole number and the fraction of a mixed number."""
 _MARKED = re.compile(r"####[\s:*]*")
 _LONGEST = 400
 """Digits beyond which a number is not read: no answer has as many, and Python refuses to convert thousands of them."""
@@ -41,20 +47,49 @@ class NumericMatch:
 def final_number(text: str) -> tuple[Fraction | None, bool]:
     """The number that a text ends on, exactly, and whether it follows ####; (None, False) for a text without one.
 
-    The last #### that a number follows counts; without one the last number of the text.
+    The last #### that a number follows counts; without one the last number of the text. A whole number and the proper
+    fraction directly after it are one mixed number: "3 1/2" is 7/2.
     """
+    text = text.translate(_MINUS)
     for mark in reversed(list(_MARKED.finditer(text))):
         if number := _NUMBER.match(text, mark.end()):
-            return _value(number), True
+            return _mixed(number, _after(number)) or _value(number), True
     numbers = list(_NUMBER.finditer(text))
-    return (_value(numbers[-1]), False) if numbers else (None, False)
+    if not numbers:
+        return None, False
+    before = _mixed(numbers[-2], numbers[-1]) if len(numbers) > 1 else None
+    return before or _value(numbers[-1]), False
+
+
+def _after(number: re.Match[str]) -> re.Match[str] | None:
+    """The number that stands directly after another one, or after one space."""
+    at = number.end()
+    return _NUMBER.match(number.string, at) or _NUMBER.match(number.string, at + 1)
+
+
+def _mixed(whole: re.Match[str], part: re.Match[str] | None) -> Fraction | None:
+    """The value of a mixed number; None where the two numbers are not one."""
+    if part is None or whole.string[whole.end() : part.start()] not in _SPACES:
+        return None
+    plain = (whole["digits"] or "").replace(",", "").isdecimal() and not (whole["exponent"] or whole["divisor"])
+    divided = (part["divisor"] or part["bottom"]) and part[0][0] in "0123456789\\" and not part["exponent"]
+    if not (plain and divided):
+        return None
+    count, fraction = _value(whole), _value(part)
+    if count is None or fraction is None or not 0 < fraction < 1:
+        return None
+    return count - fraction if _negative(whole) else count + fraction
 
 
 def _value(number: re.Match[str]) -> Fraction | None:
     """None for one that cannot be read: thousands of digits, or a division by 0."""
-    digits = number["digits"].replace(",", "") + (number["exponent"] or "")
-    if len(digits) + len(number["divisor"] or "") > _LONGEST:
+    if len(number[0]) > _LONGEST:
         return None
-    value = Fraction(digits) * (-1 if (number["sign"] or number["inner"] or "+") in "-−" else 1)
-    divisor = Fraction((number["divisor"] or "1").replace(",", ""))
+    digits = (number["top"] or number["digits"]).replace(",", "") + (number["exponent"] or "")
+    divisor = Fraction((number["bottom"] or number["divisor"] or "1").replace(",", ""))
+    value = Fraction(digits) * (-1 if _negative(number) else 1)
     return value / divisor if divisor else None
+
+
+def _negative(number: re.Match[str]) -> bool:
+    return "-" in (number["sign"], number["inner"])

@@ -46,6 +46,8 @@ NOTES = {"annotator": "me", "margin": 0.5, "source": "s", "time": "2026-01-31T12
         (Q, {"prompt": "p", "answer": 4.5}, {"prompt": "p", "answer": 4.5}),
         (Q, {"prompt": "p", "answer": 0}, {"prompt": "p", "answer": 0}),
         (Q, {"prompt": "p", "answer": None}, {"prompt": "p"}),
+        (Q, {"prompt": "p", "answer": {"é": [1, "x"]}}, {"prompt": "p", "answer": '{"é": [1, "x"]}'}),
+        (Q, {"prompt": "p", "answer": [1, 2.5]}, {"prompt": "p", "answer": "[1, 2.5]"}),
         (T, {"text": " a\nb", "source": "s"}, {"text": " a\nb", "source": "s"}),
     ],
 )

@@ -40,13 +40,33 @@ from trainer.spec import NumericMatchReward
         ("3/4", "0.75", False),
         ("on the 6th", 6, False),
         ("1.5e3", 1500, False),
+        ("it is 3 1/2", "7/2", False),
+        ("it is 3\u00a01/2 cups", "7/2", False),
+        ("#### -3 1/2", "-7/2", True),
+        ("#### $1,000 1/4", "4001/4", True),
+        ("10 20/4", 5, False),
+        ("#### 10 20/4", 10, True),
+        ("1.5 1/2", "1/2", False),
+        ("3 -1/2", "-1/2", False),
+        ("3  1/2", "1/2", False),
+        ("2 3/4 1/2", "1/2", False),
+        (r"\frac{1}{2}", "1/2", False),
+        (r"$-\dfrac{3}{4}$", "-3/4", False),
+        (r"\boxed{\tfrac{-1,000}{ 3 }}", "-1000/3", False),
+        (r"#### 3\frac{1}{2}", "7/2", True),
+        (r"#### -3 \frac{1}{2}", "-7/2", True),
+        (r"\frac{1}{2} is 7", 7, False),
+        ("it is –7 outside", -7, False),
+        ("#### –$3.50", "-3.5", True),
+        ("pages 10–12", 12, False),
+        ("1e−3", "1/1000", False),
     ],
 )  # fmt: skip
 def test_the_number_that_counts(text: str, number: int | str, marked: bool) -> None:
     assert final_number(text) == (Fraction(number), marked)
 
 
-@pytest.mark.parametrize("text", ["", "no idea", "####", "5/0", "9" * 5000])
+@pytest.mark.parametrize("text", ["", "no idea", "####", "5/0", "9" * 5000, r"\frac{1}{0}"])
 def test_texts_without_a_number_to_read(text: str) -> None:
     assert final_number(text)[0] is None
 
@@ -80,7 +100,15 @@ def test_however_a_whole_number_is_written_it_is_that_number(number: int, form: 
     assert final_number(f"#### {form.format(number)}\n1 2 3") == (number, True)
 
 
-@given(st.text(alphabet="0123456789.,-+/eE$%# \n", max_size=60))
+@given(st.integers(0, 999), st.integers(1, 99), st.integers(2, 99), st.sampled_from(["", "-", "−", "–"]))
+def test_a_mixed_number_is_the_sum_of_its_parts(whole: int, top: int, bottom: int, sign: str) -> None:
+    top = 1 + top % (bottom - 1)
+    value = (whole + Fraction(top, bottom)) * (-1 if sign else 1)
+    assert final_number(f"so {sign}{whole} {top}/{bottom}.") == (value, False)
+    assert final_number(rf"#### {sign}{whole}\frac{{{top}}}{{{bottom}}}") == (value, True)
+
+
+@given(st.text(alphabet="0123456789.,-+/eE$%# \n–{}\\frac", max_size=60))
 def test_no_text_is_too_odd(text: str) -> None:
     number, marked = final_number(text)
     assert number is None or isinstance(number, Fraction)
