@@ -168,7 +168,9 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--device-memory", metavar="SIZE", help="memory to fit into, such as 24GiB; left out: this machine's"
     )
-    check.add_argument("--ask-endpoints", action="store_true", help="ask remote rewards for a score")
+    check.add_argument(
+        "--ask-endpoints", action="store_true", help="ask remote rewards and judges about one response from the data"
+    )
     commands.add_parser("schema", help="print the JSON schema of a spec")
     annotation.add_to(commands)
     data_report.add_to(commands)

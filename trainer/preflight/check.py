@@ -32,7 +32,7 @@ class Wishes:
     device_memory: int | None = None
     """Bytes to fit into; None for what this machine has."""
     ask_endpoints: bool = False
-    """Ask remote rewards for a score."""
+    """Ask remote rewards and judges about one response from the data."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
-    draft.findings += scorers.look(spec, _context(spec, codec), wishes.ask_endpoints)
+    draft.findings += scorers.look(spec, _context(spec, codec), loaded, wishes.ask_endpoints)
     if tokenizer is not None:
         models.fit(found, spec, tokenizer, device)
     if loaded is not None and codec is not None:

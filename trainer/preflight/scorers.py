@@ -1,28 +1,38 @@
 """Rewards and judges: whether what they need is here. Models are not loaded, endpoints asked only where that is wanted."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from trainer.data import Data, prompt_key, prompt_text
 from trainer.errors import RewardError, TrainerError
 from trainer.judges import GROUP as JUDGES
+from trainer.judges import ComparingJudge
 from trainer.preflight.models import finding
 from trainer.preflight.places import config_of, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
 from trainer.rewards import Answer, RewardContext, build
-from trainer.rewards.endpoint import GOES_ON
+from trainer.rewards.endpoint import GOES_ON, Endpoint
 from trainer.rewards.plugin import GROUP, installed
 from trainer.spec import ClassifierReward, HttpJudge, HttpReward, JobSpec, ModelReward, PluginReward
 from trainer.spec.paths import named_paths
+from trainer.text import Codec
 
 _HEAVY = (ModelReward, ClassifierReward, PluginReward, HttpReward, HttpJudge)
 """Not built here: their building loads models, runs what an operator installed, or goes over a network."""
 
+_SHOWN = 80
+"""Characters of a prompt or a response that a message repeats."""
 
-def look(spec: JobSpec, context: RewardContext | None, ask: bool) -> Iterator[Finding]:
-    """Findings of every reward and judge. `context`: None where the model could not be had."""
+
+def look(
+    spec: JobSpec, context: RewardContext | None, loaded: Data | None = None, ask: bool = False
+) -> Iterator[Finding]:
+    """Findings of every reward and judge. `context` is None where the model could not be read, `loaded` where the data
+    could not. With `ask`, remote ones are asked about one response from the data."""
+    example = None if context is None or loaded is None or not ask else example_of(loaded, context.codec)
     for where, member in _members(spec):
         try:
-            yield from _member(where, member, context, ask)
+            yield from _member(where, member, context, example, ask)
         except TrainerError as error:
             yield Finding(level="error", area=_area(error), code="scorer", where=where, detail=str(error))
 
@@ -76,27 +86,62 @@ def _members(spec: JobSpec) -> Iterator[tuple[str, object]]:
         yield "#/ppo/online/label_by", spec.ppo.online.label_by
 
 
-def _member(where: str, member: object, context: RewardContext | None, ask: bool) -> Iterator[Finding]:
+def _member(
+    where: str, member: object, context: RewardContext | None, example: Answer | None, ask: bool
+) -> Iterator[Finding]:
     if isinstance(member, str):
         installed(JUDGES, member, "judge")
     elif isinstance(member, PluginReward):
         installed(GROUP, member.plugin, "plug-in")
-    elif isinstance(member, HttpReward | HttpJudge) and not (ask and isinstance(member, HttpReward)):
-        yield finding(
-            "info", "not_asked", where, f"{member.url} was not asked.", "`--ask-endpoints` asks it for a score."
-        )
-    elif isinstance(member, HttpReward) and context is not None:
-        _ask(member, context)
+    elif isinstance(member, HttpReward | HttpJudge):
+        if context is not None and example is not None:
+            yield finding("info", "asked", where, _ask(member, context, example))
+        elif ask:
+            yield finding(
+                "info", "not_asked", where, f"{member.url} was not asked: the data gives no prompt to ask with."
+            )
+        else:
+            advice = "`--ask-endpoints` asks it about a response from the data."
+            yield finding("info", "not_asked", where, f"{member.url} was not asked.", advice)
     elif not isinstance(member, _HEAVY) and context is not None:
         build([member], context)  # type: ignore[list-item]
 
 
-def _ask(member: HttpReward, context: RewardContext) -> None:
-    """One answer to one prompt, without tries beyond the first."""
+def example_of(loaded: Data, codec: Codec) -> Answer | None:
+    """A prompt of the data with its `answer` and a response, as a reward would see them; None without a prompt that fits.
+
+    The response is the demonstration of that prompt. Where no prompt has one it is the prompt's own `answer`, else another
+    prompt's demonstration, else the prompt's text.
+    """
+    rows = [row for row in (*loaded.prompts.train, *loaded.prompts.held_out) if codec.prompt(row.prompt) is not None]
+    if not rows:
+        return None
+    shown = [*loaded.demonstrations.train, *loaded.demonstrations.held_out]
+    shown_of = {prompt_key(item.prompt): item.completion for item in reversed(shown)}
+    row = next((row for row in rows if prompt_key(row.prompt) in shown_of), rows[0])
+    another = shown[0].completion if shown else prompt_text(row.prompt)
+    response = shown_of.get(prompt_key(row.prompt), row.answer or another)
+    ids, whole = codec.completion(response)
+    return Answer(row.prompt, codec.prompt(row.prompt) or [], ids, response, whole, row.answer)
+
+
+def _ask(member: HttpReward | HttpJudge, context: RewardContext, example: Answer) -> str:
+    """Ask once, without further tries; what it answered. A judge compares the response with itself."""
     once = member.model_copy(update={"retries": 0})
-    answers: Sequence[Answer] = [Answer("A prompt.", [0], [0], "A response.", True, None)]
+    about = f'for the response "{_short(example.text)}" to "{_short(prompt_text(example.prompt))}"'
     try:
-        build([once], context).score(answers)
+        if isinstance(once, HttpJudge):
+            ComparingJudge(once, Endpoint(once.url, once.timeout, 0, context.notify)).points([example], [example])
+            return f"{member.url} answers. It was asked to compare a response with itself."
+        (score,) = build([once], context).score([example]).parts.popitem()[1]
+        return f"{member.url} gave {score:g} {about}."
     except RewardError as error:
         said = str(error).replace(GOES_ON, "")  # there is no run to go on with
-        raise type(error)(said if member.url in said else f"{member.url}: {said}") from error
+        said = said if member.url in said else f"{member.url}: {said}"
+        raise type(error)(f"{said} It was asked {about}.") from error
+
+
+def _short(text: str) -> str:
+    """The beginning of a text on one line."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"

@@ -1,6 +1,7 @@
 """`python -m trainer check`: what it finds, and how it ends."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from tests.trainer.rewards.tools import Reply, says, serving
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
 from trainer.preflight.check import Wishes, check
@@ -148,8 +150,45 @@ def test_scorers_that_fail_end_a_check_as_they_end_a_run(tmp_path: Path) -> None
 def test_an_endpoint_that_is_asked_in_vain_is_no_run_that_goes_on(tmp_path: Path) -> None:
     rewards = [{"type": "http", "url": "http://127.0.0.1:9/", "timeout": 1}]
     found = only(checked(tmp_path, Wishes(ask_endpoints=True), rewards=rewards), "scorer")
-    assert "failed once: " in found.detail and found.detail.endswith("raise `timeout` or `retries`.")
+    assert "failed once: " in found.detail and "raise `timeout` or `retries`. It was asked for" in found.detail
     assert found.detail.count("http://127.0.0.1:9/") == 1
+
+
+def sums(question: dict[str, Any]) -> Reply:
+    """A server of one task alone, as they are: any other prompt is a bad request."""
+    scores = []
+    for item in question["items"]:
+        if not re.fullmatch(r"\d+ \+ \d+ =", item["prompt"]) or item["answer"] is None:
+            return 400, b"not one of my sums"
+        scores.append(float(item["response"].strip() == item["answer"]))
+    return says({"scores": scores})
+
+
+def test_an_endpoint_is_asked_about_the_jobs_own_data(tmp_path: Path) -> None:
+    rows = [{"prompt": f"{n} + {n} =", "answer": 2 * n} for n in range(1, 40)]
+    data = {"prompts": lines(tmp_path / "sums.jsonl", rows)}
+    with serving(sums) as server:
+        found = checked(tmp_path, Wishes(ask_endpoints=True), data=data, rewards=[{"type": "http", "url": server.url}])
+    assert not [finding for finding in found.findings if finding.code == "scorer"]
+    ((item,),) = [question["items"] for question in server.questions]
+    first = int(item["prompt"].split()[0])
+    assert only(found, "asked").detail == (
+        f'{server.url} gave 1 for the response "{2 * first}" to "{first} + {first} =".'
+    )
+
+
+def test_an_endpoint_sees_the_demonstration_of_its_prompt_and_a_judge_is_asked_too(tmp_path: Path) -> None:
+    rewards = [{"type": "http", "url": "", "protocol": "openrlhf"}]
+    with serving(lambda question: says({"rewards": [0.25], "preferred": ["tie"]})) as server:
+        rewards[0]["url"] = server.url
+        judge = {"type": "http_judge", "url": server.url}
+        found = checked(tmp_path, Wishes(ask_endpoints=True), rewards=rewards, evaluation={"judge": judge})
+    demonstrations = {prompt: " ".join(WORDS[: 2 + n % 3]) for n, prompt in enumerate(PROMPTS)}
+    (prompt,) = server.questions[0]["prompts"]
+    assert server.questions[0]["query"] == [f"{prompt}{demonstrations[prompt]}<|eos|>"]
+    shown = demonstrations[prompt]
+    assert server.questions[1]["items"] == [{"prompt": prompt, "a": shown, "b": shown}]
+    assert [f.where for f in found.findings if f.code == "asked"] == ["#/rewards/0", "#/evaluation/judge"]
 
 
 def test_lost_roles_and_missing_margins_are_found_and_an_empty_file_is_named(tmp_path: Path) -> None:
