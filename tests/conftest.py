@@ -1,46 +1,43 @@
 """Real servers for every test: an embedded PostgreSQL and Valkey, started once, in a temporary folder.
 
-Tests own their database and refuse any that is not theirs.
+Tests own their database and refuse any that is not theirs. A fixture imports what it needs: the trainer's tests also run
+where neither the platform's packages nor pytest-xdist are installed, as on a bare GPU machine.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
-from psycopg import sql
-from redis import Redis as RedisClient
-from sqlalchemy.engine import make_url
-from sqlalchemy.orm import Session
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-from core.db import engine_for
-from core.embedded.postgres import Postgres
-from core.embedded.redis import Redis
-from core.migrate import migrate
-from core.settings import Settings, get_settings
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from core.settings import Settings
 
 _OURS = "proximal_test"
 _SHARED = ("client", "compose", "e2e")
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 
-class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """What stays in one process of several: a folder whose tests share a whole platform, and elsewhere a file."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        folder = PurePosixPath(file).relative_to("tests").parts[0]
-        return folder if folder in _SHARED else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Together:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Asked under `-n`. Marks of `--dist loadgroup` do not arrive since pytest 9.2 (node ids are no texts any more)."""
-    return _Together(config, log)
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+        """What stays in one process of several: a folder whose tests share a whole platform, and elsewhere a file."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            folder = PurePosixPath(file).relative_to("tests").parts[0]
+            return folder if folder in _SHARED else file
+
+    return Together(config, log)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """For `-n auto`: one more than there are cores, for much of the time a test waits for processes of its own."""
     return min(4, (os.cpu_count() or 1) + 1)
@@ -64,6 +61,8 @@ def _scrubbed_environment() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A PostgreSQL server for the whole run (quick and careless: it need not survive a power cut)."""
+    from core.embedded.postgres import Postgres
+
     folder = tmp_path_factory.mktemp("postgres")
     server = Postgres(folder, folder / "log", database=f"{_OURS}_{os.getpid()}", durable=False)
     running = server.start()
@@ -73,6 +72,8 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def _redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    from core.embedded.redis import Redis
+
     folder = tmp_path_factory.mktemp("redis")
     server = Redis(folder, folder / "log", durable=False)
     running = server.start()
@@ -83,7 +84,9 @@ def _redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def redis_url(_redis_server: str) -> str:
     """An empty Redis."""
-    with RedisClient.from_url(_redis_server) as client:
+    from redis import Redis
+
+    with Redis.from_url(_redis_server) as client:
         client.flushall()
     return _redis_server
 
@@ -91,6 +94,9 @@ def redis_url(_redis_server: str) -> str:
 @pytest.fixture(scope="session")
 def _migrated(postgres_url: str) -> Iterator[str]:
     """The run's own database, made by the migrations as a real one would be."""
+    from core.db import engine_for
+    from core.migrate import migrate
+
     migrate(postgres_url)
     yield postgres_url
     engine_for(postgres_url).dispose()
@@ -104,8 +110,12 @@ def database_url(_migrated: str) -> str:
 
 
 @pytest.fixture
-def settings(database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+def settings(
+    database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator["Settings"]:
     """The settings that this process, and whatever it starts, will find."""
+    from core.settings import get_settings
+
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("REDIS_URL", redis_url)
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path / "data"))
@@ -115,14 +125,21 @@ def settings(database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.fixture
-def session(settings: Settings) -> Iterator[Session]:
-    """A session that nobody commits for you."""
+def session(settings: "Settings") -> Iterator["Session"]:
+    """A session that the test commits itself."""
+    from sqlalchemy.orm import Session
+
+    from core.db import engine_for
+
     with Session(engine_for(settings.database_url), expire_on_commit=False) as session:
         yield session
 
 
 def _empty(url: str) -> None:
     """Delete every row: of small tables a third of what TRUNCATE takes. Rows left locked make it fail, not hang."""
+    import psycopg
+    from psycopg import sql
+
     _refuse_what_is_not_ours(url)
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
         rows = connection.execute(
@@ -134,6 +151,8 @@ def _empty(url: str) -> None:
 
 
 def _refuse_what_is_not_ours(url: str) -> None:
+    from sqlalchemy.engine import make_url
+
     name = make_url(url).database or ""
     if not name.startswith(_OURS):
         raise RuntimeError(f"refusing to empty the database {name!r}: its name does not start with {_OURS!r}")

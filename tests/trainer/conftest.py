@@ -1,8 +1,11 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+
+from benchmarks import plug_ins
 
 SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -14,6 +17,19 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The judges of examples/ have their names, also where the package is not installed."""
+    if plug_ins.are_installed():
+        yield
+        return
+    folder = str(plug_ins.write_metadata(tmp_path_factory.mktemp("plug-ins")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])]))
+        yield
 
 
 @pytest.fixture

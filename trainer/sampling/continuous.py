@@ -7,7 +7,9 @@ stored in (its generation thread knows nothing of autocast), and draws by itself
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from hashlib import blake2b
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -50,20 +52,20 @@ class ContinuousBatching:
         )  # fmt: skip
         rows = min(len(prompts), self._rows_at_once or len(prompts))
         pages = math.ceil((max(map(len, prompts)) + tokens) / _PAGE)
-        batching = ContinuousBatchingConfig(
-            return_logprobs=True,
-            seed=seed_of(draws_BR),
-            page_size=_PAGE,
+        options: dict[str, Any] = {
+            "return_logprobs": True,
+            "seed": seed_of(draws_BR),
+            _page_size_option(): _PAGE,
             # left to itself it takes nine tenths of what memory is free
-            num_blocks=(pages + 1) * rows,
-            max_batch_tokens=max(_TOKENS, rows),
-            max_requests_per_batch=rows,
-        )
+            "num_blocks": (pages + 1) * rows,
+            "max_batch_tokens": max(_TOKENS, rows),
+            "max_requests_per_batch": rows,
+        }
         with _attention_that_pages(self._policy):
             found = self._policy.generate_batch(
                 inputs=list(prompts),
                 generation_config=generation,
-                continuous_batching_config=batching,
+                continuous_batching_config=ContinuousBatchingConfig(**options),
                 max_new_tokens=tokens,
             )
         outputs = list(found.values())
@@ -83,6 +85,14 @@ def seed_of(draws_BR: Tensor) -> int:
     """A seed that is a function of the draws, and so of what they were drawn for."""
     digest = blake2b(draws_BR.cpu().contiguous().numpy().tobytes(), digest_size=4).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def _page_size_option() -> str:
+    """What transformers calls the tokens of a page: `block_size` until 5.17, `page_size` later."""
+    from transformers import ContinuousBatchingConfig
+
+    known = {field.name for field in fields(ContinuousBatchingConfig)}
+    return "page_size" if "page_size" in known else "block_size"
 
 
 @contextmanager
