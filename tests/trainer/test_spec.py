@@ -72,6 +72,9 @@ MOVING = {"path": "another/model", "update": "ema"}
     [
         ({"ppo": {"steps": 5, "critic": {"warmup_steps": 5}}}, "`ppo.critic.warmup_steps` (5) leaves the policy none"),
         ({"ppo": {"reference": {"update": "reanchored"}}}, "a KL in the reward is always 0"),
+        ({"ppo": {"kl": {"estimator": "k2"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
+        ({"ppo": {"kl": {"estimator": "k3"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
+        ({"ppo": {"kl": {"placement": "loss", "unbiased_gradient": False}}}, "the expected derivative of log π is 0"),
         (
             {"model": {"path": "m", "lora": {}}, "ppo": {"reference": MOVING}},
             "means nothing on the backbone of another",

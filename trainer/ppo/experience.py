@@ -14,7 +14,6 @@ from trainer.microbatches import Limits
 from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
 from trainer.ppo.advantages import gae, group_deviations, group_means, length_adaptive_lambda, rewards_to_go
-from trainer.ppo.kl import kl_estimate
 from trainer.ppo.rollout import Scored, in_parts
 from trainer.ppo.shaping import scaled_to_unit_variance, shaped_scores, token_rewards
 from trainer.sequences import completion_values, state_values
@@ -52,8 +51,7 @@ def experience_of(
     """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
     mask_BR = scored.batch.mask_BR
     shaped_B = _shaped(scored, spec, score_scale)
-    kl_BR = kl_estimate(spec.kl.estimator, scored.logprobs_BR, scored.reference_logprobs_BR)
-    rewards_BR = token_rewards(shaped_B, kl_BR, mask_BR, kl_coef if spec.kl.placement == "reward" else 0.0)
+    rewards_BR = token_rewards(shaped_B, scored.kl_BR, mask_BR, kl_coef if spec.kl.placement == "reward" else 0.0)
     if spec.shaping.whiten_rewards:
         rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
     if critic is None:

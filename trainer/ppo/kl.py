@@ -18,6 +18,11 @@ def kl_estimate(estimator: Estimator, logprobs: Tensor, reference_logprobs: Tens
     """Of KL(π ‖ π_ref) at tokens sampled from π: k1 = x, k2 = x²/2, k3 = e⁻ˣ − 1 + x, with x = log π − log π_ref.
 
     k1 and k3 are unbiased; k3 is never negative and varies less; k2 is biased, but its plain gradient is the KL's.
+
+    In a reward the estimate only weighs ∇log π, and its own derivative is missing. ∇E_π[k] = E_π[k·∇log π] + E_π[∇k], and
+    E_π[∇k] is 0 for k1, ∇KL(π ‖ π_ref) for k2 and ∇KL(π_ref ‖ π) for k3. Hence k1 in the reward has the gradient of the KL,
+    while k3 has ∇KL(π ‖ π_ref) − ∇KL(π_ref ‖ π) and k2 E_π[½x²·∇log π]. Both are of second order in x where the KL's is of
+    first, so the spec accepts k1 alone there.
     """
     x = logprobs - reference_logprobs
     match estimator:
@@ -36,9 +41,10 @@ def kl_loss(
 
     With `unbiased_gradient` its expectation over π_old has the gradient of the exact KL of the token's distribution: k1
     and k3 are weighed by ρ = π/π_old with the gradient through both, since E_old[ρ·k] = KL; k2 by ρ held fixed, since
-    E_π[x·∇log π] = ∇KL. Without, it is the estimate's plain derivative, as TRL, OpenRLHF and DeepSeek's GRPO have it: for k1
-    0 on average, for k3 the gradient of KL(π_ref ‖ π) (verl #2953, OpenRLHF #1309). Either way a token answers for its own KL
-    only, not for where it leads; the KL in the reward does both.
+    E_π[x·∇log π] = ∇KL. Without, it is the estimate's plain derivative, as TRL, OpenRLHF and DeepSeek's GRPO have it. At
+    π = π_old that of k2 has the KL's gradient on average, that of k3 the gradient of KL(π_ref ‖ π) (verl #2953,
+    OpenRLHF #1309). Either way the gradient holds the states fixed: it leaves out how a token changes the KL of later ones,
+    which k1 in the reward includes.
     """
     estimate = kl_estimate(estimator, logprobs, reference_logprobs)
     if not unbiased_gradient:

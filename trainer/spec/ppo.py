@@ -121,9 +121,9 @@ class KLSpec(Section):
     placement: Literal["reward", "loss"] = "reward"
     """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
     estimator: Literal["k1", "k2", "k3"] = "k1"
-    """Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x."""
+    """Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss"."""
     unbiased_gradient: bool = True
-    """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate, which for k1 is 0 on average and for k3 that of the reverse KL."""
+    """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true."""
     controller: Literal["fixed", "adaptive", "linear", "cosine"] = "fixed"
     """How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine."""
     target: Positive = 6.0
@@ -137,6 +137,17 @@ class KLSpec(Section):
     def _parts_fit(self) -> "KLSpec":
         if self.placement == "reward":
             self.refuse_idle(["unbiased_gradient"], 'with `placement` = "reward"')
+            if self.estimator != "k1":
+                raise ValueError(
+                    f'`estimator` = "{self.estimator}" has the wrong gradient with `placement` = "reward": a reward only '
+                    "weighs log-probabilities and is not differentiated itself, so near the reference the penalty almost "
+                    'vanishes. Set `estimator` = "k1" or `placement` = "loss"'
+                )
+        elif self.estimator == "k1" and not self.unbiased_gradient:
+            raise ValueError(
+                '`estimator` = "k1" with `unbiased_gradient` = false has no effect: the expected derivative of log π is 0. '
+                'Set `unbiased_gradient` = true, or `estimator` = "k2" or "k3"'
+            )
         if self.controller != "adaptive":
             self.refuse_idle(["target", "horizon"], f'with `controller` = "{self.controller}"')
         elif self.coef == 0:

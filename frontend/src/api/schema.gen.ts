@@ -4138,14 +4138,14 @@ export interface components {
             placement: "reward" | "loss";
             /**
              * Estimator
-             * @description Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x.
+             * @description Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss".
              * @default k1
              * @enum {string}
              */
             estimator: "k1" | "k2" | "k3";
             /**
              * Unbiased Gradient
-             * @description In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate, which for k1 is 0 on average and for k3 that of the reverse KL.
+             * @description In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true.
              * @default true
              */
             unbiased_gradient: boolean;

@@ -49,6 +49,22 @@ def test_in_the_loss_the_expected_gradient_over_the_old_policy_is_the_kls_own(es
     torch.testing.assert_close(gradient(loss, logits), gradient(exact(own, REFERENCE), logits))
 
 
+@pytest.mark.parametrize("distance", [0.02, 0.1, 0.25])
+def test_in_a_reward_only_k1_has_the_gradient_of_the_kl(distance: float) -> None:
+    """What weighs ∇log π in a policy gradient: k1 gives ∇KL, k3 ∇KL less ∇KL(π_ref ‖ π), k2 a term of second order."""
+    logits, own = policy()
+    near = (LOGITS + distance * torch.tensor([1.0, -1.0, 0.5, 0.3])).log_softmax(-1)
+    weighed = {
+        name: gradient((own.detach().exp() * kl_estimate(name, own, near).detach() * own).sum(), logits)
+        for name in ("k1", "k2", "k3")
+    }  # type: ignore[var-annotated]
+    exact_gradient, reverse = gradient(exact(own, near), logits), gradient(exact(near, own), logits)
+    torch.testing.assert_close(weighed["k1"], exact_gradient)
+    torch.testing.assert_close(weighed["k3"], exact_gradient - reverse)
+    assert float(weighed["k3"].norm() / exact_gradient.norm()) < distance
+    assert float(weighed["k2"].norm() / exact_gradient.norm()) < distance
+
+
 def test_the_plain_derivative_of_k1_is_nothing_and_that_of_k3_is_the_reverse_kls() -> None:
     logits, own = policy()
     on_policy = own.detach().exp()

@@ -1,9 +1,12 @@
 """The gradient of a whole step (rollout, shaping, advantages, loss) against exact enumeration."""
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from tests.trainer.ppo.toy import (
@@ -16,6 +19,7 @@ from tests.trainer.ppo.toy import (
     STATES,
     STEPS,
     Table,
+    TableReward,
     actors,
     log_probabilities,
     objective,
@@ -27,7 +31,8 @@ from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.rollout import respond_with
-from trainer.spec import PPOSpec
+from trainer.rewards.base import Named, Rewards
+from trainer.spec import KLSpec, PPOSpec
 
 BETA = 0.3
 ALL = len(REPRESENTATIVE)
@@ -131,18 +136,57 @@ def visits(policy: Any) -> Tensor:
     return likely
 
 
-@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
-def test_a_kl_in_the_loss_adds_the_gradient_of_each_tokens_own_kl(estimator: str) -> None:
-    cast = actors(quarters(0.5))
-    options: dict[str, Any] = {
-        "advantage": {"estimator": "sequence", "normalize": "none"},
-        "policy_loss": {"kind": "unclipped"},
-    }
-    found = step_gradient(cast, kl={"coef": BETA, "placement": "loss", "estimator": estimator}, **options)
-    own, theirs = (torch.log_softmax(p.score.weight.T, -1) for p in (cast.policy, cast.reference))
-    kl = (visits(cast.policy)[:, None] * own.exp() * (own - theirs)).sum()
-    exact = exact_gradient(objective(cast.policy, cast.reference, 0.0) - BETA * kl, cast.policy)
-    torch.testing.assert_close(found, -exact / STEPS, rtol=1e-5, atol=1e-6)
+KL_CHOICES = [
+    {"placement": "reward", "estimator": "k1"},
+    *({"placement": "loss", "estimator": name} for name in ("k1", "k2", "k3")),
+    *({"placement": "loss", "estimator": name, "unbiased_gradient": False} for name in ("k2", "k3")),
+]
+"""Every accepted choice."""
+
+
+def test_the_spec_accepts_these_choices_and_no_others() -> None:
+    accepted = []
+    for placement in ("reward", "loss"):
+        for unbiased in (True, False):
+            for estimator in ("k1", "k2", "k3"):
+                choice: dict[str, Any] = {"placement": placement, "estimator": estimator}
+                choice |= {} if unbiased else {"unbiased_gradient": False}
+                with suppress(ValidationError):
+                    KLSpec.model_validate(choice)
+                    accepted.append(choice)
+    assert accepted == KL_CHOICES
+
+
+def documented_kl(choice: dict[str, Any], policy: Any, reference: Any) -> Tensor:
+    """The KL whose gradient docs/ppo.md states: in the reward that of whole responses, in the loss that of each token with
+    the states held fixed; of the reversed pair for the plain k3."""
+    if choice["placement"] == "reward":
+        return -objective(policy, reference, 1.0) + objective(policy, reference, 0.0)
+    own, theirs = (torch.log_softmax(p.score.weight.T, -1) for p in (policy, reference))
+    if choice == {"placement": "loss", "estimator": "k3", "unbiased_gradient": False}:
+        own, theirs = theirs, own
+    return (visits(policy)[:, None] * own.exp() * (own - theirs)).sum()
+
+
+@pytest.mark.parametrize("choice", KL_CHOICES, ids=lambda choice: "-".join(map(str, choice.values())))
+@pytest.mark.parametrize(("distance", "nats"), [(0.07, 0.0007), (0.25, 0.01), (0.6, 0.06), (2.0, 0.4)])
+def test_each_choice_of_the_kl_has_the_gradient_that_is_documented(
+    choice: dict[str, Any], distance: float, nats: float
+) -> None:
+    """Nothing else is optimised here: every score is 0. `distance` is how far the reference lies, which is `nats`."""
+    cast = actors(quarters(0.25))
+    step = torch.randn(2, STATES, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    cast.reference.score.weight.data = cast.policy.score.weight.detach() + distance * step
+    cast = replace(cast, rewards=Rewards([Named("table", 1.0, TableReward([0.0] * 8))]))
+    kl = documented_kl(choice, cast.policy, cast.reference)
+    assert float(kl.detach()) == pytest.approx(nats, rel=0.5)
+    exact = exact_gradient(kl, cast.policy)
+    found = step_gradient(
+        cast, kl={"coef": BETA, **choice}, advantage={"estimator": "reward_to_go", "normalize": "none"},
+        policy_loss={"kind": "unclipped"},
+    )  # fmt: skip
+    error = float((found - BETA * exact / STEPS).norm() / (BETA * exact / STEPS).norm())
+    assert error < 1e-4
 
 
 def test_the_entropy_bonus_adds_the_gradient_of_the_entropy() -> None:
