@@ -58,7 +58,7 @@ def convert(
     """
     findings, learnt = Findings(), _Learnt()
     with opened(open_, filename, limits, progress, scratch) as found:
-        counted = _Counted(found.records(plan.columns), plan, found)
+        counted = _Counted(found.records(plan.columns.hands_out), plan, found)
         for unit in units(counted.records(), plan, findings, scratch):
             if isinstance(unit.row, BadLine):
                 findings.refuse(unit.line, unit.row, unit.text)
@@ -80,24 +80,26 @@ class _Counted:
     def __init__(self, records: Iterator[Record], plan: Plan, found: Opened) -> None:
         self._records, self._used = records, plan.columns
         self.count = 0
+        self._seen: set[str] = set()
         self._unused: dict[str, int] = {}
         """With the line where each was first."""
-        if found.names is not None and self._used is not None:
-            self._unused = {name[:_NAME]: 1 for name in found.names if name not in self._used}
+        if found.names is not None:
+            self._unused = {name[:_NAME]: 1 for name in found.names if name and not self._used.declares(name)}
 
     def records(self) -> Iterator[Record]:
-        used = self._used
         for record in self._records:
             self.count += 1
             value = record[1]
-            if used is not None and not isinstance(value, BadLine) and not value.keys() <= used:
-                self._notice(value, used, record[0])
+            if not isinstance(value, BadLine) and not value.keys() <= self._seen:
+                self._notice(value, record[0])
             yield record
 
-    def _notice(self, value: dict[str, Any], used: frozenset[str], line: int) -> None:
-        if len(self._unused) < 1000:
-            for name in value.keys() - used - self._unused.keys():
-                self._unused.setdefault(name[:_NAME], line)
+    def _notice(self, value: dict[str, Any], line: int) -> None:
+        if len(self._seen) < 1000:
+            for name in value.keys() - self._seen:
+                self._seen.add(name)
+                if not self._used.declares(name):
+                    self._unused.setdefault(name[:_NAME], line)
 
     def tell_unused(self, findings: Findings, kind: DatasetKind) -> None:
         """A verdict on answers that are imitated, or an answer that is read as none, would be lost without a word."""

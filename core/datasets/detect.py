@@ -10,13 +10,14 @@ from core.datasets.columns import Column, columns_of
 from core.datasets.containers import Opened, Record, opened
 from core.datasets.containers.records import shown
 from core.datasets.findings import Findings, told
-from core.datasets.formats import FORMATS
+from core.datasets.formats import FORMATS, SPELT
 from core.datasets.formats.base import Format
 from core.datasets.formats.guess import guess
 from core.datasets.limits import Limits
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan, ordered, stands_out
 from core.datasets.rows_of import Unit, units
+from core.datasets.spelling import respelt
 from core.errors import FormatUnclear
 
 __all__ = ["Candidate", "Column", "Detection", "Plan", "Preview", "PreviewRow", "detect", "look", "preview"]
@@ -114,7 +115,7 @@ def preview(
 ) -> list[PreviewRow]:
     """The first rows as they would be stored. Of formats that gather answers, those that the first records give."""
     with opened(open_, filename, limits, scratch=scratch) as found:
-        sample = _sample(found, plan.columns, _RECORDS if plan.grouped else rows)
+        sample = _sample(found, plan.columns.hands_out, _RECORDS if plan.grouped else rows)
     raw = {record[0]: shown(record, _RAW) for record in sample}
     made = units(iter(sample), plan, Findings(), scratch)
     return [_preview_row(unit, raw) for unit in islice(made, rows)]
@@ -139,7 +140,7 @@ def look(
     return Preview(detection, plan, preview(open_, filename, plan, limits, scratch=scratch))
 
 
-def _sample(found: Opened, columns: frozenset[str] | None, count: int) -> list[Record]:
+def _sample(found: Opened, columns: Callable[[str], bool] | None, count: int) -> list[Record]:
     """The first records, fewer where they are long."""
     sample: list[Record] = []
     size = 0
@@ -160,7 +161,8 @@ def _separated(found: Opened) -> list[str]:
 
 
 def _candidates(records: list[dict[str, Any]]) -> list[Candidate]:
-    return ordered([candidate for known in FORMATS.values() for candidate in _rated(known, records)])
+    spelt = [respelt(record, SPELT) for record in records]
+    return ordered([candidate for known in FORMATS.values() for candidate in _rated(known, spelt)])
 
 
 def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:

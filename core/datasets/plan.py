@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from core.datasets.formats import FORMATS, chat, custom
+from core.datasets.formats import FORMATS, SPELT, custom
 from core.datasets.formats.base import Format
+from core.datasets.spelling import Names
 from core.errors import FormatUnclear, InvalidRequest
 from core.models.dataset import DatasetKind
 
@@ -83,14 +85,13 @@ class Plan:
             return {name: path.replace(".", "/") for name, path in (self.mapping or {})["fields"].items()}
         return self.reads_as.names
 
-    @property
-    def columns(self) -> frozenset[str] | None:
-        """Those that are used; None for all."""
+    @cached_property
+    def columns(self) -> Names:
+        """Those that its rows depend on. Readers get these alone, from every container."""
         if self.format == custom.FORMAT.id:
-            return custom.columns(self.mapping or {})
-        fields = self.reads_as.fields
-        system = {"system_prompt"} if "system" in fields else set()
-        return fields.union(chat.MEDIA, system) if fields else None
+            mapped = custom.columns(self.mapping or {})
+            return Names(mapped, None, {name.lower(): name for name in mapped})
+        return Names(self.reads_as.columns, self.reads_as.pattern, SPELT)
 
 
 def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | None:

@@ -1,14 +1,17 @@
 """Records become rows: each through its format and then through the canonical form, or with what is wrong with it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from core.datasets.containers import Record
 from core.datasets.containers.records import compact, shown
 from core.datasets.findings import SAMPLE_CHARACTERS, Findings
 from core.datasets.formats import chat, custom
-from core.datasets.formats.base import Format, Rated, Reading, Source
+from core.datasets.formats.base import Rated, Reading, Row, Source
+from core.datasets.formats.values import named
 from core.datasets.gathering import Answer, Unit, ranking_units, spooled
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
@@ -22,13 +25,13 @@ def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Pa
     """Rows and refusals. A record gives all of its rows or none. Where answers to one prompt lie in several records, each
     prompt's ranking stands at the line of its first answer.
     """
-    known, names = plan.reads_as, plan.names
+    known = plan.reads_as
     reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
     if not plan.grouped:
         for record in records:
-            yield from _of(record, known, reading, names)
+            yield from _of(record, plan, reading)
         return
-    answers = _answers(records, known, reading, names)
+    answers = _answers(records, plan, reading)
     for group in _runs(answers) if plan.grouped == "consecutive" else spooled(answers, scratch):
         if isinstance(group, Unit):
             yield group
@@ -36,7 +39,7 @@ def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Pa
             yield from _ranked(group, known.sided, findings)
 
 
-def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str]) -> Iterator[Unit]:
+def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[Unit]:
     line, value, _ = record
     if isinstance(value, BadLine):
         yield Unit(line, value, _sample(record, value))
@@ -44,35 +47,47 @@ def _of(record: Record, known: Format, reading: Reading, names: Mapping[str, str
     reading.line = line
     shape = SHAPES[reading.kind]
     try:
-        rows = [shape(row) for row in known.rows(_readable(value, known), reading) if not isinstance(row, Rated)]
+        rows = [shape(row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
     except BadLine as bad:
-        bad = _renamed(bad, names)
+        bad = _renamed(bad, value, plan.names)
         yield Unit(line, bad, _sample(record, bad))
         return
     for row in rows:
         yield Unit(line, row)
 
 
-def _answers(
-    records: Iterator[Record], known: Format, reading: Reading, names: Mapping[str, str]
-) -> Iterator[Answer | Unit]:
+def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterator[Answer | Unit]:
     for record in records:
         line, value, _ = record
         reading.line = line
         try:
             if isinstance(value, BadLine):
                 raise value
-            for rated in known.rows(_readable(value, known), reading):
+            for rated in _read(value, plan, reading):
                 assert isinstance(rated, Rated)
                 yield _checked(line, rated)
         except BadLine as bad:
-            bad = _renamed(bad, names)
+            bad = bad if isinstance(value, BadLine) else _renamed(bad, value, plan.names)
             yield Unit(line, bad, _sample(record, bad))
 
 
-def _readable(value: Source, known: Format) -> Source:
-    """Under a mapping, a person has said which columns count."""
-    return value if known is custom.FORMAT else chat.readable(value)
+def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
+    """The rows of a record. The reader gets the columns that the plan declares, and no others.
+
+    The system message beside a prompt goes before it. Under a mapping, the mapping names the columns and this does not apply.
+    """
+    record, known = plan.columns.of(value), plan.reads_as
+    if known is custom.FORMAT:
+        return known.rows(record, reading)
+    record = chat.readable(record)
+    rows, system = known.rows(record, reading), record.get("system")
+    return rows if system is None else [_behind(system, row) for row in rows]
+
+
+def _behind(system: Any, row: Row | Rated) -> Row | Rated:
+    if isinstance(row, Rated):
+        return replace(row, prompt=chat.told(system, row.prompt))
+    return row | {name: chat.told(system, row[name]) for name in ("prompt", "messages") if row.get(name)}
 
 
 def _checked(line: int, rated: Rated) -> Answer:
@@ -118,12 +133,14 @@ def _sample(record: Record, bad: BadLine) -> str:
     return _BREAK.sub(" ", shown(record, 2 * SAMPLE_CHARACTERS))[:SAMPLE_CHARACTERS]
 
 
-def _renamed(bad: BadLine, names: Mapping[str, str]) -> BadLine:
-    """Told with the names that the record has."""
+def _renamed(bad: BadLine, record: Source, names: Mapping[str, str]) -> BadLine:
+    """With the names that the record has; behind a missing field, those that it has in its place."""
     if bad.pointer is None:
         return bad
     first, slash, rest = bad.pointer.removeprefix("/").partition("/")
     detail = bad.detail
     if bad.code == "identical_answers" and first == "b":
         detail = f"{names.get('a', 'a')} and {names.get('b', 'b')} are the same text"
+    if bad.code == "missing_field" and not slash and record.get(first) is None:
+        detail = f"{detail}; found {named(record)}"
     return BadLine(detail, bad.column, f"/{names.get(first, first)}{slash}{rest}", bad.code)

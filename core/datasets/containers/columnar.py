@@ -65,9 +65,9 @@ class Columnar:
             detail = f"Unpacked, the file is more than {limits.ratio:g} times as large as it was sent."
             raise unusable("expands_too_far", detail, line)
 
-    def records(self, columns: frozenset[str] | None) -> Iterator[Record]:
-        """Rows with their index, from 1; what is null is None. `columns`: those that are wanted, None for all."""
-        wanted = [name for name in self.names if columns is None or name in columns]
+    def records(self, wants: Callable[[str], bool] | None) -> Iterator[Record]:
+        """Rows with their index, from 1; what is null is None. `wants`: whether a column is wanted, None for all."""
+        wanted = [name for name in self.names if wants is None or wants(name)] or self.names[:1]  # none: no rows
         number = count = 0
         try:
             for batch in self._batches(wanted):

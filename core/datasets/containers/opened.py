@@ -33,8 +33,8 @@ class Opened:
     """Of a CSV."""
     names: list[str] | None = None
     """The columns, where the file says them before its records."""
-    records: Callable[[frozenset[str] | None], Iterator[Record]] = lambda _: iter(())
-    """Every record. The columns that are wanted, None for all, are a hint: others may come too."""
+    records: Callable[[Callable[[str], bool] | None], Iterator[Record]] = lambda _: iter(())
+    """Every record. Which columns are wanted, None for all, is a hint: others may come too."""
 
 
 @contextmanager

@@ -76,6 +76,9 @@ FORMATS: dict[str, Format] = {
 }
 """By id, in the order in which people look for them."""
 
+SPELT: Mapping[str, str] = {column.lower(): column for known in FORMATS.values() for column in known.columns}
+"""The spelling that readers use, by the lower-case name. Columns are found whatever their case."""
+
 
 def labelled(origin: Mapping[str, Any]) -> bool:
     """Whether every row of a version that came about so has two sides that stand as they were judged, and a label."""

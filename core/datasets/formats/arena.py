@@ -4,7 +4,7 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from core.datasets.formats.values import field, listed, notes, truth
+from core.datasets.formats.values import NOTED, field, listed, notes, truth
 from core.datasets.line_json import BadLine
 
 _WINNERS = {
@@ -20,7 +20,7 @@ def _battle(record: Source, reading: Reading) -> Rows:
     if _goes_on(record, sum(message["role"] == "user" for message in first)):
         reading.note("context_missing", "the conversations leave out what was said before in the same session")
     row = {"prompt": chat.shared(first, second, "/conversation_b"), "a": a, "b": b, "label": _winner(record)}
-    judge = record.get("judge", record.get("judge_hash"))
+    judge = record.get("judge") if record.get("judge") is not None else record.get("judge_hash")
     who = "-".join(map(str, judge)) if isinstance(judge, list) else judge
     yield row | notes(record, annotator=str(who) if who else None, source=None)
 
@@ -117,20 +117,17 @@ BATTLE = Format(
             "conversation_b": [_said("user", "What colour is the sky?"), _said("assistant", "Blue, by day.")],
         },
     ),
-    fields=frozenset(
-        {
-            "conversation_a",
-            "conversation_b",
-            "winner",
-            "judge",
-            "judge_hash",
-            "turn",
-            "tstamp",
-            "timestamp",
-            "evaluation_order",
-            "full_conversation",
-        }
-    ),
+    fields=NOTED
+    | {
+        "conversation_a",
+        "conversation_b",
+        "winner",
+        "judge",
+        "judge_hash",
+        "turn",
+        "evaluation_order",
+        "full_conversation",
+    },
     fits=lambda record: has(record, "conversation_a", "conversation_b", "winner"),
     rows=_battle,
     names={"a": "conversation_a", "b": "conversation_b", "prompt": "conversation_a"},
@@ -156,7 +153,7 @@ CONTEST = Format(
             "winner_tie": 0,
         },
     ),
-    fields=frozenset({"prompt", "response_a", "response_b", "winner_model_a", "winner_model_b", "winner_tie"}),
+    fields=NOTED | {"prompt", "response_a", "response_b", "winner_model_a", "winner_model_b", "winner_tie"},
     fits=_is_contest,
     rows=_contest,
     names={"a": "response_a", "b": "response_b"},

@@ -7,7 +7,7 @@ from typing import Any
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, says_which
 from core.datasets.formats.ranking import ranks as ranks_of
-from core.datasets.formats.values import notes, text
+from core.datasets.formats.values import NOTED, notes, text
 from core.datasets.line_json import BadLine
 
 _ANSWER = re.compile(r"(?:response|completion|generations?|answer|output)(?:[-_ ]?(\d+)|[-_ ]([a-hA-H]))")
@@ -255,7 +255,8 @@ FORMAT = Format(
             ],
         },
     ),
-    fields=frozenset(),  # a question may have any name
+    fields=NOTED.union(_PROMPTS),
+    pattern=re.compile(r"(?s).*"),  # a question may have any name,  # a question may have any name
     fits=_fits,
     rows=_rows,
     specific=80,

@@ -20,6 +20,11 @@ PREFERENCES, PROMPTS, SFT, PRETRAINING = (
     DatasetKind.PRETRAINING,
 )
 
+MEDIA = frozenset({"image", "images", "video", "videos", "audio", "audios"})
+"""Columns of what a text refers to with a mark such as <image>."""
+SYSTEM = frozenset({"system", "system_prompt"})
+"""Columns of a system message; the second name is OpenOrca's."""
+
 
 @dataclass(frozen=True)
 class Rated:
@@ -66,11 +71,13 @@ class Format:
     example: tuple[Source, ...]
     """Records that show it, and give rows."""
     fields: frozenset[str]
-    """Columns that are used."""
+    """Columns that `rows` reads. A reader gets no others, whatever the container."""
     fits: Callable[[Source], float]
     """How much a record looks like this: 0 or false not at all, 1 or true as it should."""
     rows: Callable[[Source, Reading], Rows]
     """What becomes of a record. Raises BadLine."""
+    pattern: re.Pattern[str] | None = None
+    """Names of further columns that `rows` reads."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The record's names for fields of ours, for messages: `a` is its `chosen`."""
     grouped: Literal["", "consecutive", "anywhere"] = ""
@@ -85,6 +92,11 @@ class Format:
     """Whether a person has to choose among its kinds."""
     fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
     """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Every column that may change its rows: its own, media, and the system message that goes before a prompt."""
+        return self.fields | MEDIA | (SYSTEM if self.kinds != (PRETRAINING,) else frozenset())
 
 
 _LONG = 60

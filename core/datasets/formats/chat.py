@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.datasets.formats.base import Reading, Source
+from core.datasets.formats.base import MEDIA, Reading, Source
 from core.datasets.formats.values import field
 from core.datasets.line_json import BadLine
 
@@ -72,10 +72,6 @@ def prompt(record: Source, name: str = "prompt") -> Any:
     """The prompt in this column, text or messages, behind the `system` beside it."""
     value = field(record, name)
     return told(record.get("system"), value if isinstance(value, str) else messages(value, f"/{name}"))
-
-
-MEDIA = frozenset({"image", "images", "video", "videos", "audio", "audios"})
-"""Columns of what a text refers to with a mark such as <image>."""
 
 
 def readable(record: Source) -> Source:

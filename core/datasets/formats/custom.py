@@ -123,7 +123,7 @@ def _made(found: Row, reading: Reading) -> Rows:
 
 
 def _at(record: Source, path: str) -> Any:
-    """The column of this very name, or what lies along the path; None where it ends."""
+    """The column of this name, or what lies along the path; None where the path ends."""
     if path in record:
         return record[path]
     value: Any = record
@@ -131,8 +131,14 @@ def _at(record: Source, path: str) -> Any:
         if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
             value = value[int(name)]
         else:
-            value = value.get(name) if isinstance(value, dict) else None
+            value = _member(value, name) if isinstance(value, dict) else None
     return value
+
+
+def _member(value: Source, name: str) -> Any:
+    """The field of this name, otherwise one whose name differs in case alone."""
+    spelt = name if name in value else next((other for other in value if other.lower() == name.lower()), name)
+    return value.get(spelt)
 
 
 def _prompt(found: Row) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Rated, Reading, Row, Rows, Source, has
-from core.datasets.formats.values import field, notes, number, text
+from core.datasets.formats.values import NOTED, field, notes, number, text
 from core.datasets.line_json import BadLine
 
 _EDITS = ("good_edited_response", "bad_edited_response")
@@ -93,7 +93,7 @@ RATED = Format(
             "verbosity": 0,
         },
     ),
-    fields=frozenset({"prompt", "response", "helpfulness"}),
+    fields=NOTED | {"prompt", "response", "helpfulness"},
     fits=lambda record: has(record, "prompt", "response", "helpfulness"),
     rows=_rated,
     names={"completion": "response"},
@@ -114,16 +114,15 @@ SECOND = Format(
             "preference_strength": -2,
         },
     ),
-    fields=frozenset(
-        {
-            "prompt",
-            "response_1",
-            "response_2",
-            "preference_strength",
-            "three_most_similar_preferences",
-            "all_preferences_unprocessed",
-        }
-    ),
+    fields=NOTED
+    | {
+        "prompt",
+        "response_1",
+        "response_2",
+        "preference_strength",
+        "three_most_similar_preferences",
+        "all_preferences_unprocessed",
+    },
     fits=lambda record: has(record, "prompt", "response_1", "response_2", "preference_strength"),
     rows=_second,
     names={"a": "response_1", "b": "response_2"},
@@ -149,9 +148,7 @@ THIRD = Format(
             ],
         },
     ),
-    fields=frozenset(
-        {"domain", "context", "system", "response1", "response2", "overall_preference", "individual_preference"}
-    ),
+    fields=NOTED | {"context", "response1", "response2", "overall_preference", "individual_preference"},
     fits=lambda record: has(record, "context", "response1", "response2", "overall_preference"),
     rows=_third,
     names={"a": "response1", "b": "response2", "prompt": "context"},
@@ -173,7 +170,7 @@ EDITED = Format(
             "bad_edited_response": "Greenish.",
         },
     ),
-    fields=frozenset({"domain", "context", "system", *_EDITS}),
+    fields=NOTED | {"context", *_EDITS},
     fits=lambda record: has(record, "context", *_EDITS),
     rows=_edited,
     names={"a": _EDITS[0], "b": _EDITS[1], "prompt": "context"},

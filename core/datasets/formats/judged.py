@@ -3,8 +3,8 @@
 import re
 
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from core.datasets.formats.instruction import asked
-from core.datasets.formats.values import field, notes, number, text
+from core.datasets.formats.instruction import FIELDS, asked
+from core.datasets.formats.values import NOTED, field, first_named, notes, number, text
 from core.datasets.line_json import BadLine
 
 _PERSON = re.compile(r"annotator\d+")
@@ -26,7 +26,7 @@ def _panda(record: Source, reading: Reading) -> Rows:
 
 def _bar(record: Source, reading: Reading) -> Rows:
     row = {"prompt": asked(record), "a": text(record, "output_1"), "b": text(record, "output_2")}
-    name = "label" if "label" in record else "preference"
+    name = first_named(record, ("label", "preference")) or "label"
     value = number(field(record, name), name, reading)
     if not (1 <= value <= 2 or value == 0):
         detail = "must be 1 or 2, between them how sure the judge is, or 0 or 1.5 for a tie"
@@ -53,9 +53,8 @@ PANDA = Format(
             "annotator3": 0,
         },
     ),
-    fields=frozenset(
-        {"instruction", "input", "response1", "response2", "cmp_key", *(f"annotator{n}" for n in range(1, 10))}
-    ),
+    fields=FIELDS | NOTED | {"response1", "response2", "cmp_key", *(f"annotator{n}" for n in range(1, 10))},
+    pattern=_PERSON,
     fits=lambda record: has(record, "instruction", "response1", "response2") and any(map(_PERSON.fullmatch, record)),
     rows=_panda,
     names={"a": "response1", "b": "response2", "prompt": "instruction"},
@@ -69,7 +68,7 @@ BAR = Format(
     source="https://github.com/princeton-nlp/LLMBar",
     kinds=(PREFERENCES,),
     example=({"input": "What colour is the sky?", "output_1": "Green.", "output_2": "Blue, by day.", "label": 2},),
-    fields=frozenset({"instruction", "input", "output_1", "output_2", "label", "preference", "annotator", "annotator_index"}),
+    fields=FIELDS | NOTED | {"output_1", "output_2", "label", "preference"},
     fits=lambda record: has(record, "output_1", "output_2") and ("label" in record or "preference" in record) and ("input" in record or "instruction" in record),
     rows=_bar,
     names={"a": "output_1", "b": "output_2", "prompt": "input"},

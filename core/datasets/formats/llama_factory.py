@@ -27,7 +27,7 @@ def _alpaca(record: Source, reading: Reading) -> Rows:
 
 def _listed(record: Source) -> list[Any]:
     output = record.get("output")
-    return output if isinstance(output, list) and "chosen" not in record else []
+    return output if isinstance(output, list) and record.get("chosen") is None else []
 
 
 def _sharegpt(record: Source, reading: Reading) -> Rows:

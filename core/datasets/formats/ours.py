@@ -13,10 +13,10 @@ from core.datasets.formats.base import (
     Source,
     judged,
 )
-from core.datasets.formats.pairs import refuse_misspelt
-from core.datasets.formats.values import given, listed, named, number
+from core.datasets.formats.values import given, listed, number
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import NOTES
+from core.datasets.spelling import refuse_misspelt
 from core.models.dataset import DatasetKind
 
 _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {
@@ -59,8 +59,7 @@ def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
     said = {name: value for name, value in record.items() if value is not None}
     form = next((form for form in forms if any(name in said for name in form if name != "prompt")), forms[-1])
     if missing := [name for name in form if name not in said and not (name in _VERDICTS and name in record)]:
-        found = f"; found {named(said)}"
-        detail = f"the field {missing[0]!r} is missing (needed: {', '.join(form)}){found}"
+        detail = f"the field {missing[0]!r} is missing (needed: {', '.join(form)})"
         raise BadLine(detail, pointer=f"/{missing[0]}", code="missing_field")
     refuse_misspelt(said, frozenset((*form, *_OPTIONAL[kind])))
     others = {name for other in forms for name in other}.difference(form)

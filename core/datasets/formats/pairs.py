@@ -1,6 +1,5 @@
-"""What formats of pairs share: the prompt of two sides, margins out of scores, names that look misspelt."""
+"""What formats of pairs share: the prompt of two sides, and margins out of scores."""
 
-from functools import lru_cache
 from typing import Any
 
 from core.datasets.formats import chat
@@ -18,8 +17,6 @@ SCORED = frozenset(name for pair in _SCORES for name in pair)
 """Columns with scores of the two sides."""
 PAIR_NOTES = SCORED | NOTED | set(NOTES)
 """Columns that `pair_notes` reads."""
-_SHORTEST = 5
-"""Characters of a name that is compared with others: `test` is hardly a `text` misspelt."""
 
 
 def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], reading: Reading) -> tuple[Any, str, str]:
@@ -96,32 +93,6 @@ def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
         reading.note("scores_disagree", f"`{chosen}` is less than `{rejected}`")
         return {}
     return {"margin": round(better - worse, 12)}
-
-
-def refuse_misspelt(record: Source, known: frozenset[str]) -> None:
-    """A note that is misspelt would be lost without a word. BadLine for a name that is nearly a known one."""
-    if record.keys() <= known:
-        return
-    for name in record:
-        if name not in known and (near := _near(name[:100], known)) is not None:
-            detail = f"unknown field {name!r}; did you mean {near!r}?"
-            raise BadLine(detail, pointer=f"/{name}", code="unknown_field")
-
-
-@lru_cache(maxsize=10_000)
-def _near(name: str, known: frozenset[str]) -> str | None:
-    """The known name that this is with one slip of the finger. The same names come with every record."""
-    return next((one for one in sorted(known) if len(one) >= _SHORTEST and _slipped(name, one)), None)
-
-
-def _slipped(name: str, known: str) -> bool:
-    """Whether one letter is missing, too much or another, or two are exchanged; what goes on (`sources`) is its own name."""
-    if name.startswith(known) or abs(len(name) - len(known)) > 1:
-        return False
-    at = next((at for at, pair in enumerate(zip(name, known, strict=False)) if pair[0] != pair[1]), len(name))
-    rest, other = name[at:], known[at:]
-    exchanged = rest[:2] == other[1::-1] and rest[2:] == other[2:]
-    return exchanged or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
 
 
 def repeats(prompt: Any, a: Any, b: Any, reading: Reading) -> None:

@@ -13,16 +13,16 @@ from core.datasets.formats.base import (
     says_more,
     says_which,
 )
-from core.datasets.formats.pairs import refuse_misspelt
 from core.datasets.formats.sft import source
-from core.datasets.formats.values import field, text
+from core.datasets.formats.values import field, first_named, text
 from core.datasets.line_json import BadLine
+from core.datasets.spelling import refuse_misspelt
 
 _NAMES = ("prompt", "question", "instruction", "query")
 
 
 def _plain(record: Source, reading: Reading) -> Rows:
-    name = next((name for name in _NAMES if name in record), _NAMES[0])
+    name = first_named(record, _NAMES) or _NAMES[0]
     refuse_misspelt(record, frozenset({name, "system", "answer", "source"}))
     answer = {} if record.get("answer") is None else {"answer": record["answer"]}
     yield {"prompt": chat.prompt(record, name)} | answer | source(record)

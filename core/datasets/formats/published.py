@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from core.datasets.formats.values import field, listed, notes, number, text
+from core.datasets.formats.values import NOTED, field, listed, notes, number, text
 from core.datasets.line_json import BadLine
 
 
@@ -69,7 +69,7 @@ SUMMARIES = Format(
             "worker": "w1",
         },
     ),
-    fields=frozenset({"info", "summaries", "choice", "worker"}),
+    fields=NOTED | {"info", "summaries", "choice"},
     fits=lambda record: has(record, "info", "summaries", "choice"),
     rows=_summaries,
     names={"a": "summaries/0/text", "b": "summaries/1/text", "prompt": "info"},
@@ -91,7 +91,7 @@ SHP = Format(
             "labels": 1,
         },
     ),
-    fields=frozenset({"domain", "history", "human_ref_A", "human_ref_B", "labels"}),
+    fields=NOTED | {"history", "human_ref_A", "human_ref_B", "labels"},
     fits=lambda record: has(record, "history", "human_ref_A", "human_ref_B", "labels"),
     rows=_shp,
     names={"a": "human_ref_A", "b": "human_ref_B", "prompt": "history"},
@@ -113,7 +113,7 @@ SAFE = Format(
             "safer_response_id": 0,
         },
     ),
-    fields=frozenset({"prompt", "response_0", "response_1", "better_response_id"}),
+    fields=NOTED | {"prompt", "response_0", "response_1", "better_response_id"},
     fits=lambda record: has(record, "prompt", "response_0", "response_1", "better_response_id"),
     rows=_safe,
     names={"a": "response_0", "b": "response_1"},

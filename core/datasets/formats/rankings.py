@@ -5,7 +5,7 @@ from typing import Any
 from core.datasets.formats import chat, hh_rlhf, instruction
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from core.datasets.formats.ranking import ranked
-from core.datasets.formats.values import NOTED, listed, notes, number
+from core.datasets.formats.values import NOTED, first_named, listed, notes, number
 from core.datasets.line_json import BadLine
 
 _ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
@@ -13,12 +13,8 @@ _QUESTIONS = ("prompt", "instruction", "input")
 _RANKS, _SCORES = ("ranks", "rank", "ranking"), ("scores", "rewards", "ratings", "rating")
 
 
-def _name(record: Source, names: tuple[str, ...]) -> str | None:
-    return next((name for name in names if name in record), None)
-
-
 def _prompt(record: Source) -> Any:
-    name = _name(record, _QUESTIONS) or _QUESTIONS[0]
+    name = first_named(record, _QUESTIONS) or _QUESTIONS[0]
     if hh_rlhf.waits(record.get(name)):  # Nectar's
         return chat.told(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
     return instruction.prompt(record, name, ("input",))
@@ -26,8 +22,8 @@ def _prompt(record: Source) -> Any:
 
 def _lists(record: Source, reading: Reading) -> Rows:
     """Lists side by side. Of ranks less is better, of scores more."""
-    answers, by_rank = _name(record, _ANSWERS) or "completions", _name(record, _RANKS)
-    measure = by_rank or _name(record, _SCORES) or "ranks"
+    answers, by_rank = first_named(record, _ANSWERS) or "completions", first_named(record, _RANKS)
+    measure = by_rank or first_named(record, _SCORES) or "ranks"
     texts, values = listed(record, answers), listed(record, measure)
     if len(texts) != len(values):
         detail = f"has {len(values)} entries for {len(texts)} answers"
@@ -40,15 +36,16 @@ def _lists(record: Source, reading: Reading) -> Rows:
 
 def _objects(record: Source, reading: Reading) -> Rows:
     """Answers that carry their own rank (Nectar) or score."""
-    name = _name(record, _ANSWERS) or "answers"
+    name = first_named(record, _ANSWERS) or "answers"
     answers = []
     for index, item in enumerate(listed(record, name)):
         pointer = f"{name}/{index}"
         if not isinstance(item, dict):
             raise BadLine("must be an answer with its rank or score", pointer=f"/{pointer}", code="wrong_type")
-        said = next((item[key] for key in ("answer", "response", "text", "content", "completion") if key in item), None)
-        sign, value = (-1, item["rank"]) if "rank" in item else (1, item.get("score"))
-        answers.append((said, sign * number(value, f"{pointer}/{'rank' if sign < 0 else 'score'}", reading)))
+        said = item.get(first_named(item, ("answer", "response", "text", "content", "completion")) or "")
+        measure = first_named(item, ("rank", "score")) or "score"
+        sign, value = -1 if measure == "rank" else 1, item.get(measure)
+        answers.append((said, sign * number(value, f"{pointer}/{measure}", reading)))
     yield ranked(_prompt(record), answers, reading) | notes(record)
 
 
@@ -69,13 +66,13 @@ def _samples(record: Source, reading: Reading) -> Rows:
 
 
 def _side_by_side(record: Source) -> bool:
-    answers, measure = _name(record, _ANSWERS), _name(record, _RANKS) or _name(record, _SCORES)
+    answers, measure = first_named(record, _ANSWERS), first_named(record, _RANKS) or first_named(record, _SCORES)
     ours = has(record, "completions", "ranks")
-    return not ours and answers is not None and measure is not None and _name(record, _QUESTIONS) is not None
+    return not ours and answers is not None and measure is not None and first_named(record, _QUESTIONS) is not None
 
 
 def _carries(record: Source) -> bool:
-    answers = record.get(_name(record, _ANSWERS) or "")
+    answers = record.get(first_named(record, _ANSWERS) or "")
     first = answers[0] if isinstance(answers, list) and answers else None
     return "prompt" in record and isinstance(first, dict) and ("rank" in first or "score" in first)
 

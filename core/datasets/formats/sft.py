@@ -6,7 +6,7 @@ from typing import Any
 from core.datasets.formats import chat
 from core.datasets.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
 from core.datasets.formats.instruction import FIELDS, asked, prompt
-from core.datasets.formats.values import field
+from core.datasets.formats.values import field, first_named
 from core.datasets.line_json import BadLine
 
 _TALKS = ("messages", "conversations", "conversation", "chat")
@@ -20,7 +20,7 @@ def source(record: Source) -> Row:
 
 
 def _talk(record: Source, reading: Reading) -> Rows:
-    name = next((name for name in _TALKS if name in record), _TALKS[0])
+    name = first_named(record, _TALKS) or _TALKS[0]
     messages = chat.told(record.get("system"), chat.messages(field(record, name), f"/{name}"))
     chat.pass_over_tools(record, reading)
     if reading.kind is SFT:
@@ -58,7 +58,7 @@ def _answered(record: Source, reading: Reading) -> Rows:
         yield from _talk(record, reading)
         return
     asked_in = next((one for one in (*_QUESTIONS, *_TALKS) if record.get(one) is not None), "prompt")
-    name = name or next((name for name in _ANSWERS if name in record), _ANSWERS[0])
+    name = name or first_named(record, _ANSWERS) or _ANSWERS[0]
     answer = chat.answer(field(record, name), f"/{name}")
     yield {"prompt": prompt(record, asked_in), "completion": answer} | source(record)
 

@@ -8,13 +8,13 @@ from core.datasets.formats.pairs import (
     common_prompt,
     compared,
     pair_notes,
-    refuse_misspelt,
     repeats,
     scored,
     whole,
 )
 from core.datasets.formats.values import field, text
 from core.datasets.line_json import BadLine
+from core.datasets.spelling import refuse_misspelt
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats"
 _SIDES = PAIR_NOTES | {"chosen", "rejected"}

@@ -6,7 +6,7 @@ from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, has
 from core.datasets.formats.pairs import PAIR_NOTES, pair_notes
 from core.datasets.formats.ranking import ranked
-from core.datasets.formats.values import field, listed, notes, number, text
+from core.datasets.formats.values import NOTED, field, listed, notes, number, text
 from core.datasets.line_json import BadLine
 
 _SCORES = ("fine-grained_score", "overall_score")
@@ -77,7 +77,7 @@ ORIGINAL = Format(
             ],
         },
     ),
-    fields=frozenset({"instruction", "completions", "source"}),
+    fields=NOTED | {"instruction", "completions"},
     fits=_is_original,
     rows=_original,
     names={"prompt": "instruction"},

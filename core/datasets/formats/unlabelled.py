@@ -16,7 +16,7 @@ _PAIRS = (
 def _rows(record: Source, reading: Reading) -> Rows:
     reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
     row = {"prompt": _prompt(record)} | given(record, reading, "source")
-    if "completions" in record:
+    if record.get("completions") is not None:
         texts = listed(record, "completions")
         answers = [chat.answer(said, f"/completions/{at}") for at, said in enumerate(texts)]
         yield row | {"completions": answers, "ranks": None}

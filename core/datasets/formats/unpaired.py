@@ -6,7 +6,7 @@ from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, SFT, Format, Rated, Reading, Rows, Source, judges
 from core.datasets.formats.instruction import FIELDS
 from core.datasets.formats.instruction import prompt as whole_prompt
-from core.datasets.formats.values import NOTED, field, number, truth
+from core.datasets.formats.values import NOTED, field, first_named, number, truth
 from core.datasets.formats.values import notes as usual_notes
 from core.datasets.line_json import BadLine
 
@@ -22,8 +22,7 @@ _JUDGED_FIELDS = FIELDS.union(NOTED, _QUESTIONS, _TALKS, _SAID, _TAGS)
 
 
 def _thumb(record: Source, reading: Reading) -> Rows:
-    name = next((name for name in _TAGS if judges(record.get(name))), None)
-    name = name or next((name for name in _TAGS if name in record), "label")
+    name = next((name for name in _TAGS if judges(record.get(name))), None) or first_named(record, _TAGS) or "label"
     good = truth(field(record, name), name)
     prompt, answer = _judged(record)
     yield from _told(Rated(prompt, answer, float(good), usual_notes(record)), reading)
@@ -34,7 +33,7 @@ def _judged(record: Source) -> tuple[Any, str]:
     asked, talk, said = (_first(record, names) for names in (_QUESTIONS, _TALKS, _SAID))
     whole = said if said is not None and _is_conversation(record[said]) else talk if said is None else None
     if whole is None:
-        said = said or next((name for name in _SAID if name in record), _SAID[0])
+        said = said or first_named(record, _SAID) or _SAID[0]
         answer = chat.answer(field(record, said), f"/{said}")
         return whole_prompt(record, asked or talk or "prompt"), answer
     prompt, answer = chat.prompt_and_answer(record[whole], f"/{whole}")
@@ -62,8 +61,7 @@ def _told(rated: Rated, reading: Reading) -> Rows:
 
 
 def _scored(record: Source, reading: Reading) -> Rows:
-    answer = next((name for name in _ANSWERS if name in record), "response")
-    score = next((name for name in _SCORES if name in record), "score")
+    answer, score = first_named(record, _ANSWERS) or "response", first_named(record, _SCORES) or "score"
     value = number(field(record, score), score, reading)
     yield Rated(chat.prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
 

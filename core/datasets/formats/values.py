@@ -1,5 +1,7 @@
 """Fields of records, with the complaint where one is missing or something else."""
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +14,7 @@ from core.datasets.row_shapes import LARGEST
 def field(record: Source, name: str) -> Any:
     """What it holds. BadLine if it is not there, or null."""
     if name not in record:
-        found = named(record)
-        raise BadLine(f"the field {name!r} is missing; found {found}", pointer=f"/{name}", code="missing_field")
+        raise BadLine(f"the field {name!r} is missing", pointer=f"/{name}", code="missing_field")
     value = record[name]
     if value is None:
         raise BadLine("is empty", pointer=f"/{name}", code="empty_text")
@@ -21,8 +22,16 @@ def field(record: Source, name: str) -> Any:
 
 
 def named(record: Source) -> str:
-    """The names of its fields, for a message."""
-    return ", ".join(repr(name[:60]) for name in list(record)[:12])
+    """The names of the fields that hold something, for a message."""
+    said = [name for name, value in record.items() if value is not None]
+    return ", ".join(repr(name[:60]) for name in said[:12]) or "none"
+
+
+def first_named(record: Source, names: Sequence[str]) -> str | None:
+    """The first of these columns that holds something, otherwise the first that is there. A table has all columns in each record."""
+    return next((name for name in names if record.get(name) is not None), None) or next(
+        (name for name in names if name in record), None
+    )
 
 
 def text(record: Source, name: str) -> str:
@@ -87,9 +96,15 @@ def _json_trouble(text: str) -> str:
     return "bad_characters" if "\\ud" in text.lower() else "wrong_type"
 
 
+_SECONDS = re.compile(r"\d{9,13}(\.\d+)?")
+"""Seconds or milliseconds since 1970 in digits. A date in digits (20260131) is shorter."""
+
+
 def time(value: Any) -> str | None:
     """RFC 3339 in the zone that was said, or UTC. Seconds or milliseconds since 1970, ISO 8601, or None."""
     try:
+        if isinstance(value, str) and _SECONDS.fullmatch(value):  # as a CSV has it
+            value = float(value)
         if isinstance(value, str):
             at = datetime.fromisoformat(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):

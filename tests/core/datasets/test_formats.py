@@ -124,14 +124,6 @@ def test_the_example_is_known_by_its_looks(name: str) -> None:
     assert found.rows == EXPECTED[name]
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if FORMATS[name].fields])
-def test_a_format_uses_no_column_that_it_does_not_name(name: str) -> None:
-    """Parquet hands out the named ones alone."""
-    known = FORMATS[name]
-    cut = [{key: value for key, value in record.items() if key in known.fields} for record in known.example]
-    assert rows_of(*cut, format=name, kind=known.kinds[0].value) == EXPECTED[name]
-
-
 OTHER_KINDS = [
     ("messages", DatasetKind.PROMPTS, [{"prompt": talk(SKY)}]),
     ("alpaca", DatasetKind.PROMPTS, [{"prompt": "Translate into French.\nGood morning."}]),
