@@ -174,6 +174,8 @@ class Minibatch:
                 part.old_logprobs_BR,
                 self.spec.kl.unbiased_gradient,
             )
+            if part.importance_BR is not None:
+                kl_BR = kl_BR * part.importance_BR
             kl = self.mean.share(kl_BR, mask_BR, where)
             loss, metrics["kl_loss"] = loss + self.coefficients.kl * kl, kl.detach()
         if spec.entropy_coef:

@@ -47,7 +47,7 @@ class Scored:
     sampler_logprobs_BR: Tensor | None = None
     """As the sampler drew each token, where it says so and `logprobs_BR` are not these."""
     importance_BR: Tensor | None = None
-    """What each token's policy loss is multiplied by, where it is weighed."""
+    """What each token's policy loss, and its KL in the loss, is multiplied by, where they are weighed."""
 
     @property
     def kl_BR(self) -> Tensor:

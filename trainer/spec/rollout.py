@@ -19,7 +19,7 @@ class RolloutSpec(Section):
     logprobs: Literal["recomputed", "sampler"] = "recomputed"
     """Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. The built-in engine's agree with the trainer's but for rounding."""
     importance_cap: Positive | Literal["auto"] | None = "auto"
-    """C: the policy loss of each token is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all."""
+    """C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all."""
     asynchronous: bool = False
     """Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: Fraction = 0.3

@@ -5727,7 +5727,7 @@ export interface components {
             logprobs: "recomputed" | "sampler";
             /**
              * Importance Cap
-             * @description C: the policy loss of each token is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all.
+             * @description C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all.
              * @default auto
              */
             importance_cap: number | "auto" | null;

@@ -30,7 +30,7 @@ from trainer.ppo.actors import Actors
 from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
-from trainer.ppo.rollout import respond_with
+from trainer.ppo.rollout import Scored, respond_with, sampled_from, score
 from trainer.rewards.base import Named, Rewards
 from trainer.spec import KLSpec, PPOSpec
 
@@ -40,9 +40,17 @@ ALL = len(REPRESENTATIVE)
 
 def step_gradient(cast: Actors, optimal_value: float | None = None, **options: object) -> Tensor:
     """Of the policy's table, after one step's losses over a batch that is its own expectation."""
-    defaults: dict[str, Any] = {"batch_size": ALL, "minibatches": 1, "max_new_tokens": STEPS, "kl": {"coef": BETA}}
-    spec = PPOSpec.model_validate(defaults | {"shaping": {"missing_eos_penalty": 0}} | options)
+    spec = spec_of(**options)
     scored = respond_with(cast, [PROMPT] * ALL, CODEC, spec, REPRESENTATIVE, CPU)
+    return gradient_on(scored, cast, spec, optimal_value)
+
+
+def spec_of(**options: object) -> PPOSpec:
+    defaults: dict[str, Any] = {"batch_size": ALL, "minibatches": 1, "max_new_tokens": STEPS, "kl": {"coef": BETA}}
+    return PPOSpec.model_validate(defaults | {"shaping": {"missing_eos_penalty": 0}} | options)
+
+
+def gradient_on(scored: Scored, cast: Actors, spec: PPOSpec, optimal_value: float | None = None) -> Tensor:
     values = None if optimal_value is None else [optimal_value] * ALL
     experience = experience_of(scored, cast.critic, spec, kl_coef=spec.kl.coef, optimal_values=values)
     minibatch = Minibatch.of(experience, torch.arange(ALL), spec, Coefficients(spec.kl.coef, spec.policy_loss.beta))
@@ -157,7 +165,7 @@ def test_the_spec_accepts_these_choices_and_no_others() -> None:
     assert accepted == KL_CHOICES
 
 
-def documented_kl(choice: dict[str, Any], policy: Any, reference: Any) -> Tensor:
+def documented_kl(choice: dict[str, Any], policy: Any, reference: Any, states_of: Any = None) -> Tensor:
     """The KL whose gradient docs/ppo.md states: in the reward that of whole responses, in the loss that of each token with
     the states held fixed; of the reversed pair for the plain k3."""
     if choice["placement"] == "reward":
@@ -165,7 +173,7 @@ def documented_kl(choice: dict[str, Any], policy: Any, reference: Any) -> Tensor
     own, theirs = (torch.log_softmax(p.score.weight.T, -1) for p in (policy, reference))
     if choice == {"placement": "loss", "estimator": "k3", "unbiased_gradient": False}:
         own, theirs = theirs, own
-    return (visits(policy)[:, None] * own.exp() * (own - theirs)).sum()
+    return (visits(states_of or policy)[:, None] * own.exp() * (own - theirs)).sum()
 
 
 @pytest.mark.parametrize("choice", KL_CHOICES, ids=lambda choice: "-".join(map(str, choice.values())))
@@ -187,6 +195,22 @@ def test_each_choice_of_the_kl_has_the_gradient_that_is_documented(
     )  # fmt: skip
     error = float((found - BETA * exact / STEPS).norm() / (BETA * exact / STEPS).norm())
     assert error < 1e-4
+
+
+@pytest.mark.parametrize("choice", KL_CHOICES[1:], ids=lambda choice: "-".join(map(str, choice.values())))
+def test_tokens_of_another_sampler_are_weighed_in_the_kl_too(choice: dict[str, Any]) -> None:
+    """The states are then the sampler's; the KL of each is the policy's own."""
+    sampler, cast = quarters(0.25), actors(Table(2, 3))
+    cast = replace(cast, rewards=Rewards([Named("table", 1.0, TableReward([0.0] * 8))]))
+    spec = spec_of(
+        kl={"coef": BETA, **choice}, advantage={"estimator": "sequence", "normalize": "none"},
+        policy_loss={"kind": "unclipped"}, rollout={"importance_cap": 1e6},
+    )  # fmt: skip
+    drawn = sampled_from(sampler, [PROMPT] * ALL, CODEC, REPRESENTATIVE, 1.0, CPU)
+    found = gradient_on(score(cast, [PROMPT] * ALL, drawn, CODEC, spec, CPU, 1.0, 0.0), cast, spec)
+    exact = exact_gradient(documented_kl(choice, cast.policy, cast.reference, states_of=sampler), cast.policy)
+    torch.testing.assert_close(found, BETA * exact / STEPS, rtol=1e-5, atol=1e-6)
+    assert exact.abs().max() > 0.1
 
 
 def test_the_entropy_bonus_adds_the_gradient_of_the_entropy() -> None:
