@@ -40,11 +40,12 @@ def new_codec() -> Codec:
 
 
 def respond_and_learn(actors: Actors, prompts: list[list[int]], codec: Codec, spec: PPOSpec, seed: int) -> Experience:
-    """One batch of experience, as the loop collects it."""
+    """One batch of experience, as the loop collects it; V* is ¼ of each prompt's number, where it is the baseline."""
     draws = torch.Generator().manual_seed(seed)
     encoded = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(prompts)]
     scored = respond_and_score(actors, encoded, codec, spec, draws, CPU)
-    return experience_of(scored, actors.critic, spec, kl_coef=spec.kl.coef)
+    best = [n / 4 for n in range(len(prompts))] if spec.advantage.baseline == "optimal_value" else None
+    return experience_of(scored, actors.critic, spec, kl_coef=spec.kl.coef, optimal_values=best)
 
 
 def scored_by(model: Model) -> Rewards:

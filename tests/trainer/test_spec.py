@@ -72,6 +72,15 @@ MOVING = {"path": "another/model", "update": "ema"}
     [
         ({"ppo": {"steps": 5, "critic": {"warmup_steps": 5}}}, "`ppo.critic.warmup_steps` (5) leaves the policy none"),
         ({"ppo": {"reference": {"update": "reanchored"}}}, "a KL in the reward is always 0"),
+        (
+            {
+                "ppo": {
+                    "samples_per_prompt": 4,
+                    "advantage": {"estimator": "reward_to_go", "normalize": "group_std", "gamma": 0.9},
+                }
+            },
+            '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1',
+        ),
         ({"ppo": {"kl": {"estimator": "k2"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
         ({"ppo": {"kl": {"estimator": "k3"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
         ({"ppo": {"kl": {"placement": "loss", "unbiased_gradient": False}}}, "the expected derivative of log π is 0"),

@@ -50,15 +50,21 @@ def rewards_to_go(rewards_BR: Tensor, mask_BR: Tensor, gamma: float) -> Tensor:
     return returns_BR
 
 
-def group_means(returns_B: Tensor, size: int, leave_one_out: bool = False) -> Tensor:
-    """Mean return of all responses to the same prompt (GRPO), or of the others (RLOO), (B,).
+def held_after_the_end(returns_BR: Tensor, mask_BR: Tensor) -> Tensor:
+    """The returns, and after the end of a response the return of its last token, (B, R)."""
+    last_B1 = mask_BR.sum(1, keepdim=True) - 1
+    return torch.where(mask_BR, returns_BR, returns_BR.gather(1, last_B1))
+
+
+def group_means(returns_BR: Tensor, size: int, leave_one_out: bool = False) -> Tensor:
+    """Mean return of all responses to the same prompt (GRPO), or of the others (RLOO), at each position, (B, R).
 
     The `size` responses of a group lie side by side.
     """
-    groups_GS = returns_B.view(-1, size)
-    sums_G1 = groups_GS.sum(1, keepdim=True)
-    means_GS = (sums_G1 - groups_GS) / (size - 1) if leave_one_out else (sums_G1 / size).expand_as(groups_GS)
-    return means_GS.reshape(-1)
+    groups_GSR = returns_BR.unflatten(0, (-1, size))
+    sums_G1R = groups_GSR.sum(1, keepdim=True)
+    means_GSR = (sums_G1R - groups_GSR) / (size - 1) if leave_one_out else (sums_G1R / size).expand_as(groups_GSR)
+    return means_GSR.flatten(0, 1)
 
 
 def group_deviations(returns_B: Tensor, size: int) -> Tensor:

@@ -13,7 +13,14 @@ from trainer.masking import masked_whiten
 from trainer.microbatches import Limits
 from trainer.models import Model, present
 from trainer.parallel import SINGLE, World
-from trainer.ppo.advantages import gae, group_deviations, group_means, length_adaptive_lambda, rewards_to_go
+from trainer.ppo.advantages import (
+    gae,
+    group_deviations,
+    group_means,
+    held_after_the_end,
+    length_adaptive_lambda,
+    rewards_to_go,
+)
 from trainer.ppo.rollout import Scored, in_parts
 from trainer.ppo.shaping import scaled_to_unit_variance, shaped_scores, token_rewards
 from trainer.sequences import completion_values, state_values
@@ -94,26 +101,29 @@ def _lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
 def _against_a_baseline(
     rewards_BR: Tensor, mask_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None
 ) -> tuple[Tensor, Tensor]:
-    """Advantages and returns without a critic: each token's own return or the whole response's, less one baseline."""
+    """Advantages and returns without a critic: each token's own return or the whole response's, less a baseline."""
     to_go_BR = rewards_to_go(rewards_BR, mask_BR, spec.advantage.gamma)
     whole_B = to_go_BR[:, 0]
     if spec.advantage.estimator == "sequence":
-        to_go_BR = torch.where(mask_BR, whole_B[:, None], torch.zeros_like(to_go_BR))
-    advantages_BR = to_go_BR - _baseline(whole_B, spec, optimal_values)[:, None]
+        returns_BR = whole_B[:, None].expand_as(to_go_BR)
+    else:
+        returns_BR = held_after_the_end(to_go_BR, mask_BR)
+    advantages_BR = returns_BR - _baseline(returns_BR, spec, optimal_values)
     if spec.advantage.normalize == "group_std":
         advantages_BR = advantages_BR / (group_deviations(whole_B, spec.samples_per_prompt)[:, None] + _GROUP_STD_EPS)
-    return torch.where(mask_BR, advantages_BR, torch.zeros_like(advantages_BR)), to_go_BR
+    nothing_BR = torch.zeros_like(to_go_BR)
+    return torch.where(mask_BR, advantages_BR, nothing_BR), torch.where(mask_BR, returns_BR, nothing_BR)
 
 
-def _baseline(whole_B: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None) -> Tensor:
-    """(B,) what is subtracted from the returns of each response; `whole_B` are the returns from the first token on."""
+def _baseline(returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None) -> Tensor:
+    """What is subtracted from the returns, at each position; (B, R) or broadcast to it."""
     match spec.advantage.baseline:
         case "none":
-            return torch.zeros_like(whole_B)
+            return torch.zeros_like(returns_BR)
         case "batch_mean":
-            return whole_B.mean().expand_as(whole_B)
+            return returns_BR.mean(0, keepdim=True)
         case "optimal_value":
             assert optimal_values is not None  # the loop works them out before the first iteration
-            return whole_B.new_tensor(optimal_values)
+            return returns_BR.new_tensor(optimal_values)[:, None]
         case name:
-            return group_means(whole_B, spec.samples_per_prompt, leave_one_out=name == "leave_one_out")
+            return group_means(returns_BR, spec.samples_per_prompt, leave_one_out=name == "leave_one_out")

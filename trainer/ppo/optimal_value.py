@@ -26,10 +26,10 @@ def optimal_value(scores: Sequence[float], beta: float) -> float:
 def estimate(
     session: Session, spec: PPOSpec, actors: Actors, codec: Codec, prompts: Sequence[EncodedPrompt], dials: Dials
 ) -> None:
-    """Sample the reference on every prompt, score, and keep V* in `dials`; the scores count for the running scale too.
+    """Sample the reference on every prompt, score, and keep V* in `dials`.
 
-    What a prompt's responses are depends on the seed and its place alone. They are shaped as those of training are, by one
-    scale: that of all of them.
+    The responses to a prompt depend on the seed and on its place alone. Their scores are clipped and penalised as those of
+    training are; the spec refuses a scale that moves.
     """
     samples, at_once = spec.optimal_value.samples, max(1, spec.batch_size // spec.optimal_value.samples)
     told = 0
@@ -58,13 +58,12 @@ def estimate(
         if tenth > told:
             session.say(f"V*: {some.stop} of {len(prompts)} prompts, {samples} responses of the reference each.")
             told = tenth
-    dials.scale = dials.scale.with_scores([score for score, _, _ in found])
-    scores = _shaped(found, spec, dials.scale.deviation)
+    scores = _shaped(found, spec)
     starts = range(0, len(scores), samples)
     dials.optimal_values = [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]
 
 
-def _shaped(found: Sequence[tuple[float, bool, int]], spec: PPOSpec, scale: float) -> list[float]:
+def _shaped(found: Sequence[tuple[float, bool, int]], spec: PPOSpec) -> list[float]:
     scores, finished, lengths = (torch.tensor(column) for column in zip(*found, strict=True))
-    shaped: list[float] = shaped_scores(scores, finished, lengths, spec.shaping, scale).tolist()
+    shaped: list[float] = shaped_scores(scores, finished, lengths, spec.shaping).tolist()
     return shaped

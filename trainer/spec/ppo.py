@@ -28,7 +28,7 @@ class AdvantageSpec(Section):
     bootstrap_truncated: bool = False
     """A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score."""
     baseline: Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"] = "none"
-    """Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025)."""
+    """Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position; a response that ended earlier counts there with the return of its last token."""
     normalize: Literal["whiten", "group_std", "none"] = "whiten"
     """`whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are."""
 
@@ -42,6 +42,15 @@ class AdvantageSpec(Section):
             self.refuse_idle(
                 ["gae_lambda", "length_adaptive", "bootstrap_truncated"],
                 f'with `estimator` = "{self.estimator}": it has no critic',
+            )
+        if self.gamma < 1 and self.baseline == "optimal_value":
+            raise ValueError(
+                '`baseline` = "optimal_value" needs `gamma` = 1: V* is worked out from whole scores without a discount'
+            )
+        if self.gamma < 1 and self.estimator == "reward_to_go" and self.normalize == "group_std":
+            raise ValueError(
+                '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1: it divides by the deviation of '
+                "the returns from the first token on, which a discount makes smaller than those of later tokens"
             )
         return self
 
@@ -332,6 +341,8 @@ class PPOSpec(OptimizerSpec):
             raise ValueError("`samples_per_prompt` must be at least 2 for a baseline or a deviation of the group")
         if self.advantage.baseline != "optimal_value":
             self.refuse_idle(["optimal_value"], 'without `advantage.baseline` = "optimal_value"')
+        else:
+            self._optimal_value_fits()
         if not self.uses_critic:
             self.refuse_idle(["critic"], f'with `advantage.estimator` = "{self.advantage.estimator}"')
         if self.reference.update == "reanchored" and self.reference.every == 1 and self.kl.placement == "reward":
@@ -347,7 +358,26 @@ class PPOSpec(OptimizerSpec):
                 raise ValueError('`rollout.importance_cap` has no effect with `policy_loss.kind` = "least_squares"')
         return self
 
+    def _optimal_value_fits(self) -> None:
+        """V* is estimated once, from shaped scores of the reference: what changes the return later must leave its scale."""
+        rescaled = "rescales the returns after V* was estimated, so the two are no longer in the same units"
+        if self.shaping.whiten_rewards:
+            raise ValueError(f'`shaping.whiten_rewards` with `advantage.baseline` = "optimal_value" {rescaled}')
+        if self.shaping.normalize == "running":
+            raise ValueError(
+                f'`shaping.normalize` = "running" with `advantage.baseline` = "optimal_value" {rescaled}: set it to "none"'
+            )
+        if self.reference.update != "fixed":
+            raise ValueError(
+                '`advantage.baseline` = "optimal_value" needs `reference.update` = "fixed": V* is that of the first reference'
+            )
+
     def _least_squares_fits(self) -> None:
+        if self.advantage.baseline != "optimal_value":
+            raise ValueError(
+                '`policy_loss.kind` = "least_squares" needs `advantage.baseline` = "optimal_value": it fits '
+                "`beta`·log π/π_ref to the score less V*, which has no solution for another baseline"
+            )
         if self.advantage.estimator != "sequence" or self.advantage.normalize != "none":
             raise ValueError(
                 '`policy_loss.kind` = "least_squares" needs `advantage.estimator` = "sequence" and `normalize` = "none"'

@@ -40,10 +40,59 @@ def test_each_baseline_by_hand(baseline: str, expected: list[float]) -> None:
     assert experience.returns_BR[:, 0].tolist() == pytest.approx([1.6, -1.2, 2.8, 0.9])
 
 
-def test_the_reward_to_go_of_each_token_less_the_responses_baseline() -> None:
-    experience = learnt_from({"estimator": "reward_to_go", "baseline": "group_mean"})
-    expected = [[1.4, 1.5], [-1.4, 0.0], [0.95, 0.75], [-0.95, -0.95]]  # to go: 1.6, 1.7 | −1.2 | 2.8, 2.6 | .9, .9
+@pytest.mark.parametrize(
+    ("baseline", "expected"),
+    [
+        # to go: 1.6, 1.7 | −1.2 (ended: stays −1.2) | 2.8, 2.6 | .9, .9
+        ("batch_mean", [[0.575, 0.7], [-2.225, 0.0], [1.775, 1.6], [-0.125, -0.1]]),  # less 1.025 and 1
+        ("group_mean", [[1.4, 1.45], [-1.4, 0.0], [0.95, 0.85], [-0.95, -0.85]]),  # less .2, .25 and 1.85, 1.75
+        ("leave_one_out", [[2.8, 2.9], [-2.8, 0.0], [1.9, 1.7], [-1.9, -1.7]]),
+    ],
+)
+def test_the_reward_to_go_of_each_token_less_the_baseline_at_its_position(
+    baseline: str, expected: list[list[float]]
+) -> None:
+    experience = learnt_from({"estimator": "reward_to_go", "baseline": baseline})
     torch.testing.assert_close(experience.advantages_BR, torch.tensor(expected))
+    to_go = [[1.6, 1.7], [-1.2, 0.0], [2.8, 2.6], [0.9, 0.9]]
+    torch.testing.assert_close(experience.returns_BR, torch.tensor(to_go))
+
+
+@pytest.mark.parametrize("baseline", ["batch_mean", "group_mean", "leave_one_out"])
+def test_equal_responses_have_no_advantage_whatever_the_discount(baseline: str) -> None:
+    """A baseline of the whole responses would leave 0, .125, .375, .875 at γ = .5 and a score of 1."""
+    spec = PPOSpec.model_validate(
+        {
+            "batch_size": 4,
+            "samples_per_prompt": 2,
+            "advantage": {"estimator": "reward_to_go", "baseline": baseline, "normalize": "none", "gamma": 0.5},
+        }
+    )
+    experience = experience_of(scored_by_hand([[0.0] * 4] * 4, [1.0] * 4, [True] * 4), None, spec, kl_coef=0.0)
+    assert experience.returns_BR[0].tolist() == [0.125, 0.25, 0.5, 1.0]
+    assert not experience.advantages_BR.any()
+
+
+def test_a_leave_one_out_baseline_does_not_depend_on_its_own_response() -> None:
+    """Else the gradient would be biased; at every position, also after the other one has ended."""
+    found = []
+    for own in (2.0, -5.0):
+        spec = PPOSpec.model_validate(
+            {
+                "batch_size": 2,
+                "minibatches": 1,
+                "samples_per_prompt": 2,
+                "advantage": {
+                    "estimator": "reward_to_go", "baseline": "leave_one_out", "normalize": "none", "gamma": 0.9,
+                },
+            }
+        )  # fmt: skip
+        scored = scored_by_hand([[own, 0.1, 0.4], [0.3, -0.2]], [own, 1.0], [True] * 2)
+        experience = experience_of(scored, None, spec, kl_coef=1.0)
+        found.append((experience.returns_BR - experience.advantages_BR)[0])
+    torch.testing.assert_close(found[0], found[1])
+    # of the other: −.3 + .9·(1 + .2) = .78, then 1.2, and 1.2 after its end
+    torch.testing.assert_close(found[0], torch.tensor([0.78, 1.2, 1.2]))
 
 
 def test_the_groups_deviation_divides() -> None:

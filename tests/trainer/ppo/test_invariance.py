@@ -14,7 +14,6 @@ from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.report import summarise
 from trainer.ppo.update import update
 
-SEQUENCE = {"advantage": NO_CRITIC, "samples_per_prompt": 2}
 CHOICES: dict[str, dict[str, Any]] = {
     "ppo": {},
     "value head": {"critic": {"kind": "value_head"}},
@@ -31,7 +30,10 @@ CHOICES: dict[str, dict[str, Any]] = {
         "samples_per_prompt": 2, "kl": {"placement": "loss", "estimator": "k3"},
         "policy_loss": {"aggregation": "sequence_mean"},
     },
-    "least squares": {**SEQUENCE, "policy_loss": {"kind": "least_squares"}, "kl": {"coef": 0.0}},
+    "least squares": {
+        "advantage": {**NO_CRITIC, "baseline": "optimal_value"}, "policy_loss": {"kind": "least_squares"},
+        "kl": {"coef": 0.0},
+    },
     "ptx": {"ptx": {"batch_size": 3}},
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-import torch
+from pydantic import ValidationError
 
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import CPU, new_codec, session_in
@@ -58,11 +58,50 @@ def test_how_many_are_sampled_at_once_makes_no_difference(tmp_path: Path) -> Non
     assert together.optimal_values == pytest.approx(apart.optimal_values, abs=1e-4)
 
 
-def test_its_scores_set_the_running_scale_and_are_divided_by_it(tmp_path: Path) -> None:
-    raw = estimated(tmp_path / "raw", shaping={"missing_eos_penalty": 0})
-    scaled = estimated(tmp_path / "scaled", shaping={"normalize": "running", "missing_eos_penalty": 0})
-    assert raw.scale == scaled.scale and scaled.scale.count == 18
-    with_beta = torch.tensor(scaled.optimal_values) * scaled.scale.deviation
-    # β·dev of the scores: V* of scores ÷ dev at β is that of the scores at β·dev, ÷ dev
-    assert not torch.allclose(with_beta, torch.tensor(raw.optimal_values), atol=1e-3)
-    assert max(abs(with_beta - torch.tensor(raw.optimal_values))) < 0.5 * raw.scale.deviation
+def test_its_scores_are_clipped_and_penalised_as_those_of_training(tmp_path: Path) -> None:
+    shaping = {"clip": 0.05, "missing_eos_penalty": 0.75, "length_penalty": 0.25, "length_free": 2}
+    dials = estimated(tmp_path / "run", shaping=shaping)
+    cast, codec = cast_for(spec_of()), new_codec()
+    with session_in(tmp_path) as session:
+        seed = session.seed("ppo")
+    clipped = 0
+    for n, prompt in enumerate(ENCODED):
+        draws = uniforms(generator(seed, "optimal value", n), 3, 9)
+        _, answers = respond(cast.reference, [prompt] * 3, codec, draws, 0.7, CPU)
+        scores = []
+        for total, answer in zip(cast.rewards.score(answers).totals, answers, strict=True):
+            length = len(answer.response_ids)
+            clipped += abs(total) > 0.05
+            score = min(max(total, -0.05), 0.05) - (0.0 if answer.finished else 0.75)
+            scores.append(score - 0.25 * max(0, length - 2))
+        assert dials.optimal_values[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=1e-4)
+    assert clipped and dials.scale.count == 0
+
+
+LEAST_SQUARES = {"policy_loss": {"kind": "least_squares"}, "kl": {"coef": 0.0}}
+OPTIMAL = {**NO_CRITIC, "baseline": "optimal_value"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"shaping": {"whiten_rewards": True}}, "`shaping.whiten_rewards` .* rescales the returns after V"),
+        ({"shaping": {"normalize": "running"}}, '`shaping.normalize` = "running" .* no longer in the same units'),
+        ({"advantage": {**OPTIMAL, "gamma": 0.99}}, '`baseline` = "optimal_value" needs `gamma` = 1'),
+        ({"reference": {"update": "ema"}}, "V\\* is that of the first reference"),
+        ({"reference": {"update": "reanchored", "every": 2}}, "V\\* is that of the first reference"),
+    ],
+)
+@pytest.mark.parametrize("loss", [{}, LEAST_SQUARES], ids=["policy gradient", "least squares"])
+def test_what_would_rescale_the_return_but_not_v_is_refused(
+    loss: dict[str, object], changes: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        spec_of(**{"advantage": OPTIMAL, **loss, **changes})
+    spec_of(advantage=OPTIMAL, **loss)
+
+
+@pytest.mark.parametrize("baseline", ["none", "batch_mean"])
+def test_least_squares_needs_v(baseline: str) -> None:
+    with pytest.raises(ValidationError, match=r"`policy_loss\.kind` .* needs `advantage\.baseline`"):
+        spec_of(advantage={**NO_CRITIC, "baseline": baseline}, **LEAST_SQUARES)

@@ -99,6 +99,24 @@ def test_without_a_critic_it_is_that_of_the_regularised_return(
     assert exact.abs().max() > 0.1
 
 
+@pytest.mark.parametrize(
+    ("baseline", "scale"),
+    [("none", 1.0), ("batch_mean", 1.0), ("group_mean", 1.0), ("leave_one_out", ALL / (ALL - 1))],
+)
+def test_a_discount_leaves_the_gradient_of_each_tokens_return_whatever_the_baseline(
+    baseline: str, scale: float
+) -> None:
+    cast = actors(quarters(0.25))
+    found = step_gradient(
+        cast, samples_per_prompt=ALL, kl={"coef": 0.0}, policy_loss={"kind": "reinforce"},
+        advantage={"estimator": "reward_to_go", "baseline": baseline, "normalize": "none", "gamma": 0.6},
+    )  # fmt: skip
+    own = log_probabilities(cast.policy)
+    returns = torch.tensor(SCORES, dtype=torch.float64)[:, None] * torch.tensor([0.36, 0.6, 1.0])
+    exact = exact_gradient((own.sum(1).exp().detach()[:, None] * own * returns).sum(), cast.policy)
+    torch.testing.assert_close(found, -exact * scale / STEPS, rtol=1e-5, atol=1e-6)
+
+
 def exact_values(cast: Actors) -> Table:
     """V(s): expected score and KL penalties from each state on."""
     own, theirs = log_probabilities(cast.policy).detach(), log_probabilities(cast.reference)
