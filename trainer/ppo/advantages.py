@@ -61,10 +61,10 @@ def group_means(returns_BR: Tensor, size: int, leave_one_out: bool = False) -> T
 
     The `size` responses of a group lie side by side.
     """
-    groups_GSR = returns_BR.unflatten(0, (-1, size))
+    groups_GSR = returns_BR.reshape(-1, size, *returns_BR.shape[1:])
     sums_G1R = groups_GSR.sum(1, keepdim=True)
     means_GSR = (sums_G1R - groups_GSR) / (size - 1) if leave_one_out else (sums_G1R / size).expand_as(groups_GSR)
-    return means_GSR.flatten(0, 1)
+    return means_GSR.reshape(returns_BR.shape)
 
 
 def group_deviations(returns_B: Tensor, size: int) -> Tensor:
