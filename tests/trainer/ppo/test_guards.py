@@ -2,13 +2,14 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn
 from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.update import update
+from trainer.ppo.update import _minibatches, update
 from trainer.spec import GuardsSpec
 
 
@@ -24,6 +25,28 @@ def test_the_passes_end_before_the_step_of_the_minibatch_that_went_too_far() -> 
     assert torch.equal(weights_of(braked.policy), weights_of(shorter.policy))
     assert torch.equal(weights_of(braked.critic), weights_of(shorter.critic))
     assert all(parameter.grad is None for parameter in braked.policy.parameters())
+
+
+@pytest.mark.parametrize("value", [float("nan"), 1e38], ids=["the loss is not finite", "the gradient overflows"])
+def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(value: float) -> None:
+    spec = spec_of(epochs=1, minibatches=2, micro_batch_size=1)  # micro-batches by rising length
+    (first, _) = _minibatches(6, spec, iteration=0, seed=0)
+
+    def left_with(broken: list[int], value: float) -> tuple[Tensor, Tensor, list[dict[str, float]]]:
+        cast = cast_for(spec)
+        experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+        experience.advantages_BR[broken] = value
+        learners = Learners.of(cast, spec).at(1.0, leave_out=lambda step, trouble: None)
+        updated = update(experience, learners, spec, 0, 0, Coefficients(0.05, 1.0))
+        assert cast.critic is not None
+        return weights_of(cast.policy), weights_of(cast.critic), updated.history
+
+    lengths = respond_and_learn(cast_for(spec), PROMPTS, new_codec(), spec, seed=3).scored.batch.lengths
+    last = max(first.tolist(), key=lambda row: lengths[row])
+    policy, critic, history = left_with([last], value)
+    assert history[0] == {} and "grad_norm" in history[1]
+    nothing_before, no_critic_before, _ = left_with(first.tolist(), float("nan"))  # breaks at its first micro-batch
+    assert torch.equal(policy, nothing_before) and torch.equal(critic, no_critic_before)
 
 
 @pytest.mark.parametrize(
