@@ -1,4 +1,4 @@
-# Every command of the project; `make help` lists them. All of them set up first what they need.
+# Every command of the project; `make help` lists them. All but `gpu` set up first what they need.
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
@@ -11,7 +11,9 @@ NPM := PATH="$(CURDIR)/.venv/node/bin:$$PATH" npm --prefix frontend
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test test-slow check bench format openapi docs clean
+JSON ?= out/gpu.json
+
+.PHONY: help setup demo up test test-slow check bench gpu format openapi docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +48,9 @@ check: setup ## lint, formats, types, import contracts
 
 bench: setup ## measure PPO on this machine's CPU, against TRL too (up to 15 minutes)
 	@$(BIN)/python benchmarks/suite.py $(ARGS)
+
+gpu: ## prove the GPU path with the Python at hand, figures into JSON=FILE (9 minutes; without a GPU a rehearsal)
+	@"$(PYTHON)" -m benchmarks.gpu_suite --json "$(JSON)" $(ARGS)
 
 format: setup ## put the code into its form
 	@$(BIN)/ruff check --fix

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,20 @@ class Models:
     """Mean length of a prompt."""
 
 
-def ready(size: Size, cache: Path, full_length: bool = False, threads: int | None = None) -> Models:
-    """The size's models, made if they are not there yet (half a minute to two on two quiet cores)."""
+def ready(
+    size: Size,
+    cache: Path,
+    full_length: bool = False,
+    threads: int | None = None,
+    variants: Callable[[Path], None] | None = None,
+) -> Models:
+    """The size's models, made if they are not there yet (half a minute to two on two quiet cores).
+
+    `variants` is `benchmarks.variants.make` for a caller that holds torch itself; None: it runs in a process of its own.
+    """
     folder = cache / "models" / f"{size.name}-{size.digest()}"
     if not (folder / "facts.json").exists():
-        _make(size, folder, threads)
+        _make(size, folder, threads, variants or _variants)
     facts = json.loads((folder / "facts.json").read_text())
     kind = "full" if full_length or size.full_length else "natural"
     data = folder / "data"
@@ -51,7 +61,7 @@ def ready(size: Size, cache: Path, full_length: bool = False, threads: int | Non
     )
 
 
-def _make(size: Size, folder: Path, threads: int | None) -> None:
+def _make(size: Size, folder: Path, threads: int | None, variants: Callable[[Path], None]) -> None:
     """In a folder of another name, which gets its own once everything is there."""
     draft = folder.with_name(folder.name + ".making")
     shutil.rmtree(draft, ignore_errors=True)
@@ -63,10 +73,14 @@ def _make(size: Size, folder: Path, threads: int | None) -> None:
             shutil.copytree(base / part, draft / part)
     else:
         _train(size, draft, threads)
-    _run(["benchmarks.variants", str(draft)], draft)
+    variants(draft)
     for run in draft.glob("run-*"):
         shutil.rmtree(run)
     draft.rename(folder)
+
+
+def _variants(draft: Path) -> None:
+    _run(["benchmarks.variants", str(draft)], draft)
 
 
 def _train(size: Size, draft: Path, threads: int | None) -> None:

@@ -25,7 +25,11 @@ _NEVER = "ÿ"
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    make(Path(sys.argv[1]))
+
+
+def make(folder: Path) -> None:
+    """All of it, from what `folder` holds."""
     size = Size.from_json((folder / "size.json").read_text())
     policy, reward = folder / "policy-natural", folder / "reward-natural"
     if size.base is not None:
@@ -85,7 +89,12 @@ def _draw(size: Size, folder: Path, policy: Path, reward: Path) -> None:
         if target == reward and size.lora:
             continue  # its reward model is an adapter, made by the run itself
         torch.manual_seed(0)
-        _save(family.from_config(config, dtype=dtype), target)  # type: ignore[no-untyped-call]
+        with torch.device(
+            "cuda" if size.device == "cuda" and torch.cuda.is_available() else "cpu"
+        ):  # seconds, not a minute
+            model = family.from_config(config, dtype=dtype)  # type: ignore[no-untyped-call]
+        _save(model, target)
+        del model
     for target in (policy, reward):
         tokenizer.save_pretrained(target)
 

@@ -1,0 +1,119 @@
+"""The GPU suite: how it keeps to its time and survives its parts, and a whole rehearsal on the CPU."""
+
+import json
+import math
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu_suite.options import OPTIONS
+from benchmarks.gpu_suite.schedule import Outcome, Part, Place, Schedule, Skipped
+from benchmarks.places import ROOT
+
+
+def passing(place: Place) -> dict[str, Any]:
+    return {"device": place.device, "empty": not (list(place.folder.iterdir()))}
+
+
+def failing(place: Place) -> dict[str, Any]:
+    sys.stdout.write("before it fails\n")
+    raise ValueError("no such kernel")
+
+
+def dying(place: Place) -> dict[str, Any]:
+    sys.exit("the run could not be measured")
+
+
+def skipping(place: Place) -> dict[str, Any]:
+    raise Skipped("no such package")
+
+
+def endless(place: Place) -> dict[str, Any]:
+    """With a process of its own, whose number it writes beside its folder."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    (place.folder.parent / "child").write_text(str(child.pid))
+    time.sleep(600)
+    return {}
+
+
+def run(folder: Path, *parts: Part, seconds: float = 60.0, at_once: int = 1) -> list[Outcome]:
+    found: list[Outcome] = []
+    Schedule(folder, time.monotonic() + seconds, at_once, found.append).run(parts, "cpu", True)
+    return found
+
+
+def test_a_part_that_fails_is_recorded_and_the_next_one_runs(tmp_path: Path) -> None:
+    works = (failing, dying, skipping, passing)
+    failed, died, skipped, passed = run(tmp_path, *(Part(work.__name__, work, 60) for work in works))
+    assert failed.status == "failed" and failed.reason == "its process ended with 1: ValueError: no such kernel"
+    assert failed.output is not None and failed.output.startswith("before it fails\n") and "Traceback" in failed.output
+    assert died.status == "failed" and died.reason == "its process ended with 1: the run could not be measured"
+    assert (skipped.status, skipped.reason) == ("skipped", "no such package")
+    assert (passed.status, passed.reason, passed.output) == ("passed", None, None)
+    assert passed.figures == {"device": "cpu", "empty": False}  # its log is there
+
+
+def test_a_part_past_its_time_ends_with_all_that_it_started(tmp_path: Path) -> None:
+    cut, after = run(tmp_path, Part("endless", endless, 8), Part("passing", passing, 60))
+    assert cut.status == "cut" and cut.reason == "not over after 8 s" and after.status == "passed"
+    child = Path("/proc") / (tmp_path / "child").read_text()
+    deadline = time.monotonic() + 30
+    while child.exists() and "\nState:\tZ" not in (child / "status").read_text() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not child.exists() or "\nState:\tZ" in (child / "status").read_text()
+
+
+def test_what_the_budget_has_no_room_for_is_left_out(tmp_path: Path) -> None:
+    parts = (Part("endless", endless, 60), Part("passing", passing, 60))
+    cut, left_out = run(tmp_path, *parts, seconds=3)
+    assert cut.status == "cut" and cut.limit_s <= 3
+    assert (left_out.status, left_out.reason) == ("left_out", "the time budget was spent")
+
+
+def test_shared_parts_run_side_by_side_and_others_alone(tmp_path: Path) -> None:
+    parts = [Part(f"shared {n}", endless, 4, shared=True) for n in range(2)]
+    began = time.monotonic()
+    assert [found.status for found in run(tmp_path, *parts, at_once=2)] == ["cut", "cut"]
+    assert time.monotonic() - began < 8
+
+
+def test_a_rehearsal_runs_every_part_that_a_cpu_can(tmp_path: Path) -> None:
+    target = tmp_path / "gpu.json"
+    command = [sys.executable, "-m", "benchmarks.gpu_suite", "--rehearse", "--json", str(target)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = json.loads(target.read_text())
+    parts = {part["name"]: part for part in found["parts"]}
+    assert done.returncode == 0 and found["rehearsed"] and found["budget_s"] == 540
+    assert set(found["summary"]) == {"passed", "skipped"}, done.stderr
+    skipped = {option.name for option in OPTIONS if not option.rehearsed or option.needs} | {"trl 0.5b"}
+    assert set(found["summary"]["skipped"]) == skipped
+    assert {"environment", "demo", "0.5b", "7b-lora", "tests", "asynchronous", "8-bit Adam"} <= set(parts)
+    for name in ("0.5b", "7b-lora"):
+        figures = parts[name]["figures"]
+        measured = ("tokens_per_s", "decode_share", "train_share", "train_tflops", "iteration_s", "peak_rss_mib")
+        assert all(figures[figure] > 0 and math.isfinite(figures[figure]) for figure in measured)
+        assert set(figures["memory"]["phases"]) == {"rollout", "score", "train"}
+    assert parts["environment"]["figures"]["missing"] == []
+    assert parts["tests"]["figures"]["passed"] == 3
+    assert 0 <= parts["demo"]["figures"]["summary"]["win_rate"] <= 1
+    assert parts["asynchronous"]["figures"]["last"]["objective/kl"] != 0
+
+
+def test_a_python_without_the_trainers_packages_is_told_which_are_missing(tmp_path: Path) -> None:
+    """-S leaves out site-packages. The other parts then fail, each recorded."""
+    target = tmp_path / "gpu.json"
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from benchmarks.gpu_suite.__main__ import main; main()"
+    command = [sys.executable, "-S", "-c", code, "--rehearse", "--minutes", "0.2", "--json", str(target)]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    environment, models, *_ = json.loads(target.read_text())["parts"]
+    assert environment["figures"]["missing"] == [
+        "torch",
+        "transformers",
+        "accelerate",
+        "peft",
+        "pydantic",
+        "safetensors",
+    ]
+    assert models["status"] == "failed" and "No module named 'pydantic'" in models["reason"]
