@@ -29,6 +29,7 @@ from trainer.spec import STAGES, JobSpec  # noqa: E402
 
 Schema = dict[str, Any]
 SPEC, METRICS_PAGE, DEPLOYMENT = (ROOT / "docs" / f"{name}.md" for name in ("spec", "metrics", "deployment"))
+README = ROOT / "README.md"
 FORMATS_PAGE = ROOT / "docs" / "formats.md"
 INTRODUCTION = """\
 # The job spec
@@ -105,6 +106,11 @@ def formats_page(text: str) -> str:
     text = _between("formats", "\n".join(_format(one) for one in FORMATS.values()), text)
     rows = [f"| `{code}` | {severity} | {title} |" for code, (severity, title) in CODES.items()]
     return _between("findings", "\n".join(["| code | severity | what it is |", "|---|---|---|", *rows]) + "\n", text)
+
+
+def readme(text: str) -> str:
+    """The README with the number of formats that are recognised. `custom` is not: the user describes the columns."""
+    return re.sub(r"\[\d+ formats\](?=\(docs/formats\.md\))", f"[{len(FORMATS) - 1} formats]", text)
 
 
 def _between(name: str, content: str, text: str) -> str:
@@ -269,4 +275,5 @@ if __name__ == "__main__":
     SPEC.write_text(spec_page(), encoding="utf-8")
     METRICS_PAGE.write_text(metrics_page(), encoding="utf-8")
     DEPLOYMENT.write_text(deployment_page(DEPLOYMENT.read_text(encoding="utf-8")), encoding="utf-8")
+    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
     FORMATS_PAGE.write_text(formats_page(FORMATS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

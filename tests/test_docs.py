@@ -74,6 +74,12 @@ def test_the_formats_are_up_to_date(generate: ModuleType) -> None:
     assert page == generate.formats_page(page), "run `make docs`"
 
 
+def test_the_readme_counts_the_formats(generate: ModuleType) -> None:
+    page = generate.README.read_text()
+    assert page == generate.readme(page), "run `make docs`"
+    assert f"[{len(generate.FORMATS) - 1} formats](docs/formats.md)" in page
+
+
 def test_the_spec_reference_has_every_field(generate: ModuleType) -> None:
     page = generate.spec_page()
     missing = [path for path in _paths(JobSpec.model_json_schema()) if f"| `{path}` |" not in page]

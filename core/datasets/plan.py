@@ -139,7 +139,8 @@ def _unclear(detection: "Detection", candidates: list["Candidate"]) -> FormatUnc
     shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
     names = ", ".join(column.name for column in detection.columns[:12]) or "none"
     if shown and candidates[0].score >= _LIKELY:
-        detail = f"The records could be {' or '.join(_named(one) for one in candidates[:3])}: say which."
+        likely = [one for one in candidates[:_LISTED] if one.score >= _AS_WELL * candidates[0].score]
+        detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
         detail = f"No known format fits these columns: {names}. Map them to fields, with the format custom, or name a format."
     elif detection.problems:

@@ -54,6 +54,7 @@ FORMATS: dict[str, Format] = {
         published.SHP,
         published.SAFE,
         llama_factory.ALPACA,
+        llama_factory.BEST_FIRST,
         llama_factory.SHAREGPT,
         unpaired.FACTORY,
         axolotl.CHATML,

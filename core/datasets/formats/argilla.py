@@ -79,7 +79,7 @@ def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdi
 
 def _comparing(questions: dict[str, list[Voice]], names: list[str]) -> dict[str, list[Verdict]]:
     """Of the questions whose every answer compares, what each person thinks."""
-    told = {name: [(user, _ranks(value, names)) for user, value in voices] for name, voices in questions.items()}
+    told = {name: [(user, _ranks(value, names, name)) for user, value in voices] for name, voices in questions.items()}
     found = {name: [(user, ranks) for user, ranks in said if ranks] for name, said in told.items()}
     return {name: said for name, said in found.items() if said and len(said) == len(told[name])}
 
@@ -89,10 +89,11 @@ def _telling(compared: dict[str, list[Verdict]]) -> dict[str, list[Verdict]]:
     return {name: said for name, said in compared.items() if any(len(set(ranks)) > 1 for _, ranks in said)}
 
 
-def _ranks(value: Any, names: list[str]) -> list[int] | None:
-    """Of each answer: a ranking in any of its spellings, or the one that was chosen. None for what is about something else.
+def _ranks(value: Any, names: list[str], question: str) -> list[int] | None:
+    """The rank of each answer: a ranking in any of its spellings, or the one that was chosen. None for what is about something else.
 
-    A number is a rating, never the number of an answer.
+    A number is a rating, never the number of an answer. A list of names is a ranking only in a question that is called one:
+    in others it may be a choice of several.
     """
     if isinstance(value, dict) and isinstance(value.get("value"), list):
         value = [
@@ -104,8 +105,10 @@ def _ranks(value: Any, names: list[str]) -> list[int] | None:
         return None
     if all(isinstance(one, dict) for one in value):
         places = {_plain(one.get("value")): one.get("rank") for one in value}
-    else:
+    elif "rank" in question.lower():
         places = {_plain(one): rank for rank, one in enumerate(value, 1)}
+    else:
+        return None
     ranks = [rank for name in names if type(rank := places.get(_plain(name))) is int]
     return ranks if len(ranks) == len(names) else None
 

@@ -38,6 +38,12 @@ def asked(record: Source, name: str = "instruction", inputs: tuple[str, ...] = I
     return [*messages[:-1], *before, messages[-1]]
 
 
+def several_outputs(record: Source) -> bool:
+    """Whether `output` holds two answers or more."""
+    output = record.get("output")
+    return isinstance(output, list) and len(output) > 1
+
+
 def _says(record: Source, name: str) -> bool:
     return isinstance(record.get(name), str) and bool(record[name].strip())
 

@@ -28,8 +28,10 @@ def _bar(record: Source, reading: Reading) -> Rows:
     row = {"prompt": asked(record), "a": text(record, "output_1"), "b": text(record, "output_2")}
     name = first_named(record, ("label", "preference")) or "label"
     value = number(field(record, name), name, reading)
-    if not (1 <= value <= 2 or value == 0):
-        detail = "must be 1 or 2, between them how sure the judge is, or 0 or 1.5 for a tie"
+    if not (
+        1 <= value <= 2 or (value == 0 and name == "preference")
+    ):  # LLMBar has no ties; with 0 and 1, 1 may be the second
+        detail = "must be 1 or 2, between them how sure the judge is, or 1.5 for a tie (as `preference` also 0)"
         raise BadLine(detail, pointer=f"/{name}", code="bad_label")
     label = "tie" if value in (0, 1.5) else "a" if value < 1.5 else "b"
     yield row | {"label": label} | notes(record)

@@ -1,5 +1,6 @@
 """What the values of a label's column mean, where the mapping or the words themselves say so."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,12 +14,8 @@ _WORDS = {
     "equal": "tie", "same": "tie", "a=b": "tie",
     "a>b": "a", "a>>b": "a", "b>a": "b", "b>>a": "b",
 }  # fmt: skip
-_COUNTED: dict[frozenset[float], dict[float, str]] = {
-    frozenset({0, 1}): {0: "a", 1: "b"},
-    frozenset({1, 2}): {1: "a", 2: "b"},
-    frozenset({0, 1, 2}): {0: "tie", 1: "a", 2: "b"},
-}
-"""What numbers mean where there are exactly these: counted from 0, from 1, or from 1 with 0 for a tie."""
+_NUMBERED = re.compile(r"(\d+)\D*$")
+"""The last number in the name of a side's column, as in `response_2` or `answers.1.text`."""
 
 
 def label_text(value: Any) -> str:
@@ -47,12 +44,22 @@ def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, s
 
 
 def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str]:
-    """Labels for the values of a column: of numbers where all that there are belong together, of words one by one."""
+    """Labels for the values of a column, where the file states them: words, and numbers in the names of the sides' columns.
+
+    Other numbers get none: 1 is the first answer in some files, the second in others, and means "yes" in others.
+    """
     said = [label_text(value) for value in values]
     numbers = {text: number for text in said if (number := _number(text)) is not None}
-    counted = _COUNTED.get(frozenset(numbers.values()), {})
-    found = {text: counted.get(numbers[text]) if text in numbers else _by_itself(text, {}, fields) for text in said}
+    numbered = _numbered(fields, set(numbers.values()))
+    found = {text: numbered.get(numbers[text]) if text in numbers else _by_itself(text, {}, fields) for text in said}
     return {text: label for text, label in found.items() if label is not None}
+
+
+def _numbered(fields: Mapping[str, str], numbers: set[float]) -> dict[float, str]:
+    """Which number is which side, by the names of their columns. Nothing where further numbers show that they are grades."""
+    ends = [(_NUMBERED.search(fields.get(side, "")), side) for side in ("a", "b")]
+    named = {float(end[1]): side for end, side in ends if end is not None}
+    return named if len(named) == 2 and numbers <= {0, *named} else {}
 
 
 def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str | None:

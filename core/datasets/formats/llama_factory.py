@@ -1,33 +1,33 @@
 """LLaMA-Factory's ranking data: alpaca's columns and sharegpt's conversations."""
 
-from typing import Any
-
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from core.datasets.formats.instruction import FIELDS, asked
+from core.datasets.formats.instruction import FIELDS, asked, several_outputs
 from core.datasets.formats.pairs import PAIR_NOTES, pair_notes, whole
 from core.datasets.formats.ranking import ranked
-from core.datasets.formats.values import field, notes
+from core.datasets.formats.values import NOTED, field, listed, notes
 
 _DOCS = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 _TALKS = ("conversations", "messages", "conversation")
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
-    """Older files have the answers in `output`, the best first: two of them, or more (`oaast_rm`)."""
-    listed = _listed(record)
-    if len(listed) > 2:
-        answers = [(chat.answer(one, f"/output/{place}"), -place) for place, one in enumerate(listed)]
-        yield ranked(asked(record), answers, reading) | notes(record)
-        return
-    record = record | dict(zip(("chosen", "rejected"), listed, strict=False))
     sides = [chat.answer(field(record, name), f"/{name}") for name in ("chosen", "rejected")]
     yield {"prompt": asked(record), "chosen": sides[0], "rejected": sides[1]} | pair_notes(record, reading)
 
 
-def _listed(record: Source) -> list[Any]:
-    output = record.get("output")
-    return output if isinstance(output, list) and record.get("chosen") is None else []
+def _best_first(record: Source, reading: Reading) -> Rows:
+    """The order of `output` is the ranking (`oaast_rm`). A file does not state this order: the user names this format."""
+    answers = [(chat.answer(one, f"/output/{place}"), -place) for place, one in enumerate(listed(record, "output"))]
+    if len(answers) == 2:
+        yield {"prompt": asked(record), "chosen": answers[0][0], "rejected": answers[1][0]} | notes(record)
+    else:
+        yield ranked(asked(record), answers, reading) | notes(record)
+
+
+def _is_listed(record: Source) -> bool:
+    """As `unlabelled` fits too: which of the two it is, the user says."""
+    return "instruction" in record and record.get("chosen") is None and several_outputs(record)
 
 
 def _sharegpt(record: Source, reading: Reading) -> Rows:
@@ -51,22 +51,35 @@ def _is_sharegpt(record: Source) -> bool:
 
 
 def _is_alpaca(record: Source) -> bool:
-    sides = len(_listed(record)) > 1 or (has(record, "chosen", "rejected") and not whole(record))
+    sides = has(record, "chosen", "rejected") and not whole(record)
     return "instruction" in record and "prompt" not in record and sides
 
 
 ALPACA = Format(
     id="llama_factory_alpaca",
     title="LLaMA-Factory, alpaca ranking",
-    about="An instruction with its input, and a chosen and a rejected answer; in older files a list of answers, the best first.",
+    about="An instruction with its input, and a chosen and a rejected answer.",
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "chosen": "Bonjour.", "rejected": "Bonne nuit."},),
-    fields=FIELDS | PAIR_NOTES | {"chosen", "rejected", "output"},
+    fields=FIELDS | PAIR_NOTES | {"chosen", "rejected"},
     fits=_is_alpaca,
     rows=_alpaca,
     names={"prompt": "instruction"},
     specific=70,
+)  # fmt: skip
+BEST_FIRST = Format(
+    id="llama_factory_best_first",
+    title="LLaMA-Factory, older ranking",
+    about="An instruction and a list of answers in `output`, the best first. A file does not state that order, so the format has to be named.",
+    source=_DOCS,
+    kinds=(PREFERENCES,),
+    example=({"instruction": "Translate into French.", "input": "Good morning.", "output": ["Bonjour.", "Salut.", "Bonne nuit."]},),
+    fields=FIELDS | NOTED | {"output"},
+    fits=_is_listed,
+    rows=_best_first,
+    names={"prompt": "instruction", "a": "output/0", "b": "output/1"},
+    specific=30,
 )  # fmt: skip
 SHAREGPT = Format(
     id="llama_factory_sharegpt",

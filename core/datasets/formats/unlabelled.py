@@ -4,24 +4,25 @@ from typing import Any
 
 from core.datasets.formats import chat
 from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
-from core.datasets.formats.instruction import FIELDS, asked
+from core.datasets.formats.instruction import FIELDS, asked, several_outputs
 from core.datasets.formats.values import field, given, listed
 
 _PAIRS = (
     ("a", "b"), ("response_a", "response_b"), ("response1", "response2"), ("response_1", "response_2"),
     ("completion_a", "completion_b"), ("output_1", "output_2"), ("answer_a", "answer_b"),
 )  # fmt: skip
+_LISTS = ("completions", "output")
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
     reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
     row = {"prompt": _prompt(record)} | given(record, reading, "source")
-    if record.get("completions") is not None:
-        texts = listed(record, "completions")
-        answers = [chat.answer(said, f"/completions/{at}") for at, said in enumerate(texts)]
+    pair = _pair(record)
+    if name := next((name for name in _LISTS if record.get(name) is not None and pair is None), None):
+        answers = [chat.answer(said, f"/{name}/{at}") for at, said in enumerate(listed(record, name))]
         yield row | {"completions": answers, "ranks": None}
         return
-    a, b = _pair(record) or _PAIRS[0]
+    a, b = pair or _PAIRS[0]
     yield row | {
         "a": chat.answer(field(record, a), f"/{a}"),
         "b": chat.answer(field(record, b), f"/{b}"),
@@ -43,7 +44,8 @@ def _pair(record: Source) -> tuple[str, str] | None:
 
 def _fits(record: Source) -> float:
     """Weakly where some field may be a label under a name that nobody knows here."""
-    if not ("prompt" in record or "instruction" in record) or not ("completions" in record or _pair(record)):
+    answers = "completions" in record or several_outputs(record) or _pair(record)
+    if not ("prompt" in record or "instruction" in record) or not answers:
         return 0
     return 0.5 if says_which(record, ()) else 1
 
@@ -55,7 +57,7 @@ FORMAT = Format(
     source="",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "response_a": " blue.", "response_b": " grey."},),
-    fields=FIELDS.union({"prompt", "completions", "source"}, *_PAIRS),
+    fields=FIELDS.union({"prompt", "source"}, _LISTS, *_PAIRS),
     fits=_fits,
     rows=_rows,
     specific=30,

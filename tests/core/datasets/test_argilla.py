@@ -165,3 +165,10 @@ def test_questions_that_contradict_each_other_are_named_with_the_one_that_was_us
     assert [row["label"] for row in found.rows] == ["a", "b"]
     assert found.found == {"questions_disagree": [1]}
     assert found.finding("questions_disagree")["detail"] == "`truth` says otherwise than `helpful`, which was used."
+
+
+def test_a_list_of_answers_is_an_order_only_in_a_question_that_is_called_a_ranking() -> None:
+    chosen = said(["response2", "response1"])
+    assert labels(ranking=chosen) == ["b"]
+    found = read(jsonl(ASKED | {"ranking": chosen}, ASKED | {"good_ones": chosen}), format="argilla_records")
+    assert (found.lines, found.found) == ([1], {"bad_label": [2]})

@@ -86,6 +86,9 @@ EXPECTED: dict[str, list[Row]] = {
     "shp": [{"prompt": SKY, "a": "Blue.", "b": "Green.", "label": "a", "source": "askscience_train"}],
     "pku_saferlhf": [{"prompt": SKY, "a": "Green.", "b": "Blue.", "label": "b"}],
     "llama_factory_alpaca": [{"prompt": "Translate into French.\nGood morning.", "a": "Bonjour.", "b": "Bonne nuit.", "label": "a"}],
+    "llama_factory_best_first": [
+        {"prompt": "Translate into French.\nGood morning.", "completions": ["Bonjour.", "Salut.", "Bonne nuit."], "ranks": [1, 2, 3]}
+    ],
     "llama_factory_sharegpt": [PAIR | {"prompt": talk(SKY)}],
     "llama_factory_kto": [{"prompt": talk("The sky?"), "completions": ["Blue.", "Green."], "ranks": [1, 2]}],
     "axolotl_chatml": [PAIR | {"prompt": talk(SKY, system="You answer briefly.")}],
@@ -108,7 +111,7 @@ EXPECTED: dict[str, list[Row]] = {
     "text": [{"text": "Once upon a time, there was a reward."}],
     "custom": [{"prompt": "The sky is", "a": " blue.", "b": " green.", "label": "a"}],
 }  # fmt: skip
-UNSURE = {"question_answer", "custom"}
+UNSURE = {"question_answer", "custom", "llama_factory_best_first"}
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -32,18 +32,36 @@ def labels(values: list[Any], mapped: dict[str, str]) -> list[Any]:
     ("values", "expected"),
     [
         ((0, 1), {"0": "a", "1": "b"}),
-        ((2, 1, 1), {"1": "a", "2": "b"}),
-        ((0, 1, 2), {"0": "tie", "1": "a", "2": "b"}),
         ((0.0, 1.0), {"0.0": "a", "1.0": "b"}),
-        ((1, 1), {}),
+        ((1, 1), {"1": "b"}),
+        ((2, 1, 1), {}),
+        ((0, 1, 2), {}),
         ((-1, 1), {}),
         (("model_a", "Tie", "who knows"), {"model_a": "a", "Tie": "tie"}),
         (("response_1", "response_0"), {"response_0": "a", "response_1": "b"}),
         ((True, False), {}),
     ],
 )
-def test_labels_are_suggested_where_their_values_belong_together(values: Any, expected: dict[str, str]) -> None:
+def test_labels_are_suggested_where_the_columns_state_them(values: Any, expected: dict[str, str]) -> None:
     assert suggested(*values) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((1, 2), {"1": "a", "2": "b"}),
+        ((0, 1, 2), {"1": "a", "2": "b"}),  # 0 may be a tie, or "neither"
+        ((0, 1), {"1": "a"}),
+        ((1, 2, 3, 4, 5), {}),
+    ],
+)
+def test_numbers_are_suggested_for_the_columns_that_are_named_so(values: Any, expected: dict[str, str]) -> None:
+    assert suggested(*values, sides={"prompt": "q", "response_1": "x", "response_2": "y"}) == expected
+
+
+@pytest.mark.parametrize("values", [(0, 1), (1, 2), (0, 1, 2), (-1, 1)])
+def test_numbers_beside_columns_without_numbers_are_the_users_to_name(values: Any) -> None:
+    assert suggested(*values, sides={"prompt": "q", "response_a": "x", "response_b": "y"}) == {}
 
 
 def test_what_is_suggested_reads_the_file() -> None:

@@ -155,3 +155,10 @@ def test_a_line_that_ends_where_the_head_does_counts_once() -> None:
     content = first + b"\r\n" + b'{"prompt": "q", "chosen": "x", "rejected": ""}\r\n'
     good = b'{"prompt": "q", "chosen": "x", "rejected": "y"}\r\n'
     assert read(content + good).found == {"empty_text": [1, 2]}
+
+
+def test_a_label_of_0_beside_two_outputs_is_no_tie() -> None:
+    """LLMBar counts from 1. In a file of 0 and 1, 1 may be the second."""
+    record = {"input": "q", "output_1": "x", "output_2": "y"}
+    found = read(jsonl(record | {"label": 0}, record | {"label": 1}), format="llmbar")
+    assert (found.lines, found.found) == ([2], {"bad_label": [1]})

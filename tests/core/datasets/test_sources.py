@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from core.errors import FormatUnclear
 from tests.core.datasets.reading import Row, jsonl, read, rows_of, talk
 
 SAID = {"response1": "x", "response2": "y"}
@@ -224,16 +225,29 @@ def test_pairs_of_outputs_that_nobody_has_compared_wait_for_somebody() -> None:
 
 
 def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
-    found = read(jsonl({"instruction": "i", "input": "", "output": ["good", "bad"]}))
-    assert (found.plan.format, found.rows) == (
-        "llama_factory_alpaca",
-        [{"prompt": "i", "a": "good", "b": "bad", "label": "a"}],
+    record = {"instruction": "i", "input": "", "output": ["good", "bad"]}
+    pair = {"prompt": "i", "completions": ["good", "bad"], "ranks": None}
+    assert rows_of(record, format="unlabelled") == [pair]
+    assert rows_of(record, format="llama_factory_best_first") == [
+        {"prompt": "i", "a": "good", "b": "bad", "label": "a"}
+    ]
+
+
+@pytest.mark.parametrize("kind", [None, "preferences"])
+@pytest.mark.parametrize("output", [["good", "bad"], ["good", "so so", "bad"]])
+def test_an_order_that_the_file_does_not_state_is_asked_for(output: list[str], kind: str | None) -> None:
+    with pytest.raises(FormatUnclear) as unclear:
+        read(jsonl({"instruction": "i", "input": "", "output": output}), kind=kind)
+    formats = [candidate["format"] for candidate in unclear.value.extras["candidates"][:2]]
+    assert formats == ["llama_factory_best_first", "unlabelled"]
+    assert unclear.value.detail == (
+        "The records could be llama_factory_best_first (as preferences) or unlabelled (as preferences): say which."
     )
 
 
 def test_llama_factorys_lists_of_more_answers_are_rankings() -> None:
-    found = read(jsonl({"instruction": "i", "output": ["good", "so so", "bad"], "history": [["q", "z"]]}))
-    assert found.plan.format == "llama_factory_alpaca"
+    record = {"instruction": "i", "output": ["good", "so so", "bad"], "history": [["q", "z"]]}
+    found = read(jsonl(record), format="llama_factory_best_first")
     assert found.rows == [{"prompt": talk("q", "z", "i"), "completions": ["good", "so so", "bad"], "ranks": [1, 2, 3]}]
 
 

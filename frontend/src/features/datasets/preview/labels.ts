@@ -2,10 +2,16 @@ export type Side = "a" | "b" | "tie";
 
 export type Labels = Readonly<Record<string, Side | null>>;
 
-/** What each value of a label's column most likely says; null where only a person can tell. */
-export function guessLabels(examples: readonly string[]): Labels {
+/** The columns of the two answers. */
+export interface Sides {
+  readonly a?: string;
+  readonly b?: string;
+}
+
+/** What each value of a label's column means where the value or the sides' columns state it; null where the user decides. */
+export function guessLabels(examples: readonly string[], sides: Sides = {}): Labels {
   const values = [...new Set(examples.map((text) => text.trim()))].filter(Boolean);
-  const ofNumber = numbersMean(new Set(values.map(essence).filter(isNumber).map(Number)));
+  const ofNumber = numbersMean(new Set(values.map(essence).filter(isNumber).map(Number)), sides);
   const said = (value: string): Side | null => {
     const core = essence(value);
     return isNumber(core) ? ofNumber(Number(core)) : meaning(value, core);
@@ -25,26 +31,28 @@ function essence(value: string): string {
   return words.filter((word) => !FILLING.test(word)).join(" ");
 }
 
-const COUNTED: Readonly<Record<string, Readonly<Record<number, Side>>>> = {
-  "0,1": { 0: "a", 1: "b" },
-  "1,2": { 1: "a", 2: "b" },
-  "0,1,2": { 0: "tie", 1: "a", 2: "b" },
-};
+/** The last number in a column's name, as in `response_2`. */
+const ENDS_WITH = /(\d+)\D*$/;
 
 /**
- * A column's numbers mean something only together: 1 is the first of 1 and 2, the second of 0 and 1, and a grade among
- * others. Below zero the first one wins, above it the second, as in HelpSteer 3.
+ * A number is the side whose column's name ends with it. Without such names it may be either side: files count from 0 and
+ * from 1, and 1 also means "yes". Further numbers show that they are grades.
  */
-function numbersMean(numbers: ReadonlySet<number>): (value: number) => Side | null {
-  const sorted = [...numbers].sort((one, other) => one - other);
-  if (sorted.some((value) => value < 0)) return (value) => (value === 0 ? "tie" : value < 0 ? "a" : "b");
-  const table = COUNTED[sorted.join(",")];
-  return (value) => table?.[value] ?? null;
+function numbersMean(numbers: ReadonlySet<number>, { a = "", b = "" }: Sides): (value: number) => Side | null {
+  const first = ENDS_WITH.exec(a)?.[1];
+  const second = ENDS_WITH.exec(b)?.[1];
+  if (first === undefined || second === undefined || Number(first) === Number(second)) return () => null;
+  const sides = new Map<number, Side>([
+    [Number(first), "a"],
+    [Number(second), "b"],
+  ]);
+  const areGrades = [...numbers].some((value) => value !== 0 && !sides.has(value));
+  return (value) => (areGrades ? null : (sides.get(value) ?? null));
 }
 
 const NAMES: readonly (readonly [Side, RegExp])[] = [
-  ["a", /^(a|first|left|true)$/],
-  ["b", /^(b|second|right|false)$/],
+  ["a", /^(a|first|left)$/],
+  ["b", /^(b|second|right)$/],
 ];
 const TIE = /(^|[^a-z])(tie|equal|both|neither|same|draw)/;
 const COMPARISON = /^([^<>=]*)([<>=]+)([^<>=]*)$/;

@@ -53,7 +53,7 @@ test("what a mapping says of its labels counts before any guess", () => {
   const draft = fromMapping({ fields: { a: "x", b: "y", label: "w" }, labels: { "1": "b" } }, [
     { name: "w", examples: ["1", "2"] },
   ]);
-  expect(draft.labels).toEqual({ "1": "b", "2": "b" });
+  expect(draft.labels).toEqual({ "1": "b", "2": null });
 });
 
 test("another shape keeps the columns it knows, and finds those that bear its fields' names", () => {

@@ -21,7 +21,7 @@ export function fromMapping(mapping: Mapping | null, columns: readonly Column[])
   const fields = mapping?.fields ?? {};
   const drafts = SHAPES.map((shape) => ({ shape, fields, labels: {} }));
   const best = drafts.reduce((one, other) => (merit(other) > merit(one) ? other : one));
-  const labels = { ...labelsOf(fields.label, columns), ...(mapping?.labels as Labels | undefined) };
+  const labels = { ...labelsOf(fields, columns), ...(mapping?.labels as Labels | undefined) };
   return { ...best, labels };
 }
 
@@ -43,7 +43,7 @@ export function withShape(draft: Draft, shape: Shape, columns: readonly Column[]
   return {
     shape,
     fields,
-    labels: fields.label === draft.fields.label ? draft.labels : labelsOf(fields.label, columns),
+    labels: fields.label === draft.fields.label ? draft.labels : labelsOf(fields, columns),
   };
 }
 
@@ -51,7 +51,7 @@ export function withShape(draft: Draft, shape: Shape, columns: readonly Column[]
 export function withField(draft: Draft, name: string, column: string, columns: readonly Column[]): Draft {
   const others = Object.entries(draft.fields).filter(([field]) => field !== name);
   const fields = Object.fromEntries(column ? [...others, [name, column]] : others);
-  return { ...draft, fields, labels: name === "label" ? labelsOf(column, columns) : draft.labels };
+  return { ...draft, fields, labels: name === "label" ? labelsOf(fields, columns) : draft.labels };
 }
 
 /** The required fields that no column was given for, as the form calls them. */
@@ -76,7 +76,7 @@ export function toMapping({ shape, fields, labels }: Draft): Mapping {
   return { fields: known, labels };
 }
 
-const labelsOf = (column: string | undefined, columns: readonly Column[]): Labels =>
-  guessLabels(columns.find((one) => one.name === column)?.examples ?? []);
+const labelsOf = (fields: Draft["fields"], columns: readonly Column[]): Labels =>
+  guessLabels(columns.find((one) => one.name === fields.label)?.examples ?? [], fields);
 
 const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLowerCase();
