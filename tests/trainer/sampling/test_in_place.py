@@ -82,6 +82,34 @@ def test_reading_in_parts_changes_no_token(monkeypatch: pytest.MonkeyPatch) -> N
     assert [r.ids for r in both(llama(), PROMPTS)[1]] == [r.ids for r in whole]
 
 
+def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """15 rows with five different prompts of three tokens, and nine more of three to eleven. Equal prompts are read once;
+    each pass pads its prompts to the longest, and 24 tokens have room for six of three, three of six, two of eight …"""
+    prompts = sorted([[5, 6, 7 + n] for n in range(5)] * 3 + [[2] * n for n in range(3, 12)], key=lambda p: (len(p), p))
+    assert [(len(part.prompts), part.width) for part in in_parts(prompts)] == [(14, 11)]
+    expected = [(6, 3), (3, 6), (2, 8), (2, 10), (1, 11)]
+    parts = list(in_parts(prompts, most=24))
+    assert [(len(part.prompts), part.width) for part in parts] == expected
+    assert [row for part in parts for row in range(part.first, part.last)] == list(range(24))
+
+    model, passes = llama(), []
+    model.register_forward_pre_hook(lambda *args: passes.append(tuple(args[2]["input_ids"].shape)), with_kwargs=True)
+    shuffled = prompts[::2] + prompts[1::2]
+    _, whole = both(llama(), shuffled)
+    monkeypatch.setattr("trainer.sampling.decoding.in_parts", lambda prompts: in_parts(prompts, most=24))
+    draws = uniforms(torch.Generator().manual_seed(7), len(shuffled), 24)
+    found = sample_with(model, shuffled, draws, device=CPU, eos_id=1, pad_id=0, temperature=0.8, with_logprobs=True)
+    assert [shape for shape in passes if shape[1] > 1] == expected
+    assert [r.ids for r in found] == [r.ids for r in whole]
+    for one, other in zip(found, whole, strict=True):
+        torch.testing.assert_close(torch.tensor(one.logprobs), torch.tensor(other.logprobs), rtol=1e-4, atol=1e-5)
+
+
+def test_a_prompt_longer_than_the_cap_has_a_pass_of_its_own() -> None:
+    parts = list(in_parts([[2], [3], [4] * 9, [5] * 9], worthwhile=100, most=4))
+    assert [(part.first, part.last) for part in parts] == [(0, 2), (2, 3), (3, 4)]
+
+
 def test_of_the_cache_only_the_rows_that_move_are_copied() -> None:
     cache = InPlaceCache(llama(), rows=4, width=6)
     window = cache.window
