@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from core.datasets.line_json import BadLine, count_keys
+from core.datasets.line_json import BadLine, count_keys, is_talk
 from core.storable import bad_text
 
 _DEPTH = 32
@@ -124,23 +124,17 @@ def looks_printed(text: str) -> bool:
 
 _PRINTED = re.compile(r"array\(|\[[\[({\s]*'")
 _PRINTED_TALK = re.compile(r"(array\()?\[?\{'")
-_MESSAGES = (("role", "content"), ("from", "value"))
 
 
 def _may_talk(text: str) -> bool:
     """Whether it names what messages have, in any quotes."""
-    return any(f'"{role}"' in text or f"'{role}'" in text for role, _ in _MESSAGES)
+    return any(name in text for name in ('"role"', "'role'", '"from"', "'from'"))
 
 
 def _is_talk(value: Any) -> bool:
     if isinstance(value, dict) and isinstance(value.get("messages"), list):
         value = value["messages"]
-    messages = value if isinstance(value, list) else [value]
-    return bool(messages) and all(_is_message(message) for message in messages)
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and any(role in value and content in value for role, content in _MESSAGES)
+    return is_talk(value if isinstance(value, list) else [value])
 
 
 def _sound(value: Any) -> list[Any] | dict[str, Any] | None:

@@ -156,7 +156,8 @@ def _separated(found: Opened) -> list[str]:
     """Commas go without saying."""
     if found.delimiter in (None, ","):
         return []
-    name = {"\t": "tabs", ";": "semicolons", "|": "vertical bars"}[found.delimiter or ""]
+    names = {"\t": "tabs", ";": "semicolons", "|": "vertical bars"}
+    name = names.get(found.delimiter or "", f"the sign {found.delimiter}")
     return [f"Its columns are separated by {name}."]
 
 

@@ -41,6 +41,7 @@ CODES = {
     "bad_conversation": (BLOCKING, "Conversations that do not fit together"),
     "several_turns": (BLOCKING, "Answers that are not exactly one turn"),
     "not_text": (BLOCKING, "Images or other content that is not text"),
+    "reasoning": (BLOCKING, "Reasoning beside the answers, which is not trained here"),
     "tools": (BLOCKING, "Tool calls, which are not trained here"),
     "bad_label": (BLOCKING, "Labels that say nothing"),
     "one_side_only": (BLOCKING, "Prompts whose answers are all good, or all bad"),

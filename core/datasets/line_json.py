@@ -27,7 +27,7 @@ class BadLine(Exception):
 
 
 def parse(line: bytes, limits: Limits, nan: Callable[[], None] | None = None) -> dict[str, Any]:
-    """The object on this line, or BadLine. `nan` hears of each NaN, which is then null, as where pandas wrote the file."""
+    """The object on this line, or BadLine. A list of messages is an object that holds them in `messages`. `nan` hears of each NaN, which is then null, as where pandas wrote the file."""
     if len(line) > limits.line_bytes:
         raise BadLine(f"is longer than {limits.line_bytes} bytes", code="line_too_long")
     try:
@@ -36,12 +36,38 @@ def parse(line: bytes, limits: Limits, nan: Callable[[], None] | None = None) ->
         value = _parse_slowly(line, nan)
         count_keys(value, limits.depth)
     else:
-        if type(value) is not dict or not _every_key_once(line, count_keys(value, limits.depth)) or b"\\u0000" in line:
+        if (
+            type(value) not in (dict, list)
+            or not _every_key_once(line, count_keys(value, limits.depth))
+            or b"\\u0000" in line
+        ):
             value = _parse_slowly(line, nan)
-    if len(value) > limits.columns:
-        raise BadLine(f"has {len(value)} fields; {limits.columns} are allowed", code="too_many_fields")
-    row: dict[str, Any] = value
+    row = _object(value)
+    if len(row) > limits.columns:
+        raise BadLine(f"has {len(row)} fields; {limits.columns} are allowed", code="too_many_fields")
     return row
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list) and is_talk(value):
+        return {"messages": value}
+    hint = "; an array is read only if it is a conversation: a list of messages" if isinstance(value, list) else ""
+    raise BadLine(f"must be a JSON object{hint}", column=1, code="not_an_object")
+
+
+_MESSAGES = (("role", "content"), ("from", "value"))
+"""What a message has, as OpenAI and as ShareGPT name it."""
+
+
+def is_talk(messages: list[Any]) -> bool:
+    """Whether a list holds messages, and nothing else."""
+    return bool(messages) and all(map(is_message, messages))
+
+
+def is_message(value: Any) -> bool:
+    return isinstance(value, dict) and any(role in value and content in value for role, content in _MESSAGES)
 
 
 _SPACED = re.compile(rb'"[ \t\r\n]+:')
@@ -72,15 +98,12 @@ def count_keys(value: Any, depth: int) -> int:
     return count
 
 
-def _parse_slowly(line: bytes, nan: Callable[[], None] | None) -> dict[str, Any]:
+def _parse_slowly(line: bytes, nan: Callable[[], None] | None) -> Any:
     try:
         value = _json(_text(line), nan)
         bad = bad_text(value, "")
     except RecursionError as error:
         raise BadLine("is nested too deeply", code="too_deep") from error
-    if not isinstance(value, dict):
-        hint = " (this looks like a JSON array; write one object a line)" if isinstance(value, list) else ""
-        raise BadLine(f"must be a JSON object{hint}", column=1, code="not_an_object")
     if bad is not None:
         detail = "holds a NUL character or half of a surrogate pair"
         raise BadLine(detail, pointer=bad, code="bad_characters")
@@ -114,7 +137,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in pairs:
         if name in row:
-            raise BadLine(f"holds the key {name[:100]!r} twice", pointer=f"/{name[:100]}", code="duplicate_key")
+            raise BadLine(f"the key {name[:100]!r} is there twice", pointer=f"/{name[:100]}", code="duplicate_key")
         row[name] = value
     return row
 

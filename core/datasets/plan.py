@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from core.datasets.findings import unusable
 from core.datasets.formats import FORMATS, SPELT, custom
 from core.datasets.formats.base import Format
 from core.datasets.spelling import Names
@@ -39,8 +40,10 @@ class Plan:
         """What is asked for, and what was detected for the rest.
 
         Raises FormatUnclear where neither says enough, InvalidRequest for a format that is not there or cannot be read as
-        this kind, InvalidMapping.
+        this kind, InvalidMapping, InvalidDataset for a file without records.
         """
+        if detection.records == 0:
+            raise unusable("no_rows", _without_rows(detection))
         if format is None and mapping is not None:
             format = custom.FORMAT.id
         if format is None:
@@ -143,11 +146,18 @@ def _unclear(detection: "Detection", candidates: list["Candidate"]) -> FormatUnc
         detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
         detail = f"No known format fits these columns: {names}. Map them to fields, with the format custom, or name a format."
-    elif detection.problems:
-        detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
     else:
-        detail = "The file has no rows."
+        detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
     return FormatUnclear(detail, param="format", candidates=shown[:_LISTED], errors=detection.problems[:20])
+
+
+def _without_rows(detection: "Detection") -> str:
+    names = ", ".join(column.name for column in detection.columns[:12])
+    return (
+        f"The file has no rows, only the names of its columns: {names}."
+        if names
+        else "The file has no rows: it is empty."
+    )
 
 
 def _named(candidate: "Candidate") -> str:

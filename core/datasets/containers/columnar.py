@@ -191,8 +191,16 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, bytes):
-        raise BadLine("holds bytes that are not text", code="wrong_type")
+        return _plain(_text(value), depth)
     return value if isinstance(value, bool | int | float) else str(value)
+
+
+def _text(value: bytes) -> str:
+    """The text of a binary column, as writers that know no type for text store it."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise BadLine("holds bytes that are not UTF-8 text", code="wrong_type") from error
 
 
 def _size(value: Any) -> int:

@@ -120,7 +120,7 @@ def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> 
         case "jsonl":
             found.records = lambda _: lines.read(text, limits, found.notes)
         case "json":
-            found.records = lambda _: values.read(text, limits, found.notes)
+            found.records = lambda _: values.read(text, limits, found.notes, sniff.opens_talk(head))
         case _:
             found.delimiter = table.delimiter(head)
             found.records = lambda _: table.read(text, found.delimiter or ",", limits, found.notes)

@@ -1,12 +1,14 @@
 """What a file is, by its bytes. Its name is only a hint, and a mismatch is noted."""
 
 import codecs
+import json
 import re
 from pathlib import PurePosixPath
 
 import orjson
 
 from core.datasets.findings import unusable
+from core.datasets.line_json import is_message
 
 HEAD = 64 * 1024
 """Bytes that are looked at."""
@@ -40,6 +42,8 @@ _BOMS = (
 )  # fmt: skip
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _SEPARATORS = (b",", b"\t", b";", b"|")
+_FIRST_OBJECT = re.compile(rb"\s*\[\s*\{")
+_FIRST_FIELD = re.compile(rb'\s*"(role|from)"\s*:')
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[])|([}\]])')
 
 
@@ -63,12 +67,16 @@ def container(head: bytes, filename: str) -> str:
     for magic, what in _OTHERS.items():
         if head.startswith(magic):
             raise unusable("unknown_container", f"The file is {what}.")
+    if head[257:262] == b"ustar":
+        raise unusable(
+            "unknown_container", "The file is a tar archive: unpack it, and send the data file that it holds."
+        )
     named = _named(filename)
     text = head.lstrip()
     if not text:
         return named[0] if named and named[0] != "parquet" else "jsonl"
     if text.startswith((b"{", b"[")):
-        return _json_or_lines(text)
+        return _json_or_lines(text, named)
     if len(text.translate(None, _CONTROLS)) < 0.9 * len(text):
         raise unusable("unknown_container", "The file is none of JSON Lines, JSON, CSV and Parquet: it is not text.")
     lines = [line for line in text.splitlines() if line.strip()][:50]
@@ -102,11 +110,12 @@ def _named(filename: str) -> tuple[str, ...]:
     return _BY_NAME.get(name.suffix.lstrip("."), ())
 
 
-def _json_or_lines(text: bytes) -> str:
+def _json_or_lines(text: bytes, named: tuple[str, ...]) -> str:
     """Lines, if one of the first is an object by itself or the first ends all that it begins; otherwise values that span lines."""
-    if text.startswith(b"["):
-        return "json"
     lines = text.split(b"\n")
+    if text.startswith(b"["):
+        first_ends = _is_json(lines[0]) or (len(lines) == 1 and "jsonl" in named)
+        return "jsonl" if first_ends and opens_talk(text) else "json"
     whole = lines[:-1] or lines
     if any(line.startswith(b"{") and _is_object(line) for line in whole[:50]):
         return "jsonl"
@@ -116,9 +125,22 @@ def _json_or_lines(text: bytes) -> str:
     return "json" if depth > 0 and len(lines) > 1 else "jsonl"
 
 
+def opens_talk(text: bytes) -> bool:
+    """Whether a JSON text begins with an array whose first element is a message: the array is one conversation."""
+    start = _FIRST_OBJECT.match(text)
+    if start is None:
+        return False
+    try:
+        return is_message(json.JSONDecoder().raw_decode(text[start.end() - 1 :].decode(errors="replace"))[0])
+    except ValueError:  # longer than what is looked at
+        return _FIRST_FIELD.match(text, start.end()) is not None
+
+
 def _lines_or_table(lines: list[bytes], named: tuple[str, ...]) -> str | None:
     """Of a text that does not begin with a bracket. A line of a quoted cell may be an object by itself."""
     objects, table = sum(_is_object(line) for line in lines), _looks_like_a_table(lines)
+    if lines[0].lstrip(b'"').lower().startswith(b"sep="):
+        return "csv"
     header = any(sign in lines[0] for sign in _SEPARATORS) and not _is_json(lines[0])
     if "csv" in named or (header and not named and 0 < 2 * objects < len(lines)):
         return "csv"

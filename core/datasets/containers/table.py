@@ -1,6 +1,7 @@
 """CSV: a header, then records whose quoted fields may span lines."""
 
 import csv
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -44,6 +45,8 @@ def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str]) -> It
         if not row:
             continue
         if names is None:
+            if lines.first == 1 and lines.names_separator():
+                continue
             if lines.bad is not None:
                 raise _no_header(lines.bad, lines.first)
             names = _header(row, limits)
@@ -54,8 +57,14 @@ def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str]) -> It
             lines.again()
 
 
+_SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\r?\n', re.IGNORECASE)
+"""The first line by which Excel names the separator."""
+
+
 def delimiter(head: bytes) -> str:
     """Of a text that begins like this: the sign that cuts the first records into the same number of fields, the more the better."""
+    if (named := _SEPARATOR.match(head)) is not None:
+        return named[1].decode()
     lines = head.decode(errors="replace").splitlines(keepends=True)
     lines = lines[:-1] or lines
 
@@ -86,6 +95,10 @@ class _Lines:
     def begin(self) -> None:
         """A record begins behind what was read so far."""
         self.first, self._size, self._record, self.bad = self._number + 1, 0, [], None
+
+    def names_separator(self) -> bool:
+        """Whether the present record is Excel's line `sep=;`."""
+        return _SEPARATOR.fullmatch(self._record[0]) is not None
 
     def holds_others(self, width: int, separator: str) -> bool:
         """Whether most lines of the present record, behind its first, have as many fields as a record should."""

@@ -24,12 +24,12 @@ _MARK = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|(")|([\[{])|([\]}])|(,)', re
 _STRING, _OPEN_STRING, _OPEN, _CLOSE, _COMMA = range(1, 6)
 
 
-def read(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Record]:
-    """Records with their lines or numbers. `notes`: where to say what is unusual.
+def read(file: BinaryIO, limits: Limits, notes: list[str], talks: bool = False) -> Iterator[Record]:
+    """Records with their lines or numbers. `notes`: where to say what is unusual. `talks`: an array is one conversation.
 
     Raises InvalidDataset where the text ends too early or a record is too long.
     """
-    parser, cutter = Parser(limits, notes), _Cutter(limits)
+    parser, cutter = Parser(limits, notes), _Cutter(limits, talks)
     pieces = _pieces(file, cutter)
     first = list(islice(pieces, 2))  # after which it is known how records are counted
     for number, (line, piece) in enumerate(chain(first, pieces), 1):
@@ -46,10 +46,10 @@ Piece = tuple[int, bytes]
 
 
 class _Cutter:
-    """Where in the text we are. `base` is the depth at which records lie: 1 in an array, otherwise 0."""
+    """Where in the text we are. `base` is the depth at which records lie: 1 in an array of records, otherwise 0."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, talks: bool) -> None:
+        self.limits, self.talks = limits, talks
         self.depth = self.base = 0
         self.count = 0
         self.first = 0
@@ -75,7 +75,7 @@ class _Cutter:
                 looked = mark.start()
                 break
             if kind == _OPEN:
-                if self.depth == 0 and mark[0] == b"[":
+                if self.depth == 0 and mark[0] == b"[" and not self.talks:
                     yield from self._between(mark.start(), mark.end())
                     self.base = 1
                 self.depth += 1

@@ -12,6 +12,14 @@ _ROLES = {
     "user": "user", "human": "user", "prompter": "user",
     "assistant": "assistant", "gpt": "assistant", "chatgpt": "assistant", "model": "assistant", "bot": "assistant",
 }  # fmt: skip
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_PICTURES = ("image", "image_url", "audio", "input_audio", "video", "video_url", "file")
+_THOUGHTS = frozenset({"reasoning", "reasoning_content", "thinking", "redacted_thinking", "think"})
+_CALLS = frozenset(
+    ("tool_call", "tool-call", "tool_calls", "tool_use", "tool_result", "tool-result", "tool_response", "function_call",
+     "function_call_output", "function_response")
+)  # fmt: skip
+"""Types of parts of a content."""
 _TOOLS = frozenset({"tool", "function", "ipython", "observation", "function_call", "function_response"})
 
 
@@ -115,10 +123,14 @@ def _filled(value: Any) -> bool:
 
 
 def unlearnt(value: Any) -> list[bool]:
-    """Of each of the assistant's turns, whether it is marked as nothing to learn: OpenAI's `weight` 0, Axolotl's `train` false."""
+    """For each of the assistant's turns, whether it is marked as nothing to learn: `weight` 0 (OpenAI), `loss_weight` 0,
+    `train` false (Axolotl), `loss` false (ms-swift)."""
     said = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]
     turns = [turn for turn in said if _ROLES.get(_role(turn)) == "assistant"]
-    return [turn.get("weight") == 0 or turn.get("train") is False for turn in turns]
+    return [
+        0 in (turn.get("weight"), turn.get("loss_weight")) or False in (turn.get("train", 1), turn.get("loss", 1))
+        for turn in turns
+    ]
 
 
 def _turns(value: list[Any]) -> list[Any]:
@@ -168,14 +180,27 @@ def _content(value: Any, pointer: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "".join(_part(part, pointer) for part in value)
+        return "".join(_part(part, f"{pointer}/content/{index}") for index, part in enumerate(value))
     detail, code = _unlike(value, "must be text")
     raise BadLine(detail, pointer=f"{pointer}/content", code=code)
 
 
 def _part(part: Any, pointer: str) -> str:
+    """The text of one part of a content. BadLine for a part that is none, with what it is."""
     if isinstance(part, str):
         return part
-    if isinstance(part, dict) and isinstance(part.get("text"), str) and not part.get("image"):
-        return str(part["text"])
-    raise BadLine("holds an image or something else that is not text", pointer=pointer, code="not_text")
+    if not isinstance(part, dict):
+        raise BadLine("must be a text, or a part with `type` and `text`", pointer=pointer, code="wrong_type")
+    kind, text = str(part.get("type") or "text").lower(), _either(part, "text", "value")
+    if kind in _CALLS:
+        raise BadLine(f"is a part of the type {kind}; only text is trained here", pointer=pointer, code="tools")
+    if kind in _THOUGHTS:
+        detail = f"is a part of the type {kind}: remove it, or write it into the text if it is to be learnt"
+        raise BadLine(detail, pointer=pointer, code="reasoning")
+    if kind not in _TEXTS or any(part.get(name) for name in _PICTURES):
+        shown = next((name for name in _PICTURES if part.get(name)), kind)
+        raise BadLine(f"is a part of the type {shown[:40]}, not text", pointer=pointer, code="not_text")
+    if not isinstance(text, str):
+        detail, code = _unlike(text, "must be text")
+        raise BadLine(detail, pointer=f"{pointer}/text", code=code)
+    return text

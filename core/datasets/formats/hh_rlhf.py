@@ -19,18 +19,28 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 def turns(dialogue: str, pointer: str) -> list[Message]:
     """Its messages; paragraphs of one speaker that are marked one by one are one message."""
+    return _joined(_marked(dialogue, pointer))
+
+
+def _marked(dialogue: str, pointer: str) -> list[Message]:
+    """Its paragraphs, each as it is marked."""
     if not dialogue.strip():
         raise BadLine("is empty", pointer=pointer, code="empty_text")
     before, *parts = _TURN.split("\n\n" + dialogue.lstrip())
     if before or not parts:
         raise BadLine("does not begin with a turn of Human:", pointer=pointer, code="bad_conversation")
+    said = zip(parts[::2], parts[1::2], strict=True)
+    return [{"role": _ROLES[name], "content": content.strip()} for name, content in said]
+
+
+def _joined(marked: list[Message]) -> list[Message]:
     found: list[Message] = []
-    for name, said in zip(parts[::2], parts[1::2], strict=True):
-        role, content = _ROLES[name], said.strip()
-        if found and found[-1]["role"] == role:
-            found[-1]["content"] = f"{found[-1]['content']}\n\n{content}".strip()
+    for turn in marked:
+        if found and found[-1]["role"] == turn["role"]:
+            content = f"{found[-1]['content']}\n\n{turn['content']}".strip()
+            found[-1] = {"role": turn["role"], "content": content}
         else:
-            found.append({"role": role, "content": content})
+            found.append(turn)
     return found
 
 
@@ -67,16 +77,19 @@ def _parted(chosen: str, rejected: str) -> tuple[list[Message], str, str]:
         prompt = turns(before, "/chosen")
         if prompt[-1]["role"] == "user":
             return prompt, a.strip(), b.strip()
-    first, a = _last(chosen, "/chosen")
-    second, b = _last(rejected, "/rejected")
-    return chat.shared(first, second, "/rejected"), a, b
+    first, second = _last(chosen, "/chosen"), _last(rejected, "/rejected")
+    # Before paragraphs are joined: an earlier one of the assistant's that differs would look like part of the answer.
+    chat.shared(_joined(first[:-1]), _joined(second[:-1]), "/rejected")
+    prompt = chat.shared(_joined(first)[:-1], _joined(second)[:-1], "/rejected")
+    return prompt, _joined(first)[-1]["content"], _joined(second)[-1]["content"]
 
 
-def _last(dialogue: str, pointer: str) -> tuple[list[Message], str]:
-    found = turns(dialogue, pointer)
+def _last(dialogue: str, pointer: str) -> list[Message]:
+    """Its paragraphs that say something, and the last one, which is the assistant's."""
+    found = _marked(dialogue, pointer)
     if found[-1]["role"] != "assistant":
         raise BadLine("ends without an answer of the assistant", pointer=pointer, code="several_turns")
-    return found[:-1], found[-1]["content"]
+    return [turn for turn in found[:-1] if turn["content"]] + found[-1:]
 
 
 def _fits(record: Source) -> bool:

@@ -107,6 +107,8 @@ _TURNS = (
     "<start_of_turn>model\n", "<|start_header_id|>assistant<|end_header_id|>\n\n", "\nAnswer:", "\nA:", "\nTL;DR:",
 )  # fmt: skip
 """Where an answer begins in texts that hold a whole conversation."""
+_IN_ANSWERS = ("\nAnswer:", "\nA:", "\nTL;DR:")
+"""Those of them that an answer may hold."""
 
 
 def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
@@ -120,6 +122,9 @@ def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
     if cut is None:
         cut = _between_words(prefix, chosen, rejected)
     prompt = prefix[:cut]
+    if any(sign in prompt and sign in chosen[cut:] + rejected[cut:] for sign in _TURNS if sign not in _IN_ANSWERS):
+        detail = "chosen and rejected part before their last answer: a further turn follows"
+        raise BadLine(detail, pointer="/rejected", code="prompt_differs")
     if chosen == rejected:
         raise BadLine("chosen and rejected are the same text", pointer="/rejected", code="identical_answers")
     if len(prompt.strip()) < 4 or (prompt.isascii() and len(prompt.split()) < 2):

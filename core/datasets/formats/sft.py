@@ -35,7 +35,7 @@ def _learnt(messages: list[chat.Message], unlearnt: list[bool], reading: Reading
     if not any(unlearnt):
         yield {"messages": messages}
     elif unlearnt[-1]:
-        reading.note("not_imitated", "the last answer is marked as nothing to learn (`weight` 0, or `train` false)")
+        reading.note("not_imitated", "the last answer is marked as nothing to learn (as by `weight` 0)")
     elif all(unlearnt[:-1]) and messages[-1]["role"] == "assistant":
         yield {"prompt": messages[:-1], "completion": messages[-1]["content"]}
     else:

@@ -139,3 +139,60 @@ def test_an_input_beside_a_prompt_and_two_sides_goes_below_it() -> None:
 def test_prompts_with_metadata_beside_them_are_prompts() -> None:
     found = read(b'prompt,metadata\nWhy?,"{""a"": 1}"\n', "prompts.csv")
     assert (found.plan.kind, found.rows) == ("prompts", [{"prompt": "Why?"}])
+
+
+@pytest.mark.parametrize("name", ["file.jsonl", "file.parquet"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "text", "value": "q"},
+        {"type": "text", "text": None, "value": "q"},
+        {"type": "input_text", "text": "q"},
+        {"text": "q"},
+        {"type": "text", "text": "q", "image_url": None},
+    ],
+)
+def test_parts_of_text_are_text(name: str, part: Row) -> None:
+    record = {"messages": [{"role": "user", "content": [part]}, {"role": "assistant", "content": [part]}]}
+    assert read(jsonl(record) if name.endswith("jsonl") else parquet(record), name).rows == [
+        {"messages": talk("q", "q")}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "detail"),
+    [
+        ({"type": "reasoning", "text": "so"}, "reasoning", "is a part of the type reasoning: remove it"),
+        ({"type": "thinking", "thinking": "so"}, "reasoning", "is a part of the type thinking: remove it"),
+        ({"type": "tool_call", "id": "1"}, "tools", "is a part of the type tool_call; only text is trained here"),
+        ({"type": "tool_result", "value": "1"}, "tools", "is a part of the type tool_result; only text"),
+        ({"type": "image_url", "image_url": {"url": "x"}}, "not_text", "is a part of the type image_url, not text"),
+        ({"type": "text", "text": "q", "image": "x"}, "not_text", "is a part of the type image, not text"),
+        ({"type": "refusal", "refusal": "no"}, "not_text", "is a part of the type refusal, not text"),
+        ({"type": "text"}, "empty_text", "is empty"),
+        (7, "wrong_type", "must be a text, or a part with `type` and `text`"),
+    ],
+)
+def test_a_part_that_is_no_text_is_called_what_it_is(part: Any, code: str, detail: str) -> None:
+    good = {"messages": talk("q", "x")}
+    bad = {"messages": [*talk("q"), {"role": "assistant", "content": [{"type": "text", "text": "x"}, part]}]}
+    found = read(jsonl(good, bad))
+    assert found.found == {code: [2]}
+    assert f"`messages/1/content/1{'/text' if code == 'empty_text' else ''}` {detail}" in found.finding(code)["detail"]
+
+
+@pytest.mark.parametrize(
+    "mark", [{"weight": 0}, {"loss_weight": 0}, {"loss_weight": 0.0}, {"train": False}, {"loss": False}]
+)
+def test_a_last_answer_that_is_marked_as_nothing_to_learn_is_left_out(mark: Row) -> None:
+    asked, answer = talk("q", "x")
+    found = read(jsonl({"messages": [asked, answer]}, {"messages": [asked, answer | mark]}))
+    assert (found.lines, found.found) == ([1], {"not_imitated": [2]})
+
+
+@pytest.mark.parametrize(
+    "mark", [{"weight": 1}, {"loss_weight": 0.5}, {"train": True}, {"loss": True}, {"weight": None, "loss": None}]
+)
+def test_an_answer_with_any_weight_is_learnt(mark: Row) -> None:
+    asked, answer = talk("q", "x")
+    assert read(jsonl({"messages": [asked, answer | mark]})).rows == [{"messages": talk("q", "x")}]

@@ -27,7 +27,7 @@ BAD = [
     (b'"just text"', {"line": 1, "column": 1, "detail": "must be a JSON object"}),
     (b'{"prompt": "p\xff"}', {"line": 1, "column": 14, "detail": "is not UTF-8: byte 0xff, the line's 14th"}),
     ("\ufeff".encode("utf-16"), {"line": 1, "column": 1}),
-    (b'{"prompt": "a", "prompt": "b"}', {"line": 1, "pointer": "/prompt", "detail": "holds the key 'prompt' twice"}),
+    (b'{"prompt": "a", "prompt": "b"}', {"line": 1, "pointer": "/prompt", "detail": "the key 'prompt' is there twice"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": Infinity}', {"line": 1, "detail": "holds Infinity, which is not JSON"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": 1e999}', {"line": 1, "detail": "holds 1e999, which is too large a number"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": ' + b"9" * 900 + b"}", {"line": 1, "detail": "is too large a number"}),
@@ -59,9 +59,9 @@ BAD = [
     (b'{"prompt": [{"role": "user", "text": "x"}], "chosen": "c", "rejected": "r"}', {"line": 1, "pointer": "/prompt/0"}),
     (b'{"prompt": "' + b"x" * 2000 + b'"}', {"line": 1, "detail": "is longer than 1000 bytes"}),
     (b"[" * 600, {"line": 1}),
-    (b"", {"line": 1, "detail": "the file has no rows"}),
-    (b"\n \n", {"line": 1, "detail": "the file has no rows"}),
-    (b"[]", {"line": 1, "detail": "the file has no rows"}),
+    (b"", {"code": "no_rows", "detail": "The file has no rows: it is empty."}),
+    (b"\n \n", {"code": "no_rows", "detail": "The file has no rows: it is empty."}),
+    (b"[]", {"code": "no_rows", "detail": "The file has no rows: it is empty."}),
 ]  # fmt: skip
 
 

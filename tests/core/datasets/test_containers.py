@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import json
+import tarfile
 import zlib
 from pathlib import Path
 
@@ -159,7 +160,7 @@ def test_an_element_that_is_bad_hides_no_other_in_an_array() -> None:
         (3, "is not valid JSON: expecting ':' delimiter"),
         (4, "must be a JSON object"),
         (5, {"a": "]}"}),
-        (6, "holds the key 'a' twice"),
+        (6, "the key 'a' is there twice"),
         (7, {"b": [[], {}]}),
     ]
 
@@ -288,3 +289,60 @@ def test_an_upload_cut_in_the_middle_is_refused_or_its_last_line_is_bad() -> Non
     (error,) = errors(whole[: len(whole) // 2 - 9])
     assert error["line"] == 50
     assert refusal(gzip.compress(whole)[: len(gzip.compress(whole)) // 2]).extras["errors"][0]["code"] == "truncated"
+
+
+TALK = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "x"}]
+LONG = [{"role": "user", "content": "q" * 100_000}, {"role": "assistant", "content": "x"}]
+SHARED = [{"from": "human", "value": "q"}, {"from": "gpt", "value": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "container", "lines"),
+    [
+        (jsonl(TALK, TALK), "x.jsonl", "jsonl", [1, 2]),
+        (jsonl(SHARED, TALK), "x", "jsonl", [1, 2]),
+        (jsonl(TALK), "x.jsonl", "jsonl", [1]),
+        (jsonl({"messages": TALK}, TALK), "x.jsonl", "jsonl", [1, 2]),
+        (json.dumps([TALK, TALK]).encode(), "x.json", "json", [1, 2]),
+        (json.dumps(TALK, indent=2).encode(), "x.json", "json", [1]),
+        (json.dumps([TALK, SHARED], indent=2).encode(), "x.json", "json", [2, 12]),
+        (jsonl(LONG, LONG), "x.jsonl", "jsonl", [1, 2]),
+        (jsonl(LONG, LONG), "x", "json", [1, 2]),
+    ],
+)
+def test_an_array_of_messages_is_one_conversation(content: bytes, name: str, container: str, lines: list[int]) -> None:
+    found = read(content, name)
+    assert (found.detection.container, found.lines) == (container, lines)
+    expected = LONG if b"q" * 100 in content else TALK
+    assert found.rows == [{"messages": expected}] * len(lines)
+
+
+def test_an_array_of_anything_else_in_a_line_is_refused() -> None:
+    found = read(jsonl(TALK, [{"prompt": "q"}], [*TALK, "no"], []), kind="sft")
+    assert (found.lines, found.found) == ([1], {"not_an_object": [2, 3, 4]})
+    assert "read only if it is a conversation" in found.finding("not_an_object")["detail"]
+
+
+def test_an_archive_is_named_and_not_read_as_text() -> None:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        entry = tarfile.TarInfo("x.jsonl")
+        entry.size = len(LINES)
+        tar.addfile(entry, io.BytesIO(LINES))
+    for content in (archive.getvalue(), gzip.compress(archive.getvalue()), ZSTD(archive.getvalue())):
+        (error,) = errors(content, "x.tar.gz", kind="preferences")
+        assert error["code"] == "unknown_container" and "a tar archive: unpack it" in error["detail"]
+
+
+@pytest.mark.parametrize("sign", [";", ",", "\t", "|", "^"])
+@pytest.mark.parametrize("line", ["sep={}\r\n", '"SEP={}"\n'])
+@pytest.mark.parametrize("name", ["x.csv", "x"])
+def test_the_separator_that_excel_names_counts(sign: str, line: str, name: str) -> None:
+    content = line.format(sign) + f"prompt{sign}chosen{sign}rejected\nq{sign}x{sign}y\n"
+    found = read(content.encode(), name)
+    assert (found.rows, found.lines) == ([{"prompt": "q", "a": "x", "b": "y", "label": "a"}], [3])
+
+
+def test_a_key_that_is_there_twice_is_told_once() -> None:
+    found = read(b'{"prompt": "q", "chosen": "x", "chosen": "z", "rejected": "y"}\n' + jsonl(TWO[0]))
+    assert found.finding("duplicate_key")["detail"] == "The key 'chosen' is there twice."

@@ -7,7 +7,7 @@ import pytest
 
 from core.datasets.detect import Detection, Plan, detect, look
 from core.datasets.limits import Limits
-from core.errors import FormatUnclear, InvalidMapping, InvalidRequest
+from core.errors import FormatUnclear, InvalidDataset, InvalidMapping, InvalidRequest
 from tests.core.datasets.reading import Row, jsonl, read, talk
 
 PAIR = {"prompt": "p", "chosen": "c", "rejected": "r"}
@@ -103,7 +103,7 @@ def test_records_that_cannot_be_read_are_told() -> None:
     assert detection.sure
     with pytest.raises(FormatUnclear, match="Line 1: is not valid JSON"):
         Plan.of(detect(lambda: io.BytesIO(b"no\n"), "x.jsonl", Limits()))
-    with pytest.raises(FormatUnclear, match="has no rows"):
+    with pytest.raises(InvalidDataset, match="has no rows: it is empty"):
         Plan.of(detect(lambda: io.BytesIO(b"\n"), "x.jsonl", Limits()))
 
 

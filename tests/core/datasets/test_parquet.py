@@ -82,9 +82,8 @@ def test_bytes_and_nul_and_a_value_too_long_are_bad_rows() -> None:
     table = arrow.table({"prompt": ["a\0", "x" * 2000, "good"]})
     found = read(file(table), "x.parquet", limits=Limits(line_bytes=1000))
     assert (found.lines, found.found) == ([3], {"bad_characters": [1], "line_too_long": [2]})
-    assert (
-        errors(file(arrow.table({"prompt": [b"\xff"]})), kind="prompts")[0]["detail"] == "holds bytes that are not text"
-    )
+    (error,) = errors(file(arrow.table({"prompt": [b"\xff"]})), kind="prompts")
+    assert error["detail"] == "holds bytes that are not UTF-8 text"
 
 
 def test_only_the_columns_that_are_used_are_read_and_the_others_are_named() -> None:
@@ -140,3 +139,18 @@ def test_no_room_to_unpack_it_is_told(tmp_path: Path) -> None:
             read(content, "x.parquet.gz", scratch=tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_binary_columns_of_utf8_are_text() -> None:
+    table = arrow.table({"prompt": ["ä".encode(), b"q"], "tags": [[b"x"], []]})
+    with opened(lambda: io.BytesIO(file(table)), "x", Limits()) as found:
+        assert [value for _, value, _ in found.records(None)] == [
+            {"prompt": "ä", "tags": ["x"]},
+            {"prompt": "q", "tags": []},
+        ]
+
+
+@pytest.mark.parametrize("format", [None, "trl_explicit"])
+def test_a_table_without_rows_is_told_with_its_columns(format: str | None) -> None:
+    (error,) = errors(file(arrow.table({"prompt": arrow.array([], arrow.string())})), "x.parquet", format=format)
+    assert error == {"code": "no_rows", "detail": "The file has no rows, only the names of its columns: prompt."}

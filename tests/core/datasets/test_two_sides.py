@@ -187,3 +187,45 @@ def test_a_prompt_with_its_own_system_message_and_the_last_turn_only() -> None:
 def test_empty_system_messages_before_the_answers_are_no_prompt() -> None:
     sides = {name: [{"role": "system", "content": " "}, *talk("", name)[1:]] for name in ("chosen", "rejected")}
     assert rows_of({"prompt": "q"} | sides) == [{"prompt": "q", "a": "chosen", "b": "rejected", "label": "a"}]
+
+
+def said(*turns: str) -> str:
+    """A dialogue of paragraphs that begin with H or A."""
+    return "".join(f"\n\n{'Human' if turn[0] == 'H' else 'Assistant'}: {turn[1:]}" for turn in turns)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected"),
+    [
+        (said("Hq", "Ax", "Ay"), said("Hq", "Az", "Ay")),
+        (said("Hq", "Ax", "Ay"), said("Hq", "Aw", "Az")),
+        (said("Hq", "Ax", "Ay"), said("Hq", "Az")),
+        (said("Hq", "Ax", "Hr", "Ay", "Az"), said("Hq", "Ax", "Hr", "Av", "Aw")),
+    ],
+)
+def test_paragraphs_of_the_assistants_that_differ_are_no_shared_prompt(chosen: str, rejected: str) -> None:
+    good = {"chosen": said("Hq", "Ax"), "rejected": said("Hq", "Ay")}
+    found = read(jsonl(good, {"chosen": chosen, "rejected": rejected}))
+    assert (found.plan.format, found.lines, found.found) == ("hh_rlhf", [1], {"prompt_differs": [2]})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "prompt", "a", "b"),
+    [
+        (said("Hq", "Ax", "Ay"), said("Hq", "Ax", "Az"), talk("q"), "x\n\ny", "x\n\nz"),
+        (said("Hq", "Hr", "Ay"), said("Hq", "Hr", "Az"), talk("q\n\nr"), "y", "z"),
+        (said("Hq", "A", "Ay"), said("Hq", "Az"), talk("q"), "y", "z"),
+    ],
+)
+def test_paragraphs_that_both_share_are_joined(chosen: str, rejected: str, prompt: list[Row], a: str, b: str) -> None:
+    (row,) = read(jsonl({"chosen": chosen, "rejected": rejected})).rows
+    assert row == {"prompt": prompt, "a": a, "b": b, "label": "a"}
+
+
+@pytest.mark.parametrize("sign", ["### Response:\n", "<|im_start|>assistant\n", "[/INST]"])
+def test_texts_that_part_before_their_last_turn_share_no_prompt(sign: str) -> None:
+    asked = f"Ask me.\n{sign}"
+    good = {"chosen": f"{asked}blue", "rejected": f"{asked}green"}
+    early = {"chosen": f"{asked}blue\nWhy?\n{sign}So.", "rejected": f"{asked}green\nWhy?\n{sign}So."}
+    found = read(jsonl(good, early))
+    assert (found.plan.format, found.lines, found.found) == ("trl_implicit", [1], {"prompt_differs": [2]})
