@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-slow check bench gpu format openapi docs clean
+.PHONY: help setup demo up test test-slow test-rounding check bench gpu format openapi docs clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  Options go into ARGS, as in: make demo ARGS="--port 8001 --seed 3"'
 
 setup: ## install everything into .venv and build the dashboard (idempotent)
@@ -37,6 +37,10 @@ test: setup ## run the whole default test suite, in a real browser too
 
 test-slow: setup ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+test-rounding: setup ## run the trainer's tests as other processors would round
+	@for setting in OTHER_ROUNDING=1 MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2; do \
+		echo "$$setting"; env $$setting $(BIN)/python -m pytest tests/trainer -m "not slow" -q $(ARGS) || exit 1; done
 
 check: setup ## lint, formats, types, import contracts
 	@$(BIN)/ruff check

@@ -9,6 +9,7 @@ from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 from trainer.encoded import Encoded
 from trainer.errors import ModelError
 from trainer.models import Model, has_linear_score, head_logits, trunk
+from trainer.rounding import slack
 from trainer.sampling import sample
 from trainer.sampling.cache import keeps_in_place, let_grow
 from trainer.session import Session
@@ -121,7 +122,7 @@ def _try_sampling(model: Model) -> None:
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[token % vocabulary for token in prompt] for prompt in _PROBE]
     kind = model.config.model_type
-    slack = 1e-3 if getattr(model, "compute_dtype", torch.float32) == torch.float32 else 0.1
+    near = slack(getattr(model, "compute_dtype", torch.float32))
     try:
         responses = sample(
             model,
@@ -140,7 +141,7 @@ def _try_sampling(model: Model) -> None:
         hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
         logits = head_logits(model, hidden[0, len(prompt) - 1 : -1]).float()
         best, chosen = logits.max(-1).values, logits.gather(-1, ids[0, len(prompt) :, None])[:, 0]
-        if not torch.allclose(best, chosen, rtol=slack, atol=slack):
+        if not torch.allclose(best, chosen, rtol=near, atol=near):
             raise ModelError(f"{kind}: padded sampling with a cache does not agree with the plain forward pass.")
 
 

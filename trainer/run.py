@@ -16,7 +16,7 @@ from trainer.evaluation import HeldOut
 from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.fit import check_config, check_fit
 from trainer.models import Model, check_quantization
-from trainer.models.attention import underlying
+from trainer.models.heads import underlying
 from trainer.pairing import Pair
 from trainer.places import check_places
 from trainer.ppo import loop

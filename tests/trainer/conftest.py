@@ -6,15 +6,17 @@ import pytest
 import torch
 
 from benchmarks import plug_ins
+from tests.trainer.other_rounding import install_if_asked
 
 SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True, scope="package")
-def _one_thread() -> Iterator[None]:
-    """Models this small are only slowed down by more, on a busy machine fourfold."""
+def _rounding() -> Iterator[None]:
+    """One thread unless OMP_NUM_THREADS asks for more, which small models lose time to; and products as asked for."""
+    install_if_asked()
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     yield
     torch.set_num_threads(before)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import trainer.events
+from tests.trainer.other_rounding import install_if_asked
 from trainer.cli import main
 from trainer.events import Event, Metrics
 
@@ -55,6 +56,7 @@ def _command(command: list[str], environment: dict[str, str], stderr: str | None
     os.environ |= environment | {"HF_HUB_OFFLINE": "1"}
     if stderr is not None:
         os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND), 2)
+    install_if_asked()
     sys.exit(main(command))
 
 

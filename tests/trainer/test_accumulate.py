@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests import tolerance
 from tests.trainer.models import llama, scorer
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, scores_alone, session_in
 from trainer import reward_model, sft
@@ -32,8 +33,8 @@ def test_sft_counts_every_completion_token_alike(micro_batch: int) -> None:
     total = -torch.cat([logprobs_alone(expected, e.prompt, e.completion) for e in EXAMPLES])
     (total.sum() / 11).backward()  # 2 + 6 + 3 completion tokens
     loss = sft.accumulate(model, EXAMPLES, new_codec(), micro_batch, CPU)
-    assert loss == pytest.approx(float(total.detach().mean()), rel=1e-5)
-    torch.testing.assert_close(gradient(model), gradient(expected), rtol=1e-3, atol=1e-5)
+    assert loss == pytest.approx(float(total.detach().mean()), rel=tolerance.largest())
+    torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 3])  # 2 leaves a micro-batch of one pair
@@ -45,8 +46,8 @@ def test_the_reward_model_counts_every_pair_alike(micro_batch: int) -> None:
         losses.append(-pair.target * a_wins.log() - (1 - pair.target) * (1 - a_wins).log())
     (sum(losses) / 3).backward()
     figures = reward_model.accumulate(model, PAIRS, new_codec(), micro_batch, CPU)
-    assert figures["loss"] == pytest.approx(sum(float(loss.detach()) for loss in losses) / 3, rel=1e-5)
-    torch.testing.assert_close(gradient(model), gradient(expected), rtol=1e-3, atol=1e-5)
+    assert figures["loss"] == pytest.approx(sum(float(loss.detach()) for loss in losses) / 3, rel=tolerance.largest())
+    torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
 
 
 def test_after_its_training_the_references_score_0_on_average(tmp_path: Path) -> None:
@@ -57,5 +58,5 @@ def test_after_its_training_the_references_score_0_on_average(tmp_path: Path) ->
     for trained in (model, saved):
         with torch.no_grad():
             raw = [float(scores_alone(trained, e.prompt, e.completion)[-1]) for e in EXAMPLES]
-        assert sum(raw) / 3 - trained.config.score_bias == pytest.approx(0, abs=1e-5)
+        assert sum(raw) / 3 - trained.config.score_bias == pytest.approx(0, abs=tolerance.largest())
     assert abs(saved.config.score_bias - 0.25) > 0.01  # what it began with

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch._dynamo.utils import counters
 
+from tests import tolerance
 from tests.trainer.models import llama
 from trainer.errors import ModelError
 from trainer.models import Model
@@ -49,7 +50,7 @@ def test_passes_are_the_same_up_to_rounding_and_decoding_is_left_alone() -> None
     counters.clear()
     assert drawn(model) == drawn(plain) and not counters["stats"]["unique_graphs"]
     for a, b in zip(passed(model), passed(plain), strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(a, b, **tolerance.outputs())
     assert counters["stats"]["unique_graphs"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.models import llama
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, session_in, stop_after
@@ -62,9 +63,9 @@ def test_it_counts_every_pair_alike_however_the_batch_is_split(loss: str, micro_
         losses.append(dpo.preference_loss((sides[0] - sides[1])[None], torch.tensor([pair.target]), spec).sum())
     (sum(losses) / 3).backward()
     values = dpo.accumulate(model, reference, PAIRS, new_codec(), micro_batch, CPU, spec)
-    assert values["loss"] == pytest.approx(sum(float(one.detach()) for one in losses) / 3, rel=1e-5)
+    assert values["loss"] == pytest.approx(sum(float(one.detach()) for one in losses) / 3, rel=tolerance.largest())
     for got, want in zip(model.parameters(), expected.parameters(), strict=True):
-        torch.testing.assert_close(got.grad, want.grad, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(got.grad, want.grad, **tolerance.gradients())
 
 
 def test_the_figures_are_of_the_preferred_side_and_leave_ties_out() -> None:

@@ -16,6 +16,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from tests import tolerance
 from tests.trainer.lora.tools import maker, policy_in, stir
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
 from tests.trainer.stage_tools import CPU
@@ -78,7 +79,7 @@ def test_numbers_and_gradients_are_those_of_padding(make: Callable[[], Model], w
     packed, padded = (with_gradients(model, FORWARDS[what]) for model in models)
     assert len(packed) == len(padded) > 10
     for ours, theirs in zip(packed, padded, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(ours, theirs, **tolerance.outputs())
 
 
 def test_the_trunk_sees_no_pad() -> None:
@@ -91,7 +92,7 @@ def test_the_trunk_sees_no_pad() -> None:
 def test_neighbours_change_nothing() -> None:
     model, batches = llama(), [Batch.of([[9, 8, 7, 5], [6], other], [[1], [7, 1], [1]], 0) for other in ([2], [3, 5])]
     first, second = (completion_logprobs(model, batch)[0] for batch in batches)
-    torch.testing.assert_close(first[:2], second[:2], rtol=0, atol=1e-6)
+    torch.testing.assert_close(first[:2], second[:2], rtol=0, atol=tolerance.largest())
 
 
 def test_a_role_on_a_shared_backbone_and_a_head_on_its_trunk_are_packed_too(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_a_role_on_a_shared_backbone_and_a_head_on_its_trunk_are_packed_too(tmp_
     policy.backbone.model.model.layers[0].mlp.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
     for forward in (lambda: completion_logprobs(policy, BATCH)[0], lambda: completion_values(head, BATCH)):
         expected, found = (forward() for setting in (False, True) if pack_as(policy, setting))
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+        torch.testing.assert_close(found, expected, rtol=0, atol=tolerance.largest())
     assert [count for count in rows if count in (1, 5)][-3:] == [1, 5, 1]
 
 
@@ -171,7 +172,7 @@ def test_padding_for_the_attention_alone_comes_to_the_same(monkeypatch: pytest.M
     expected = with_gradients(llama(), FORWARDS["logprobs"])
     monkeypatch.setattr("trainer.models.attention._one_by_one", _side_by_side)
     for ours, theirs in zip(with_gradients(llama(), FORWARDS["logprobs"]), expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(ours, theirs, **tolerance.outputs())
 
 
 def test_two_threads_pack_two_models_at_once() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn
 from trainer.errors import Diverged
 from trainer.pairing import IN_TURN, Pair, choose
@@ -110,4 +111,4 @@ def test_micro_batches_by_tokens_change_neither_gradient_nor_order() -> None:
     (whole, clipped), (parts, clipped_in_parts) = accumulated(), accumulated(micro_batch_tokens=9)
     assert clipped.any() and torch.equal(clipped, clipped_in_parts)
     for one, other in zip(whole, parts, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(one, other, **tolerance.outputs())

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests import tolerance
 from tests.trainer.running import metrics_of, run
 
 PROMPTS = ("Once upon a time", "The film was", "One day, a girl", "The story is")
@@ -37,7 +38,7 @@ def test_a_pretrained_model_without_pad_goes_through_all_stages(shared_data: Pat
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     assert run(tmp_path / "spec.json", tmp_path / "run") == (0, "")
     first = metrics_of(tmp_path / "run")["ppo", 1]
-    assert abs(first["objective/kl"]) < 1e-3 and abs(first["val/ratio"] - 1) < 1e-5
+    assert abs(first["objective/kl"]) < 1e-3 and abs(first["val/ratio"] - 1) < tolerance.mean()
     checkpoint = tmp_path / "run" / "checkpoints" / "ppo"
     model, tokenizer = AutoModelForCausalLM.from_pretrained(checkpoint), AutoTokenizer.from_pretrained(checkpoint)
     assert torch.isfinite(

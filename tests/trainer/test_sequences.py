@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
 from trainer.models import Model
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
@@ -15,7 +16,7 @@ def test_logprobs_equal_those_of_each_sequence_alone(model: Model) -> None:
     for row, (prompt, completion) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
         logits = model(torch.tensor([prompt + completion])).logits[0] / 0.7
         expected = torch.log_softmax(logits, -1)[len(prompt) - 1 : -1][torch.arange(len(completion)), completion]
-        torch.testing.assert_close(got[row, : len(completion)], expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(got[row, : len(completion)], expected, **tolerance.outputs())
         assert not got[row, len(completion) :].any()
 
 

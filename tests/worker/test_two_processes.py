@@ -1,5 +1,6 @@
 """The promise of `resources`: a job over REST in two real processes comes to what it comes to in one."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ from torch import Tensor
 
 from client.sdk import Client
 from client.submit import read_spec, with_uploads
+from tests import tolerance
 from tests.client.conftest import running_up
 from tests.worker.test_kill_and_resume import TINY, numbers, wait_for_success
+
+LEFT = tolerance.summed(24 * math.log(512))
+"""Of a KL: log-probabilities of 24 tokens out of 512 add up to 150 nats under the policy and under the reference."""
 
 
 def brief(client: Client) -> dict[str, Any]:
@@ -53,10 +58,10 @@ def test_two_processes_come_to_the_figures_and_the_weights_of_one(
         for series, points in one.items():
             # of √KL its square: near zero a root makes an error many times larger
             power = 2 if series[1].endswith("sqrt_kl") else 1
-            expected = [(step, pytest.approx(value**power, rel=1e-5, abs=1e-6)) for step, value in points]
+            expected = [(step, pytest.approx(value**power, rel=1e-5, abs=LEFT)) for step, value in points]
             assert [(step, value**power) for step, value in two[series]] == expected, series
         assert client.get_job(together)["summary"] == pytest.approx(client.get_job(alone)["summary"], rel=1e-5)
         single, shared = weights(client, alone, tmp_path), weights(client, together, tmp_path)
     assert single.keys() == shared.keys() and {name.split()[0] for name in single} == {"sft", "ppo"}
     for name, weight in single.items():
-        assert float((shared[name] - weight).abs().max()) <= 1e-6, name
+        assert float((shared[name] - weight).abs().max()) <= tolerance.weights(rate=1e-4, steps=8), name

@@ -31,6 +31,13 @@ def compute_in(model: Model, dtype: torch.dtype) -> Model:
     return model
 
 
+def underlying(model: Model) -> Model:
+    """transformers' own model behind a role on a backbone, or behind a head on another's trunk."""
+    while (inner := getattr(model, "underlying", None)) is not None:
+        model = inner
+    return model
+
+
 def _is_half(model: Model) -> bool:
     return getattr(model, "compute_dtype", None) == torch.float16
 

@@ -15,6 +15,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.heads import Model, has_linear_score, head_logits, trunk
+from trainer.rounding import slack
 from trainer.spec import ModelSpec
 from trainer.text import Tokenizer
 
@@ -173,8 +174,8 @@ def _check_head(model: Model) -> None:
             f"{model.config.model_type}: this architecture cannot be sampled from here: {error}"
         ) from error
     hidden = trunk(model)(input_ids=ids, use_cache=False).last_hidden_state
-    slack = 1e-3 if model.dtype == torch.float32 else 5e-2
-    if not torch.allclose(head_logits(model, hidden[0]), expected[0], rtol=slack, atol=slack):
+    near = slack(model.dtype)
+    if not torch.allclose(head_logits(model, hidden[0]), expected[0], rtol=near, atol=near):
         raise ModelError(
             f"{model.config.model_type}: this architecture transforms its logits in a way that is not supported."
         )

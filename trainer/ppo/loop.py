@@ -150,7 +150,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     session.begin("ppo", spec.steps, point.step)
     if point.checkpoint is None:
         if spec.self_test:
-            self_test.run(session, spec, actors, codec, prompts, references)
+            self_test.run(session, spec, actors, learners, codec, prompts, references)
         if spec.advantage.baseline == "optimal_value":
             optimal_value.estimate(session, spec, actors, codec, prompts, dials)
         metrics = evaluation.metrics()

@@ -1,6 +1,6 @@
-"""A run that is broken is stopped before its first iteration: on a few real prompts, what must be equal is compared.
+"""A broken run is stopped before its first iteration: on a few real prompts, numbers that must be equal are compared.
 
-Five checks, each of something that has gone wrong unseen in a published trainer (the ratio of the first minibatch is not
+`rounding.tolerance` measures how far rounding alone moves them. Six checks, each of something that has gone wrong unseen in a published trainer (the ratio of the first minibatch is not
 1: Huang et al. 2024, §3; sampler and trainer disagree: Yao et al. 2025, "Your efficient RL framework secretly brings you
 off-policy RL training"). Nothing is drawn from the run's own random streams, and no state is touched: a run is the same,
 bit for bit, with and without it.
@@ -11,22 +11,31 @@ Shapes: B prompts, R response positions.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from trainer.errors import SelfTestFailed
+from trainer.microbatches import Limits
 from trainer.models import Model, present
 from trainer.parallel.steps import layerwise
 from trainer.ppo.actors import Actors
+from trainer.ppo.experience import Experience
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.off_policy import sampler_logprobs
+from trainer.ppo.rollout import Scored, in_parts
+from trainer.ppo.update import minibatches
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
-from trainer.sampling import uniforms
+from trainer.rewards.base import Scores
+from trainer.rounding import Gap, Tolerance, gap, tolerance
+from trainer.sampling import Response, uniforms
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 from trainer.session import Session
 from trainer.sft import Example
-from trainer.spec import ModelSpec, PPOSpec
+from trainer.spec import PPOSpec
 from trainer.text import Codec
 
 _PROMPTS, _TOKENS, _ANSWERS = 8, 12, 64
@@ -37,29 +46,17 @@ _STANDARD_ERRORS = 5.0
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """How far two computations of one log-probability, value or score may lie apart, for rounding alone."""
-
-    mean: float
-    largest: float
-
-    @classmethod
-    def of(cls, model: ModelSpec) -> "Tolerance":
-        """float32 has 24 bits; bfloat16 has 8, and its rounding of logits of size 10 is 0.03; float16 has 11."""
-        if model.quantization is not None or model.dtype == "bfloat16":
-            return cls(0.05, 1.0)
-        return cls(0.01, 0.2) if model.dtype == "float16" else cls(2e-4, 5e-3)
-
-
-@dataclass(frozen=True)
 class Sampled:
-    """A few responses of the policy, and what the sampler said of each token."""
+    """A few responses of the policy with their log-probabilities, recorded as `score` records them."""
 
     batch: Batch
+    responses: list[Response]
     sampler_logprobs_BR: Tensor | None
     """None where the sampler does not say."""
     logprobs_BR: Tensor
-    """By the training forward pass, all rows at once."""
+
+
+Forward = Callable[[Batch], Tensor]
 
 
 @torch.no_grad()
@@ -67,6 +64,7 @@ def run(
     session: Session,
     spec: PPOSpec,
     actors: Actors,
+    learners: Learners,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
     references: Sequence[Example] = (),
@@ -76,34 +74,71 @@ def run(
     `references` are the stored answers on which the run's own reward model was normalised.
     """
     with layerwise(actors.reference), layerwise(actors.reward_model):
-        _run(session, spec, actors, codec, prompts, references)
+        _run(session, spec, actors, learners, codec, prompts, references)
 
 
 def _run(
     session: Session,
     spec: PPOSpec,
     actors: Actors,
+    learners: Learners,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
     references: Sequence[Example],
 ) -> None:
-    tolerance = Tolerance.of(session.spec.model)
     sampled = _sampled(session, spec, actors, codec, prompts)
-    figures = _sampler(sampled, tolerance if actors.sampler.engine is None else _ANOTHER_ENGINE)
-    figures |= _ratio(sampled, actors.policy, spec, tolerance)
-    figures |= _pads(sampled, actors, spec, tolerance)
-    figures |= _reference(sampled, actors, spec, tolerance)
-    if actors.reward_model is not None and references:
-        normalised = session.spec.reward_model.normalize != "none" and "reward_model" in session.spec.stages
-        answers = _some(references, session)
-        figures |= _answers(actors.reward_model, answers, codec, session.device, tolerance)
-        if normalised:
-            _centred(figures, whole=len(answers) == len(references))
+    batch, mask_BR = sampled.batch, sampled.batch.mask_BR
+    policy = _policy_forward(actors, spec)
+    of_policy = _measured("the policy's log-probabilities", actors.policy, policy, batch, mask_BR)
+    of_sampler = of_policy
+    if actors.sampler.engine is not None:  # its kernels may round as in bfloat16
+        of_sampler = tolerance(actors.policy, lambda: policy(batch), mask_BR, torch.bfloat16)
+    figures = _sampler(sampled, of_sampler)
+    figures |= _ratio(sampled, actors, learners, spec, session.seed("ppo"), of_policy)
+    figures |= _company("the policy's log-probabilities", policy, batch, mask_BR, of_policy)
+    if actors.critic is not None:
+        critic = actors.critic
+        values = partial(completion_values, critic)
+        of_critic = _measured("the critic's values", critic, values, batch, mask_BR)
+        figures |= _worse(figures, _company("the critic's values", values, batch, mask_BR, of_critic))
+    figures |= _reference(sampled, actors, spec, of_policy)
+    if actors.reward_model is not None:
+        scores = _scores_forward(actors.reward_model)
+        whole_B1 = torch.ones(len(batch), 1, dtype=torch.bool, device=batch.input_ids_BT.device)
+        of_scores = _measured("the reward model's scores", actors.reward_model, scores, batch, whole_B1)
+        figures |= _worse(figures, _company("the reward model's scores", scores, batch, whole_B1, of_scores))
+        if references:
+            answers = _some(references, session)
+            figures |= _answers(actors.reward_model, answers, codec, session.device, of_scores)
+            if session.spec.reward_model.normalize != "none" and "reward_model" in session.spec.stages:
+                _centred(figures, whole=len(answers) == len(references))
     session.say("Self-test passed: " + ", ".join(f"{name} {value:.2g}" for name, value in figures.items()) + ".")
 
 
-_ANOTHER_ENGINE = Tolerance(0.05, 1.0)
-"""Its kernels are not the trainer's, and may round as in bfloat16."""
+def _policy_forward(actors: Actors, spec: PPOSpec) -> Forward:
+    return lambda batch: completion_logprobs(actors.policy, batch, spec.temperature)[0]
+
+
+def _scores_forward(reward_model: Model) -> Forward:
+    """(B, 1), as the other passes return a row per response."""
+    return lambda batch: sequence_scores(reward_model, batch)[:, None]
+
+
+def _measured(what: str, model: Model, forward: Forward, batch: Batch, mask_BX: Tensor) -> Tolerance:
+    """How far rounding moves these numbers. Raises SelfTestFailed where chance moves them."""
+    found = tolerance(model, lambda: forward(batch), mask_BX)
+    _demand(math.isfinite(found.mean), f"{what} are not finite", "NaN or infinite", "weights that have diverged")
+    _demand(
+        found.repeats,
+        f"{what} differ between two equal passes",
+        f"by more than rounding, which may move them by {found.mean:.2g} on average",
+        "dropout or another source of chance left on",
+    )
+    return found
+
+
+def _worse(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    return {name: max(value, one.get(name, 0.0)) for name, value in other.items()}
 
 
 def _sampled(
@@ -122,78 +157,104 @@ def _sampled(
             temperature=spec.temperature,
             device=session.device,
         )
-    batch = Batch.of(chosen, [response.ids for response in responses], codec.pad_id).to(session.device)
-    logprobs_BR = completion_logprobs(actors.policy, batch, spec.temperature)[0]
-    return Sampled(batch, sampler_logprobs(responses, logprobs_BR), logprobs_BR)
+        batch = Batch.of(chosen, [response.ids for response in responses], codec.pad_id).to(session.device)
+        logprobs_BR = in_parts(_policy_forward(actors, spec), batch, Limits.of(spec), actors.world)
+    return Sampled(batch, responses, sampler_logprobs(responses, logprobs_BR), logprobs_BR)
 
 
-def _sampler(sampled: Sampled, tolerance: Tolerance) -> dict[str, float]:
+def _sampler(sampled: Sampled, allowed: Tolerance) -> dict[str, float]:
     if sampled.sampler_logprobs_BR is None:
         return {}
-    mean, largest = _gap(sampled.sampler_logprobs_BR, sampled.logprobs_BR, sampled.batch.mask_BR)
+    found = gap(sampled.sampler_logprobs_BR, sampled.logprobs_BR, sampled.batch.mask_BR)
     _demand(
-        mean <= tolerance.mean and largest <= tolerance.largest,
+        allowed.allows(found),
         "the sampler and the training pass disagree about the log-probabilities of the sampled tokens",
-        f"mean difference {mean:.3g}, largest {largest:.3g} nats",
+        f"{_figures(found, allowed)} nats",
         "an architecture whose cached, left-padded forward pass differs from its plain one, logits that are scaled or "
         "capped in one of them alone, or another temperature",
     )
-    return {"sampler gap": mean}
+    return {"sampler gap": found.mean}
 
 
-def _ratio(sampled: Sampled, policy: Model, spec: PPOSpec, tolerance: Tolerance) -> dict[str, float]:
-    """Row by row and in reverse, as other micro-batches would have it, the policy must say what it said before."""
-    again_BR = torch.zeros_like(sampled.logprobs_BR)
-    for row in reversed(range(len(sampled.batch))):
-        part = completion_logprobs(policy, _rows(sampled.batch, [row]), spec.temperature)[0]
-        again_BR[row, : part.shape[1]] = part[0]
-    _, largest = _gap(again_BR, sampled.logprobs_BR, sampled.batch.mask_BR)
-    ratio = math.exp(largest)
+def _ratio(
+    sampled: Sampled, actors: Actors, learners: Learners, spec: PPOSpec, seed: int, allowed: Tolerance
+) -> dict[str, float]:
+    """The passes of the first optimizer steps, which take gradients in micro-batches, must find what `score` recorded."""
+    experience, worst, mean_ratio = _experience(sampled, actors), 0.0, 1.0
+    for rows_B in minibatches(len(sampled.batch), spec, 0, seed):
+        with torch.enable_grad():
+            minibatch = Minibatch.of(experience, rows_B, spec, Coefficients(0.0, 0.0))
+            try:
+                sums, _ = minibatch.accumulate(learners, only_critic=False)
+            finally:
+                learners.forget()
+        rms = math.sqrt(2 * float(sums["approxkl"]))
+        if rms >= worst:
+            worst, mean_ratio = rms, float(sums["ratio"])
     _demand(
-        largest <= tolerance.largest,
-        "the ratio of the policy to itself is not 1",
-        f"furthest ratio {ratio:.4g} in another micro-batch",
-        "dropout or another source of chance left on, or a layer that mixes the rows of a batch",
+        worst <= allowed.rms,
+        "the ratio of the policy to itself is not 1 in the first optimizer step",
+        f"root mean square of its logarithm {_of(worst, allowed.rms)}, mean ratio {mean_ratio:.4g}",
+        "layers that compute something else where gradients are taken, or one that mixes the rows of a batch",
     )
-    return {"ratio off by": ratio - 1}
+    return {"ratio off by": abs(mean_ratio - 1)}
 
 
-def _pads(sampled: Sampled, actors: Actors, spec: PPOSpec, tolerance: Tolerance) -> dict[str, float]:
-    """Other tokens on the pads, more of them, and the rows in another order: no number may move."""
-    forwards: dict[str, Callable[[Batch], Tensor]] = {
-        "the policy's log-probabilities": lambda batch: completion_logprobs(actors.policy, batch, spec.temperature)[0]
+def _experience(sampled: Sampled, actors: Actors) -> Experience:
+    """The responses as an update takes them, with nothing to learn: every score and advantage is 0."""
+    zeros_BR, zeros_B = torch.zeros_like(sampled.logprobs_BR), torch.zeros_like(sampled.logprobs_BR[:, 0])
+    scored = Scored(
+        sampled.batch,
+        sampled.responses,
+        [],
+        sampled.logprobs_BR,
+        sampled.logprobs_BR,
+        None,
+        Scores([0.0] * len(sampled.batch), {}, {}),
+        zeros_B,
+        {},
+    )
+    return Experience(scored, zeros_B, zeros_BR, None if actors.critic is None else zeros_BR, zeros_BR, zeros_BR)
+
+
+def _company(what: str, forward: Forward, batch: Batch, mask_BX: Tensor, allowed: Tolerance) -> dict[str, float]:
+    """Other tokens on the pads, more of them, the rows in another order, and each row alone: no number may move."""
+    plain_BX = forward(batch)
+    order = list(reversed(range(len(batch))))
+    moved_BX = forward(_repadded(_rows(batch, order), batch.input_ids_BT.max()))[order]
+    alone_BX = torch.zeros_like(plain_BX)
+    for row in range(len(batch)):
+        part_1X = forward(_rows(batch, [row]))
+        alone_BX[row, : part_1X.shape[1]] = part_1X[0]
+    causes = {
+        "the padding or on the order of the rows": gap(plain_BX, moved_BX, mask_BX),
+        "the other rows of the batch": gap(plain_BX, alone_BX, mask_BX),
     }
-    if actors.critic is not None:
-        critic = actors.critic
-        forwards["the critic's values"] = lambda batch: completion_values(critic, batch)
-    if actors.reward_model is not None:
-        scorer = actors.reward_model
-        forwards["the reward model's scores"] = lambda batch: sequence_scores(scorer, batch)[:, None]
-    worst = 0.0
-    order = list(reversed(range(len(sampled.batch))))
-    other = _repadded(_rows(sampled.batch, order), sampled.batch.input_ids_BT.max())
-    for what, forward in forwards.items():
-        plain, moved = forward(sampled.batch)[order], forward(other)
-        mask = _rows(sampled.batch, order).mask_BR[:, : plain.shape[1]]
-        _, largest = _gap(plain, moved, mask)
-        worst = max(worst, largest)
+    for cause, found in causes.items():
         _demand(
-            largest <= tolerance.largest,
-            f"{what} depend on the padding or on the order of the rows",
-            f"largest difference {largest:.3g}",
-            "attention that is not causal, or a model that reads positions or masks off the token ids",
+            allowed.allows(found),
+            f"{what} depend on {cause}",
+            _figures(found, allowed),
+            "attention that is not causal, a model that reads positions or masks off the token ids, or a layer that "
+            "mixes the rows of a batch",
         )
-    return {"padding gap": worst}
+    return {"padding gap": max(found.largest for found in causes.values())}
 
 
-def _reference(sampled: Sampled, actors: Actors, spec: PPOSpec, tolerance: Tolerance) -> dict[str, float]:
+def _reference(sampled: Sampled, actors: Actors, spec: PPOSpec, allowed: Tolerance) -> dict[str, float]:
     """The starting policy is its own reference, unless another one is named."""
-    reference_BR = completion_logprobs(actors.reference, sampled.batch, spec.temperature)[0]
-    mean, _ = _gap(sampled.logprobs_BR, reference_BR, sampled.batch.mask_BR)
+    with present(actors.reference):
+        reference_BR = in_parts(
+            lambda part: completion_logprobs(actors.reference, part, spec.temperature)[0],
+            sampled.batch,
+            Limits.of(spec),
+            actors.world,
+        )
+    mean = gap(sampled.logprobs_BR, reference_BR, sampled.batch.mask_BR).mean
     _demand(
-        spec.reference.path is not None or mean <= tolerance.mean,
+        spec.reference.path is not None or mean <= allowed.mean,
         "the KL to the reference is not 0 at the start",
-        f"mean |log π − log π_ref| is {mean:.3g} nats per token",
+        f"mean |log π − log π_ref| is {_of(mean, allowed.mean)} nats per token",
         "a reference loaded from another checkpoint than the policy, in another type, or a policy that has already moved",
     )
     return {"distance from the reference": mean}
@@ -206,7 +267,7 @@ def _some(references: Sequence[Example], session: Session) -> list[Example]:
 
 
 def _answers(
-    model: Model, answers: list[Example], codec: Codec, device: torch.device, tolerance: Tolerance
+    model: Model, answers: list[Example], codec: Codec, device: torch.device, allowed: Tolerance
 ) -> dict[str, float]:
     """Stored answers must score the same alone as in company. What their EOS is worth is reported, not judged."""
 
@@ -217,11 +278,11 @@ def _answers(
     whole = [answer.completion for answer in answers]
     together_B = scores(whole)
     alone = Batch.of([answers[0].prompt], [whole[0]], codec.pad_id).to(device)
-    gap = abs(float(sequence_scores(model, alone)) - float(together_B[0]))
+    apart = abs(float(sequence_scores(model, alone)) - float(together_B[0]))
     _demand(
-        gap <= tolerance.largest,
+        apart <= allowed.largest,
         "the reward model scores an answer differently alone and in a batch",
-        f"{gap:.3g} apart",
+        f"{_of(apart, allowed.largest)} apart",
         "dropout left on, or a score read at another token than the last",
     )
     without = [ids[:-1] for ids in whole]
@@ -258,12 +319,12 @@ def _repadded(batch: Batch, filler: Tensor) -> Batch:
     return Batch(torch.where(is_pad_BT, filler, ids_BT), batch.prompt_lengths_B, batch.completion_lengths_B)
 
 
-def _gap(a_BX: Tensor, b_BX: Tensor, mask_BX: Tensor) -> tuple[float, float]:
-    """Mean and largest absolute difference over the mask; infinite where a number is not finite."""
-    differences = (a_BX.float() - b_BX.float()).abs()[mask_BX]
-    if not torch.isfinite(differences).all():
-        return math.inf, math.inf
-    return float(differences.mean()), float(differences.max())
+def _figures(found: Gap, allowed: Tolerance) -> str:
+    return f"mean difference {_of(found.mean, allowed.mean)}, largest {_of(found.largest, allowed.largest)}"
+
+
+def _of(found: float, allowed: float) -> str:
+    return f"{found:.3g} (allowed {allowed:.2g})"
 
 
 def _demand(holds: bool, what: str, figures: str, causes: str) -> None:

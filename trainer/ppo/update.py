@@ -55,7 +55,7 @@ def update(
     history: list[dict[str, float]] = []
     clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
     only_critic, factor = spec.only_critic_learns(iteration), 1.0
-    for step, rows_B in enumerate(_minibatches(len(experience.scored.batch), spec, iteration, seed)):
+    for step, rows_B in enumerate(minibatches(len(experience.scored.batch), spec, iteration, seed)):
         minibatch = Minibatch.of(experience, rows_B, spec, coefficients)
         entry: dict[str, float] = {}
         history.append(entry)
@@ -79,11 +79,11 @@ def update(
     return Updated(history, clipped_BR, cut_left, factor, stopped_early=False)
 
 
-def _minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Tensor]:
-    """The rows of each optimizer step: every pass in an order of its own."""
+def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Tensor]:
+    """Yield the rows of each optimizer step, at least one; every pass has an order of its own."""
     for epoch in range(spec.epochs):
         order_B = torch.randperm(count, generator=generator(seed, "minibatches", iteration, epoch))
-        yield from order_B.split(count // spec.minibatches)
+        yield from order_B.split(max(1, count // spec.minibatches))
 
 
 @torch.no_grad()

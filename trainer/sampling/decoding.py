@@ -12,7 +12,7 @@ from torch import Tensor
 
 from trainer.models import Model, autocast
 from trainer.models.attention import NAME as PACKED
-from trainer.models.attention import underlying
+from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
 from trainer.sampling.prompts import in_parts

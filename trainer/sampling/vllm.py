@@ -16,7 +16,7 @@ from torch import Tensor
 
 from trainer.errors import ModelError
 from trainer.models import Model
-from trainer.models.attention import underlying
+from trainer.models.heads import underlying
 from trainer.sampling.available import require_vllm
 from trainer.sampling.continuous import seed_of
 from trainer.sampling.responses import Response

@@ -8,6 +8,7 @@ import torch
 from peft import AutoPeftModelForCausalLM, PeftModel
 from transformers import AutoModelForSequenceClassification
 
+from tests import tolerance
 from tests.trainer.lora.tools import BATCH, maker, policy_in, stir
 from trainer.errors import ModelError
 from trainer.models import Model, autocast, load_policy, load_reward_model, save_result
@@ -35,12 +36,12 @@ def test_each_role_computes_what_its_merged_model_does(tmp_path: Path, kind: str
     with torch.no_grad():
         for role, alone in ((policy, merged), (reference, start)):
             ours, theirs = completion_logprobs(role, BATCH)[0], completion_logprobs(alone, BATCH)[0]
-            assert torch.allclose(ours, theirs, atol=1e-5)
+            assert torch.allclose(ours, theirs, atol=tolerance.largest())
         assert not torch.allclose(completion_logprobs(policy, BATCH)[0], completion_logprobs(start, BATCH)[0], atol=0.1)
         values = completion_values(load_reward_model(tmp_path / "critic"), BATCH)
-        assert torch.allclose(completion_values(critic, BATCH), values, atol=1e-5)
+        assert torch.allclose(completion_values(critic, BATCH), values, atol=tolerance.largest())
         scores = sequence_scores(load_reward_model(tmp_path / "scorer"), BATCH)
-        assert torch.allclose(sequence_scores(scorer, BATCH), scores, atol=1e-5)
+        assert torch.allclose(sequence_scores(scorer, BATCH), scores, atol=tolerance.largest())
 
 
 def test_four_roles_weigh_about_one_model(tmp_path: Path) -> None:
@@ -132,10 +133,10 @@ def test_peft_reads_the_checkpoints(tmp_path: Path) -> None:
     head = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1)
     scoring = PeftModel.from_pretrained(head, tmp_path / "scorer").eval()
     with torch.no_grad():
-        assert torch.allclose(theirs(ids).logits, policy(input_ids=ids).logits, atol=1e-5)
+        assert torch.allclose(theirs(ids).logits, policy(input_ids=ids).logits, atol=tolerance.largest())
         ones = torch.ones_like(ids)
         expected = scoring(ids, attention_mask=ones).logits.squeeze()
-        assert torch.allclose(sequence_scores(scorer, BATCH)[1], expected, atol=1e-5)
+        assert torch.allclose(sequence_scores(scorer, BATCH)[1], expected, atol=tolerance.largest())
 
 
 def test_an_adapter_folder_is_a_model_to_start_from_wherever_the_run_is_moved_to(tmp_path: Path) -> None:
@@ -147,8 +148,8 @@ def test_an_adapter_folder_is_a_model_to_start_from_wherever_the_run_is_moved_to
         expected = completion_logprobs(policy, BATCH)[0], sequence_scores(scorer, BATCH)
         (tmp_path / "here").rename(tmp_path / "there")
         model, reward = load_policy(tmp_path / "there" / "ppo"), load_reward_model(tmp_path / "there" / "reward_model")
-        assert torch.allclose(completion_logprobs(model, BATCH)[0], expected[0], atol=1e-5)
-        assert torch.allclose(sequence_scores(reward, BATCH), expected[1], atol=1e-5)
+        assert torch.allclose(completion_logprobs(model, BATCH)[0], expected[0], atol=tolerance.largest())
+        assert torch.allclose(sequence_scores(reward, BATCH), expected[1], atol=tolerance.largest())
     (tmp_path / "there" / "sft").rename(tmp_path / "gone")
     with pytest.raises(ModelError, match="there is no such folder"):
         load_policy(tmp_path / "there" / "ppo")

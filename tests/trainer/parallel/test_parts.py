@@ -1,12 +1,14 @@
 """Every part of PPO, in as few runs as they fit into: two processes come to what one comes to."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 from safetensors.torch import load_file
 
+from tests import tolerance
 from tests.trainer.parallel.tools import STAGES, start, statuses, write_spec
 from tests.trainer.running import metrics_of
 from trainer.cli import load_spec
@@ -92,11 +94,13 @@ def test_two_processes_come_to_what_one_comes_to(policy: str, tmp_path: Path, ch
         )  # of a KL near 0 the root has none but wrong digits; the KL itself is looked at
     assert ours.keys() == theirs.keys()
     for step, values in theirs.items():
-        assert ours[step] == pytest.approx(values, rel=1e-5, abs=5e-6), step
-    assert_same_weights(two / "checkpoints", one / "checkpoints")
+        assert ours[step] == pytest.approx(values, rel=1e-5, abs=tolerance.summed(8 * math.log(512))), step
+    eight_bit = changes["ppo"].get("optimizer") == "adamw_8bit"
+    allowed = tolerance.weights(rate=1e-4, steps=2, eight_bit=eight_bit)
+    assert_same_weights(two / "checkpoints", one / "checkpoints", allowed)
 
 
-def assert_same_weights(ours: Path, theirs: Path) -> None:
+def assert_same_weights(ours: Path, theirs: Path, allowed: float) -> None:
     """Of every model and adapter that was saved."""
     models = {path.relative_to(theirs) for path in theirs.glob("**/*model.safetensors")}
     assert models == {path.relative_to(ours) for path in ours.glob("**/*model.safetensors")} != set()
@@ -104,4 +108,4 @@ def assert_same_weights(ours: Path, theirs: Path) -> None:
         whole = load_file(theirs / model)
         for name, weight in load_file(ours / model).items():
             furthest = float((weight - whole[name]).abs().max())
-            assert furthest <= 1e-6, (model, name, furthest)
+            assert furthest <= allowed, (model, name, furthest)

@@ -13,6 +13,7 @@ from typing import Any
 from safetensors.torch import load_file
 
 import trainer.events
+from tests import tolerance
 from tests.trainer.running import forked, tiny_spec
 from trainer.events import Event
 
@@ -79,10 +80,10 @@ def signal_when(
 
 
 def assert_like(run_dir: Path, other: Path, stages: tuple[str, ...] = ("sft", "reward_model", "ppo")) -> None:
-    """The same weights, to 1e-6."""
+    """The same weights but for rounding: rates are at most 1e-4."""
     for stage in stages:
         ours, theirs = (load_file(folder / "checkpoints" / stage / "model.safetensors") for folder in (run_dir, other))
         assert ours.keys() == theirs.keys()
         for name, weight in theirs.items():
             furthest = float((ours[name] - weight).abs().max())
-            assert furthest <= 1e-6, (stage, name, furthest)
+            assert furthest <= tolerance.weights(rate=1e-4, steps=2), (stage, name, furthest)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.lora.tools import BATCH
 from tests.trainer.pipeline.tools import LENGTH, LORA, assembly, contents, crashing, run
 from tests.trainer.running import events_of, metrics_of
@@ -44,7 +45,9 @@ def test_adapters_on_one_small_backbone_through_all_stages(
     assert sorted(path.name for path in critic.iterdir()) == ADAPTERS
     assert not list(policy.glob("model*.safetensors")) and set(ADAPTERS) < {path.name for path in policy.iterdir()}
     first_step = metrics_of(whole)["ppo", 1]
-    assert first_step["objective/kl"] == 0 and first_step["val/first_minibatch_ratio"] == pytest.approx(1, abs=1e-5)
+    assert first_step["objective/kl"] == 0
+    # the minibatches are narrower than the batch that was scored, so their products round differently
+    assert first_step["val/first_minibatch_ratio"] == pytest.approx(1, abs=tolerance.mean(torch.bfloat16))
 
 
 def test_dpo_and_a_reference_that_moves_with_adapters(
@@ -79,7 +82,7 @@ def test_a_reward_model_that_is_refitted_between_rounds(
     with assembly(whole, stages, **changes) as made, torch.no_grad():
         scorers = (made.compared()[0].reward_model, refit, first_fit)
         used, expected, other = (sequence_scores(model, BATCH) for model in scorers)
-    assert torch.allclose(used, expected, atol=1e-5) and not torch.allclose(used, other, atol=1e-3)
+    assert torch.allclose(used, expected, atol=tolerance.largest()) and not torch.allclose(used, other, atol=1e-3)
 
 
 @pytest.mark.parametrize(

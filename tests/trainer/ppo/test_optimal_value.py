@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import CPU, new_codec, session_in
 from trainer.ppo import optimal_value
@@ -50,12 +51,14 @@ def test_it_is_that_of_the_references_responses_by_draws_of_each_prompts_own(tmp
         _, answers = respond(cast.reference, [prompt] * 3, codec, draws, 0.7, CPU)
         totals = cast.rewards.score(answers).totals
         scores = [total if a.finished else total - 1.0 for total, a in zip(totals, answers, strict=True)]
-        assert dials.optimal_values[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=1e-4)
+        assert dials.optimal_values[n] == pytest.approx(
+            optimal_value.optimal_value(scores, 0.5), abs=tolerance.largest(size=8)
+        )
 
 
 def test_how_many_are_sampled_at_once_makes_no_difference(tmp_path: Path) -> None:
     together, apart = estimated(tmp_path / "a"), estimated(tmp_path / "b", batch_size=3, minibatches=1)
-    assert together.optimal_values == pytest.approx(apart.optimal_values, abs=1e-4)
+    assert together.optimal_values == pytest.approx(apart.optimal_values, abs=tolerance.largest(size=8))
 
 
 def test_its_scores_are_clipped_and_penalised_as_those_of_training(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.models import llama
 from tests.trainer.ppo.tools import TEXTS, iterate, spec_of
 from trainer.errors import DataError
@@ -33,9 +34,9 @@ def test_loss_and_gradient_are_those_of_the_mean_over_all_tokens(micro_batch_siz
     loss = pretraining(micro_batch_size=micro_batch_size).accumulate(policy, iteration=1, step=2)
     found = [parameter.grad.clone() for parameter in policy.parameters()]
     expected = mean_loss(policy, texts)
-    assert loss == pytest.approx(float(expected.detach()), rel=1e-5)
+    assert loss == pytest.approx(float(expected.detach()), rel=tolerance.largest())
     for ours, exact in zip(found, torch.autograd.grad(2.0 * expected, list(policy.parameters())), strict=True):
-        torch.testing.assert_close(ours, exact, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(ours, exact, **tolerance.gradients())
 
 
 def test_every_optimizer_step_takes_the_next_texts() -> None:

@@ -14,10 +14,11 @@ from tests.trainer.stage_tools import new_codec, scored_by, session_in
 from trainer.errors import SelfTestFailed
 from trainer.evaluation import HeldOut
 from trainer.events import Message, read
-from trainer.models import Model
+from trainer.models import Model, compute_in
 from trainer.models.attention import pack_as, packs
 from trainer.ppo import self_test
 from trainer.ppo.actors import Actors
+from trainer.ppo.learners import Learners
 from trainer.ppo.loop import train
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import mean_score
@@ -25,6 +26,7 @@ from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import EvaluationSpec, PPOSpec
 
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 PROMPTS = [EncodedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
 REFERENCES = [Example([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
 
@@ -45,7 +47,8 @@ def llamas(policy: Model | None = None, reference: Model | None = None) -> Actor
 
 
 def check(session: Session, actors: Actors, **changes: Any) -> None:
-    self_test.run(session, PPOSpec.model_validate(changes), actors, new_codec(), PROMPTS, REFERENCES)
+    spec = PPOSpec.model_validate(changes)
+    self_test.run(session, spec, actors, Learners.of(actors, spec), new_codec(), PROMPTS, REFERENCES)
 
 
 def test_healthy_models_pass_and_the_figures_are_told(session: Session) -> None:
@@ -69,19 +72,72 @@ def test_dropout_left_on_is_found(session: Session) -> None:
     for layer in policy.modules():
         if isinstance(layer, nn.Dropout):
             layer.p = 0.5
-    with pytest.raises(SelfTestFailed, match="the sampler and the training pass disagree"):
+    with pytest.raises(SelfTestFailed, match="the policy's log-probabilities differ between two equal passes"):
         check(session, actors_of(policy, gpt2(), gpt2_scorer(), gpt2_scorer(5)))
 
 
-def test_chance_in_the_training_pass_alone_moves_the_ratio(session: Session) -> None:
+def test_chance_in_the_training_pass_alone_is_found(session: Session) -> None:
     """The k-th training pass adds k / 10 to its hidden states; the sampler's pass through the model is left alone."""
     policy = llama()
     assert packs(policy)  # tried beforehand: those passes are not to be counted
     calls = iter(range(100))
     plain = policy.base_model.forward
     policy.base_model.forward = lambda **kw: _shifted(plain(**kw), 0.0 if kw.get("use_cache") else next(calls) / 10)
-    with pytest.raises(SelfTestFailed, match="ratio of the policy to itself is not 1"):
+    with pytest.raises(SelfTestFailed, match="differ between two equal passes"):
         check(session, llamas(policy))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_pass_that_differs_where_gradients_are_taken_moves_the_ratio(session: Session, dtype: torch.dtype) -> None:
+    """The optimizer step's own passes are measured: passes without gradients know nothing of this fault."""
+    actors = llamas(compute_in(llama(), dtype), compute_in(llama(), dtype))
+    plain = actors.policy.base_model.forward
+    actors.policy.base_model.forward = lambda **kw: _shifted(plain(**kw), 0.02 * torch.is_grad_enabled())
+    with pytest.raises(SelfTestFailed, match="ratio of the policy to itself is not 1"):
+        check(session, actors)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("limits", [{}, {"micro_batch_size": 1}, {"micro_batch_tokens": 20}, {"minibatches": 8}])
+def test_healthy_models_pass_on_products_that_depend_on_the_batch(
+    session: Session, monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, limits: dict[str, int]
+) -> None:
+    """Each linear layer's output is moved by up to half a unit, differently for each number of rows."""
+    actors = llamas(compute_in(llama(), dtype), compute_in(llama(), dtype))
+    for module in {*actors.policy.modules(), *actors.reference.modules()}:
+        if isinstance(module, nn.Linear):
+            module.register_forward_hook(_rounded_by_shape)
+    check(session, actors, **limits)
+
+
+def _rounded_by_shape(layer: nn.Module, inputs: Any, out: torch.Tensor) -> torch.Tensor:
+    draws = torch.Generator().manual_seed(out[..., 0].numel())
+    unit = torch.finfo(out.dtype).eps * (torch.rand(out.shape, generator=draws) - 0.5)
+    return (out.float() * (1 + unit)).to(out.dtype)
+
+
+@pytest.mark.parametrize("fault", ["temperature", "positions", "mask"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_fault_of_the_sampler_exceeds_what_rounding_may_move(
+    session: Session, dtype: torch.dtype, fault: str
+) -> None:
+    """A sampler at temperature 0.8, one position off, or without the mask of its left padding, in small types too."""
+    policy, reference = (compute_in(gpt2().requires_grad_(), dtype) for _ in range(2))
+    plain = policy.forward
+
+    def faulty(**inputs: Any) -> Any:
+        if fault == "positions":
+            inputs["position_ids"] = inputs["position_ids"] + 1
+        if fault == "mask":
+            inputs["attention_mask"] = torch.ones_like(inputs["attention_mask"])
+        out = plain(**inputs)
+        if fault == "temperature":
+            out.logits = out.logits / 0.8
+        return out
+
+    policy.forward = faulty
+    with pytest.raises(SelfTestFailed, match="the sampler and the training pass disagree"):
+        check(session, actors_of(policy, reference, gpt2_scorer(), gpt2_scorer(5)))
 
 
 def _shifted(out: Any, by: float) -> Any:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests import tolerance
 from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn
 from trainer.ppo.learners import Learners
@@ -44,7 +45,7 @@ def test_the_gradient_is_the_policys_plus_coef_times_the_values_from_one_pass() 
     errors = (completion_values(cast.critic, batch) - experience.returns_BR)[mask] ** 2
     (policy_loss + 0.3 * 0.5 * errors.sum() / tokens).backward()
     for ours, parameter in zip(found, learners.policy.parameters, strict=True):
-        torch.testing.assert_close(ours, parameter.grad, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(ours, parameter.grad, **tolerance.outputs())
 
 
 def after(spec_options: dict[str, object]) -> tuple[Tensor, Tensor, dict[str, float]]:

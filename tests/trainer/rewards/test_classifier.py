@@ -16,6 +16,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from tests import tolerance
 from tests.trainer.models import gpt2, gpt2_scorer
 from tests.trainer.rewards.tools import answer, context
 from trainer.errors import ModelError, RewardError
@@ -87,7 +88,7 @@ def test_every_text_scores_as_it_does_alone(tmp_path: Path, kind: str, side: str
     expected = [float(logits_alone(model, a.prompt + a.text, its_tokenizer)[2]) for a in ANSWERS]  # type: ignore[operator]
     spec = ClassifierReward(type="classifier", path=save(tmp_path, model, its_tokenizer))
     found = build([spec], context(batch_size=batch_size)).score(ANSWERS)
-    assert found.totals == pytest.approx(expected, abs=1e-5)
+    assert found.totals == pytest.approx(expected, abs=tolerance.largest())
     assert len(set(expected)) == len(expected)
 
 
@@ -97,7 +98,9 @@ def test_rows_of_one_length_are_scored_together_and_come_back_in_order(tmp_path:
     answers = [answer(text, prompt="") for text in ("ab", "x", "cd", "y", "ef", "zzz")]
     expected = [float(logits_alone(model, a.text, its_tokenizer)[0]) for a in answers]
     spec = ClassifierReward(type="classifier", path=save(tmp_path, model, its_tokenizer), label="bad", text="response")
-    assert build([spec], context(batch_size=2)).score(answers).totals == pytest.approx(expected, abs=1e-5)
+    assert build([spec], context(batch_size=2)).score(answers).totals == pytest.approx(
+        expected, abs=tolerance.largest()
+    )
 
 
 @pytest.mark.parametrize("label", ["so-so", 1])
@@ -111,7 +114,9 @@ def test_what_is_read_of_a_label(tmp_path: Path, label: str | int) -> None:
         spec = ClassifierReward.model_validate(
             {"type": "classifier", "path": path, "label": label, "output": output, "text": "response"}
         )
-        assert build([spec], context()).score(ANSWERS[:1]).totals == pytest.approx([float(value)], abs=1e-5)
+        assert build([spec], context()).score(ANSWERS[:1]).totals == pytest.approx(
+            [float(value)], abs=tolerance.largest()
+        )
 
 
 def test_a_single_label_has_a_sigmoid(tmp_path: Path) -> None:
@@ -120,7 +125,9 @@ def test_a_single_label_has_a_sigmoid(tmp_path: Path) -> None:
     path = save(tmp_path, model, its_tokenizer)
     logit = logits_alone(model, "fine words", its_tokenizer)[0]
     spec = ClassifierReward(type="classifier", path=path, output="probability", text="response")
-    assert build([spec], context()).score(ANSWERS[:1]).totals == pytest.approx([float(logit.sigmoid())], abs=1e-5)
+    assert build([spec], context()).score(ANSWERS[:1]).totals == pytest.approx(
+        [float(logit.sigmoid())], abs=tolerance.largest()
+    )
 
 
 def test_a_chat_template_lays_out_the_whole_conversation(tmp_path: Path) -> None:
@@ -132,7 +139,7 @@ def test_a_chat_template_lays_out_the_whole_conversation(tmp_path: Path) -> None
         for a in ANSWERS[:3]
     ]
     spec = ClassifierReward(type="classifier", path=save(tmp_path, model, its_tokenizer))
-    assert build([spec], context()).score(ANSWERS[:3]).totals == pytest.approx(expected, abs=1e-5)
+    assert build([spec], context()).score(ANSWERS[:3]).totals == pytest.approx(expected, abs=tolerance.largest())
 
 
 def logits_alone_raw(model: Model, its_tokenizer: Tokenizer, text: str) -> float:
@@ -151,7 +158,7 @@ def test_a_pair_of_texts_is_the_tokenizers_own_pair(tmp_path: Path) -> None:
     with torch.no_grad():
         expected = float(model(torch.tensor([ids])).logits[0, 2])
     spec = ClassifierReward(type="classifier", path=save(tmp_path, model, its_tokenizer), text="pair")
-    assert build([spec], context()).score([pair]).totals == pytest.approx([expected], abs=1e-5)
+    assert build([spec], context()).score([pair]).totals == pytest.approx([expected], abs=tolerance.largest())
 
 
 @pytest.mark.parametrize("label", ["excellent", 3, -1])

@@ -7,6 +7,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForSequenceClassification
 
+from tests import tolerance
 from tests.trainer.models import gpt2, scorer
 from tests.trainer.rewards.tools import answer, context, encoded
 from tests.trainer.stage_tools import new_codec
@@ -50,8 +51,10 @@ def test_the_runs_own_model_scores_as_the_rollout_always_has(batch_size: int | N
     batch = Batch.of([a.prompt_ids for a in answers], [a.response_ids for a in answers], pad_id=0)
     rows = torch.arange(3).split(batch_size or 3)
     expected = torch.cat([sequence_scores(model, batch.select(part)) for part in rows])
-    assert found.totals == expected.tolist() == found.parts["model"]
-    assert found.totals == pytest.approx([alone(model, a.prompt_ids + a.response_ids) for a in answers], abs=1e-5)
+    assert found.totals == found.parts["model"] == pytest.approx(expected.tolist(), abs=tolerance.largest())
+    assert found.totals == pytest.approx(
+        [alone(model, a.prompt_ids + a.response_ids) for a in answers], abs=tolerance.largest()
+    )
 
 
 def test_the_runs_own_model_is_read_as_it_is_now() -> None:
@@ -68,7 +71,7 @@ def test_a_model_with_the_same_tokenizer_scores_the_tokens_as_they_were_sampled(
     # Ids that have nothing to do with the text: it is not encoded again.
     rewards = build([ModelReward(path=str(tmp_path))], context(codec=codec))
     found = rewards.score([answer("x"), answer("xyz", finished=False)]).totals
-    assert found == pytest.approx([alone(model, [5, 6, 7, 1]), alone(model, [5, 6, 7, 7, 7])], abs=1e-5)
+    assert found == pytest.approx([alone(model, [5, 6, 7, 1]), alone(model, [5, 6, 7, 7, 7])], abs=tolerance.largest())
 
 
 @pytest.mark.parametrize("prompt", ["ask me", [{"role": "user", "content": "ask me"}]])
@@ -81,7 +84,7 @@ def test_another_tokenizer_reads_the_text_with_its_own_template_and_eos(tmp_path
     plain = [theirs(text, add_special_tokens=False)["input_ids"] for text in ("<user>ask me<bot>", "an answer", "an")]
     expected = [alone(model, [*plain[0], *plain[1], theirs.eos_token_id]), alone(model, plain[0] + plain[2])]
     found = build([ModelReward(path=str(tmp_path))], context(codec=ours)).score(answers).totals
-    assert found == pytest.approx(expected, abs=1e-5)
+    assert found == pytest.approx(expected, abs=tolerance.largest())
 
 
 def test_another_tokenizer_without_a_template_reads_the_prompt_as_it_stands(shared_data: Path, tmp_path: Path) -> None:
@@ -92,7 +95,7 @@ def test_another_tokenizer_without_a_template_reads_the_prompt_as_it_stands(shar
         [encoded(codec, "Tell me.", " Yes <|endoftext|> so")]
     )
     assert ids.count(50256) == 0  # spelt out in a response, a special token is text
-    assert found.totals == pytest.approx([alone(model, [*ids, 50256])], abs=1e-5)
+    assert found.totals == pytest.approx([alone(model, [*ids, 50256])], abs=tolerance.largest())
 
 
 def test_tokenizers_are_the_same_only_with_the_same_template_and_eos(tmp_path: Path) -> None:

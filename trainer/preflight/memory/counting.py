@@ -22,8 +22,8 @@ from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 from trainer.models import output_layer
-from trainer.models.attention import Packing, attention_forward, underlying
-from trainer.models.heads import Model
+from trainer.models.attention import Packing, attention_forward
+from trainer.models.heads import Model, underlying
 
 _DEVICE = torch.ops.prim.device.default
 _PLAIN, _GPU, _MATH, _MASKED = (f"proximal_counted{suffix}" for suffix in ("", "_gpu", "_math", "_masked"))
