@@ -144,7 +144,7 @@ class Assembly:
 
     def _critic(self, maker: Maker, policy: Model) -> Model:
         if self.spec.ppo.critic.kind == "value_head":
-            return ValueHead(policy, self.session.seed("value head"))
+            return ValueHead(policy)
         resumed = self.lineage.resumed("ppo", "critic")
         if self.spec.ppo.critic.initial != "policy":
             if self.spec.own_reward_model:
@@ -159,7 +159,7 @@ class Assembly:
                 )
         start = self.lineage.policy_before("ppo")
         assert start is not None  # a new model is trained by SFT first
-        return maker.scorer("critic", start, "trained", resumed, fresh_head=self.session.seed("value head"))
+        return maker.scorer("critic", start, "trained", resumed, fresh_head="zero")
 
     def _scorer_on_our_tokens(self, rewards: Sequence[object]) -> str | None:
         """The first reward model among the rewards whose tokens are the policy's."""

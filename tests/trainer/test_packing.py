@@ -21,7 +21,7 @@ from tests.trainer.lora.tools import maker, policy_in, stir
 from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
 from tests.trainer.stage_tools import CPU
 from trainer.errors import ModelError
-from trainer.models import Model, compute_in
+from trainer.models import Model, compute_in, set_fresh
 from trainer.models.attention import NAME, Layout, _side_by_side, pack_as, packs, reach, run_packed
 from trainer.models.recompute import recompute_layers
 from trainer.ppo.value_head import ValueHead
@@ -97,7 +97,8 @@ def test_neighbours_change_nothing() -> None:
 
 def test_a_role_on_a_shared_backbone_and_a_head_on_its_trunk_are_packed_too(tmp_path: Path) -> None:
     policy = stir(maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), 1)
-    head, rows = ValueHead(policy, seed=0), []
+    head, rows = ValueHead(policy), []
+    set_fresh(head.score, 0)
     policy.backbone.model.model.layers[0].mlp.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
     for forward in (lambda: completion_logprobs(policy, BATCH)[0], lambda: completion_values(head, BATCH)):
         expected, found = (forward() for setting in (False, True) if pack_as(policy, setting))

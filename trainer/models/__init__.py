@@ -6,7 +6,6 @@ All of them stay in eval mode, in training too: dropout is off everywhere (a pol
 from trainer.models.heads import Model, autocast, compute_in, has_linear_score, head_logits, scalar_head, trunk
 from trainer.models.loading import (
     SAFELY,
-    draw_score_head,
     load_classifier,
     load_config,
     load_policy,
@@ -14,6 +13,7 @@ from trainer.models.loading import (
     load_tokenizer,
     new_policy,
     new_reward_model,
+    set_fresh,
 )
 from trainer.models.makers import Care, Maker, dtype_of, maker_for
 from trainer.models.offload import present, settle
@@ -29,7 +29,6 @@ __all__ = [
     "check_quantization",
     "compute_in",
     "copy_weights",
-    "draw_score_head",
     "dtype_of",
     "has_linear_score",
     "head_logits",
@@ -44,6 +43,7 @@ __all__ = [
     "present",
     "save_result",
     "scalar_head",
+    "set_fresh",
     "settle",
     "trunk",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
@@ -21,6 +21,10 @@ from trainer.text import Tokenizer
 
 SAFELY = {"use_safetensors": True, "trust_remote_code": False}
 """No pickle, and no code from a model's folder, not even when somebody at a terminal would say yes."""
+FreshHead = int | Literal["zero"]
+"""What a new scalar head begins with. A seed: weights of standard deviation 1/√(H + 1), for a reward model (Huang et al. 2024).
+`zero`: for a critic, which then expects 0 everywhere; drawn weights give it values of standard deviation 1, whatever the
+rewards are."""
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
@@ -66,13 +70,13 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int, dtype: torch.dt
     return model.eval()
 
 
-def new_reward_model(policy_path: str | Path, seed: int, dtype: torch.dtype = torch.float32) -> Model:
+def new_reward_model(policy_path: str | Path, head: FreshHead, dtype: torch.dtype = torch.float32) -> Model:
     """The policy's body with a fresh scalar head."""
     if adapters.is_adapter(policy_path):
         model = _scorer_on(load_policy(policy_path, dtype))
     else:
         model = _load_classifier(policy_path, dtype, fresh_head=True)
-    draw_score_head(_with_scalar_head(policy_path, model).score, seed)
+    set_fresh(_with_scalar_head(policy_path, model).score, head)
     return model
 
 
@@ -93,10 +97,13 @@ def load_classifier(path: str | Path, dtype: torch.dtype = torch.float32) -> Mod
     return _load_classifier(path, dtype)
 
 
-def draw_score_head(head: nn.Linear, seed: int) -> None:
-    """Fresh weights with standard deviation 1/√(H + 1) (Huang et al. 2024)."""
-    torch.manual_seed(seed)
-    nn.init.normal_(head.weight, std=1 / math.sqrt(head.in_features + 1))
+def set_fresh(linear: nn.Linear, head: FreshHead) -> None:
+    """Write the weights that a new head begins with; see `FreshHead`."""
+    if head == "zero":
+        nn.init.zeros_(linear.weight)
+    else:
+        torch.manual_seed(head)
+        nn.init.normal_(linear.weight, std=1 / math.sqrt(linear.in_features + 1))
 
 
 def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = False, **options: Any) -> Model:

@@ -17,7 +17,7 @@ from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.compiled import compile_layers
 from trainer.models.heads import Model, compute_in
-from trainer.models.loading import draw_score_head, load_policy, load_reward_model, new_policy, new_reward_model
+from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.offload import settle
 from trainer.models.quantized import quantization_options
 from trainer.models.recompute import recompute_layers
@@ -51,9 +51,9 @@ class Maker(Protocol):
     def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model: ...
 
     def scorer(
-        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
+        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
-        """With `fresh_head`, a seed, `start` is a policy and the head is drawn; else it is a model that has one."""
+        """With `fresh_head`, `start` is a policy and its head is new; without, `start` is a model that has one."""
         ...
 
 
@@ -97,7 +97,7 @@ class WholeModels:
         return self._ready(load_policy(saved or start, self._dtype(care)), care)
 
     def scorer(
-        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
+        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         if saved is None and fresh_head is not None:
             return self._ready(new_reward_model(start, fresh_head, self._dtype(care)), care)
@@ -142,12 +142,12 @@ class Roles:
         return self._role(part, backbone, care, _adapter_in(saved) or first)
 
     def scorer(
-        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: int | None = None
+        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         head = nn.Linear(backbone.model.config.get_text_config().hidden_size, 1, bias=False, device=self.device)
         if fresh_head is not None:
-            draw_score_head(head, fresh_head)
+            set_fresh(head, fresh_head)
         elif first is None:
             head.load_state_dict({"weight": backbone.model.score.weight.float()})
         origin = _adapter_in(saved) or first

@@ -1,11 +1,9 @@
 """A critic that is only a head: values read off the policy's own last hidden states."""
 
-import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import torch
 from torch import nn
 
 from trainer.models import Model, trunk
@@ -14,13 +12,12 @@ from trainer.models import Model, trunk
 class ValueHead(nn.Module):
     """A linear head on the policy's trunk that plays the part of a critic. Its parameters are the head's alone."""
 
-    def __init__(self, policy: Model, seed: int) -> None:
-        """Fresh, with standard deviation 1/√(H + 1) as for a reward model's head (Huang et al. 2024) and bias 0."""
+    def __init__(self, policy: Model) -> None:
+        """Fresh: all weights are 0, and with them all values."""
         super().__init__()
         hidden = int(policy.config.get_text_config().hidden_size)
         self.score = nn.Linear(hidden, 1)
-        torch.manual_seed(seed)
-        nn.init.normal_(self.score.weight, std=1 / math.sqrt(hidden + 1))
+        nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.score.bias)
         self.score.to(next(iter(policy.parameters())).device)
         self.config = SimpleNamespace(score_bias=0.0, score_scale=1.0)

@@ -95,7 +95,7 @@ class CriticSpec(Section):
     kind: Literal["separate", "value_head"] = "separate"
     """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
     initial: Literal["auto", "reward_model", "policy"] = "auto"
-    """What a separate critic starts as: the reward model, or the policy with a fresh head. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy."""
+    """What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy."""
     learning_rate: LearningRate = 1e-5
     """Peak learning rate of a separate critic."""
     coef: Positive = 0.1

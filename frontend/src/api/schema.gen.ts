@@ -2256,7 +2256,7 @@ export interface components {
             kind: "separate" | "value_head";
             /**
              * Initial
-             * @description What a separate critic starts as: the reward model, or the policy with a fresh head. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy.
+             * @description What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy.
              * @default auto
              * @enum {string}
              */

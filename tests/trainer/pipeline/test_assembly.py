@@ -46,13 +46,20 @@ def test_a_critic_begins_as_it_is_asked_to(first: Path, initial: str) -> None:
     assert same_trunk == (initial == "policy")
 
 
-def test_a_fresh_critics_head_is_drawn_from_the_seed_at_its_scale(first: Path, tmp_path: Path) -> None:
-    heads = []
-    for seed in (0, 0, 1):
-        with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], seed=seed) as made:
-            heads.append(made.actors().critic.score.weight)
-    assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
-    assert 0.5 / 33**0.5 < float(heads[0].detach().std()) < 1.5 / 33**0.5  # hidden size 32
+@pytest.mark.parametrize(
+    ("lora", "critic"),
+    [(None, {}), (LORA, {}), (None, {"kind": "value_head"})],
+    ids=["whole", "adapters", "value head"],
+)
+def test_a_fresh_critic_expects_nothing(
+    first: Path, tmp_path: Path, lora: dict[str, int] | None, critic: dict[str, str]
+) -> None:
+    """Its first advantages are then the rewards to come; a random head adds values of standard deviation 1 to them."""
+    model = {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
+    with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"critic": critic}) as made:
+        critic_ = made.actors().critic
+    assert not values(critic_).any()
+    assert any(p.requires_grad for p in critic_.score.parameters())
 
 
 def test_another_runs_reward_model_is_the_critic_only_on_our_tokens(

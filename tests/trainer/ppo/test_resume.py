@@ -79,7 +79,7 @@ def cast_of(spec: PPOSpec, checkpoint: Path | None) -> Actors:
         return cast
     cast = replace(cast, policy=load_policy(checkpoint))
     if isinstance(cast.critic, ValueHead):
-        return replace(cast, critic=ValueHead(cast.policy, seed=9))
+        return replace(cast, critic=ValueHead(cast.policy))
     return replace(cast, critic=load_reward_model(checkpoint / "trainer_state" / "critic")) if cast.critic else cast
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tests.trainer.models import llama, scorer
 from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
-from trainer.models import Model
+from trainer.models import Model, set_fresh
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
@@ -44,7 +44,8 @@ def cast_for(spec: PPOSpec) -> Actors:
     policy, reference, reward_model = llama(0), llama(2).requires_grad_(False), scorer(1).requires_grad_(False)
     critic: Model | None = scorer(3) if spec.uses_critic else None
     if critic is not None and spec.critic.kind == "value_head":
-        critic = ValueHead(policy, seed=4)
+        critic = ValueHead(policy)
+        set_fresh(critic.score, 4)  # a head that has learnt: a fresh one sends no gradient into the trunk
     return Actors(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 
 
