@@ -7,7 +7,14 @@ from core.models import Job
 from trainer.events import Event, Metrics, RunStarted, SeedFinished, StageFinished, StageStarted
 from trainer.spec import StageName
 
-WEIGHTS: dict[StageName, float] = {"sft": 1.0, "reward_model": 1.0, "dpo": 1.0, "ppo": 6.0, "evaluation": 1.0}
+WEIGHTS: dict[StageName, float] = {
+    "sft": 1.0,
+    "reward_model": 1.0,
+    "dpo": 1.0,
+    "kto": 1.0,
+    "ppo": 6.0,
+    "evaluation": 1.0,
+}
 """Rough shares of a run's time: PPO, which samples as well as trains, takes most of it."""
 SMOOTHING = 0.2
 """Weight of the newest step in the average that the ETA is made from."""

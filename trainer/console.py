@@ -63,7 +63,7 @@ def _of_the_course(event: Event) -> str | None:
             return f"seed {event.seed} ({event.number} of {event.of}): {fate}  {_figures(event.summary)}".rstrip()
         case ReportCard():
             overall = event.card.overall
-            return f"{event.stage}: accuracy {overall.accuracy:.3g} ({overall.low:.3g} to {overall.high:.3g}) on {overall.pairs} held-out pairs"
+            return f"{event.stage}: accuracy {overall.accuracy:.3g} ({overall.low:.3g} to {overall.high:.3g}) on {overall.pairs} held-out {'thumbs' if event.card.loss == 'pointwise' else 'pairs'}"
     return None
 
 

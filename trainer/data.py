@@ -6,15 +6,15 @@ What a row may look like is in trainer/rows.py.
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from trainer import rows
 from trainer.errors import DataError
-from trainer.rows import Comparison, Demonstration, Message, Prompt, PromptRow
-from trainer.spec import DataSpec, StageName
+from trainer.rows import Comparison, Demonstration, Message, Prompt, PromptRow, Thumb
+from trainer.spec import DataSpec, RewardModelLoss, StageName
 
 __all__ = [
     "Comparison",
@@ -24,6 +24,7 @@ __all__ = [
     "Prompt",
     "PromptRow",
     "Split",
+    "Thumb",
     "hash_share",
     "load",
     "prompt_key",
@@ -34,10 +35,16 @@ NEEDS: dict[StageName, tuple[str, ...]] = {
     "sft": ("demonstrations",),
     "reward_model": ("comparisons",),
     "dpo": ("comparisons",),
+    "kto": ("thumbs",),
     "ppo": ("prompts", "held_out_prompts"),
     "evaluation": ("held_out_prompts",),
 }
-"""Of what each stage must have at least one."""
+"""Of what each stage must have at least one. See `needs`."""
+
+
+def needs(stage: StageName, loss: RewardModelLoss) -> tuple[str, ...]:
+    """The kinds of item of which `stage` must have at least one; `loss` is the reward model's."""
+    return ("thumbs",) if stage == "reward_model" and loss == "pointwise" else NEEDS[stage]
 
 
 @dataclass(frozen=True)
@@ -60,33 +67,43 @@ class Data:
     """Of PromptRow."""
     texts: list[str]
     """Plain texts, for PPO-ptx."""
+    thumbs: Split = field(default_factory=lambda: Split([], []))
+    """Of Thumb."""
 
 
 def load(
     spec: DataSpec,
     stages: Collection[StageName] = ("sft", "reward_model", "ppo", "evaluation"),
     turns: Literal["last", "all"] = "last",
+    loss: RewardModelLoss = "pairwise",
 ) -> Data:
-    """Read the files that `spec` names and split each by prompt. Of conversations SFT takes `turns`.
+    """Read the files that `spec` names and split each by prompt. SFT takes `turns` of each conversation; `loss` is the
+    reward model's, which decides whether it needs comparisons or thumbs.
 
     Raises DataError, naming file and line, for what cannot be read or used, and when one of `stages` has no data.
     """
     comparisons = [pair for pairs in _read(spec.preferences, rows.comparisons) for pair in pairs]
-    shown = list(_read(spec.sft, lambda row, _: rows.demonstration(row))) if spec.sft else _preferred(comparisons)
+    thumbs = list(_read(spec.thumbs, lambda row, _: rows.thumb(row)))
+    good = (
+        _preferred(comparisons) if spec.preferences else [Demonstration(t.prompt, t.completion) for t in thumbs if t.up]
+    )
+    shown = list(_read(spec.sft, lambda row, _: rows.demonstration(row))) if spec.sft else good
     demonstrations = [turn for item in shown for turn in (item.turns() if turns == "all" else (item,))]
     prompts = list(_read(spec.prompts, lambda row, _: rows.prompt_row(row)))
     if not spec.prompts:
-        prompts = [PromptRow(item.prompt) for item in comparisons or demonstrations]
+        source: Sequence[Comparison | Demonstration | Thumb] = comparisons or (demonstrations if spec.sft else thumbs)
+        prompts = [PromptRow(item.prompt) for item in source]
     prompts = list({(prompt_key(row.prompt), row.answer): row for row in prompts}.values())
-    others = [*(d.prompt for d in demonstrations), *(c.prompt for c in comparisons)]
+    others = [*(d.prompt for d in demonstrations), *(c.prompt for c in comparisons), *(t.prompt for t in thumbs)]
     held_out = _held_out_keys([row.prompt for row in prompts], others, spec)
     data = Data(
         _split(demonstrations, held_out),
         _split(comparisons, held_out),
         _split(prompts, held_out),
         list(_read(spec.pretraining, lambda row, _: rows.text(row))),
+        _split(thumbs, held_out),
     )
-    _require(data, stages, spec)
+    _require(data, stages, spec, loss)
     return data
 
 
@@ -118,18 +135,20 @@ def _preferred(comparisons: list[Comparison]) -> list[Demonstration]:
     return found
 
 
-def _require(data: Data, stages: Collection[StageName], spec: DataSpec) -> None:
-    """A mistake in a file that no stage reads is nobody's business."""
+def _require(data: Data, stages: Collection[StageName], spec: DataSpec, loss: RewardModelLoss) -> None:
+    """Raise DataError where a stage has nothing to learn from. Data that no stage reads is not looked at."""
     left = {
         "demonstrations": data.demonstrations.train,
         "comparisons": data.comparisons.train,
+        "thumbs": data.thumbs.train,
         "prompts": data.prompts.train,
         "held_out_prompts": data.prompts.held_out,
     }
-    needed = {name for stage in stages for name in NEEDS[stage]}
+    needed = {name for stage in stages for name in needs(stage, loss)}
     if "held_out_prompts" in needed and not left["held_out_prompts"]:
         raise DataError("The data needs at least two different prompts: one to train on and one to hold out.")
     _require_preferred(data, needed, spec)
+    _require_both_thumbs(data, needed, spec)
     for name, items in left.items():
         if name in needed and not items:
             raise DataError(
@@ -139,10 +158,23 @@ def _require(data: Data, stages: Collection[StageName], spec: DataSpec) -> None:
 
 def _require_preferred(data: Data, needed: Collection[str], spec: DataSpec) -> None:
     shown, pairs = data.demonstrations, data.comparisons
-    if "demonstrations" in needed and not shown.train + shown.held_out and pairs.train + pairs.held_out:
+    if "demonstrations" not in needed or shown.train + shown.held_out:
+        return
+    if spec.thumbs and not spec.preferences:
+        raise DataError(f"{spec.thumbs}: every thumb is down, and SFT would learn the completions with a thumb up.")
+    if pairs.train + pairs.held_out:
         raise DataError(
             f"{spec.preferences}: nothing but ties: no answer is preferred to another, and SFT would learn the preferred "
             "ones. Name demonstrations in `data.sft`, or leave 'sft' out of `stages`."
+        )
+
+
+def _require_both_thumbs(data: Data, needed: Collection[str], spec: DataSpec) -> None:
+    verdicts = {thumb.up for thumb in data.thumbs.train}
+    if "thumbs" in needed and len(verdicts) == 1:
+        which = "up" if verdicts.pop() else "down"
+        raise DataError(
+            f"{spec.thumbs}: every thumb that is trained on is {which}: there is nothing to tell apart. Bring rows of both."
         )
 
 

@@ -3,16 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
 
-from trainer import data, prompts, reward_model, sft
+from trainer import data, prompts, reward_model, sft, thumbs
 from trainer.errors import DataError
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
-from trainer.rows import Comparison
+from trainer.rows import Comparison, Thumb
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import JobSpec
 from trainer.text import Codec
+from trainer.thumbs import Verdict
 
 LONG_PROMPT = "prompt too long"
 LONG_COMPLETION = "completion too long"
@@ -32,6 +35,8 @@ class Encoded:
     held_out_prompts: list[EncodedPrompt]
     texts: list[list[int]] = field(default_factory=list)
     """Pretraining texts, each ending with its EOS unless it was cut."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    held_out_verdicts: list[Verdict] = field(default_factory=list)
 
     def longest_prompt(self) -> int:
         return max((len(prompt.ids) for prompt in (*self.prompts, *self.held_out_prompts)), default=0)
@@ -45,6 +50,14 @@ class Encoded:
         pairs = (*self.pairs, *self.held_out_pairs)
         return max((len(p.prompt) + max(len(p.a), len(p.b)) for p in pairs), default=0)
 
+    def longest_thumb(self, mismatched: bool = False) -> int:
+        """The longest prompt and completion with a thumb; `mismatched`: of any prompt with any completion, as KTO pairs them."""
+        verdicts = (*self.verdicts, *self.held_out_verdicts)
+        if mismatched:
+            prompt = max((len(v.prompt) for v in verdicts), default=0)
+            return prompt + max((len(v.completion) for v in verdicts), default=0)
+        return max((v.tokens for v in verdicts), default=0)
+
 
 def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
     """Encode everything. Raises DataError when a stage of the run would have nothing to learn from."""
@@ -52,6 +65,8 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
     held_out_examples, _, _ = sft.encode(loaded.demonstrations.held_out, codec)
     pairs, left_out_pairs = reward_model.encode(loaded.comparisons.train, codec)
     held_out_pairs, left_out_held_out = reward_model.encode(loaded.comparisons.held_out, codec)
+    verdicts, left_out_thumbs = thumbs.encode(loaded.thumbs.train, codec)
+    held_out_verdicts, left_out_held_out_thumbs = thumbs.encode(loaded.thumbs.held_out, codec)
     train_prompts, long_train = prompts.encode(loaded.prompts.train, codec)
     held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
     texts, short_texts = _texts(session, loaded, codec)
@@ -64,9 +79,15 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
         ),
         ("sft" in stages, cut, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
         (
-            stages & {"reward_model", "dpo"},
+            learns_from(session.spec, "comparisons"),
             left_out_pairs + left_out_held_out,
             f"pairs left out: {_counted(loaded, codec) if left_out_pairs + left_out_held_out else ''}",
+        ),
+        (
+            learns_from(session.spec, "thumbs"),
+            left_out_thumbs + left_out_held_out_thumbs,
+            "thumbs left out: their prompt is longer than `data.max_prompt_tokens`, or their completion longer than "
+            "`data.max_completion_tokens`",
         ),
         (
             stages & {"ppo", "evaluation"},
@@ -78,11 +99,21 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
         if used and count:
             session.say(f"{count} {what}.", warning=True)
     _warn_of_the_template(session, codec)
-    for warning in (*without_roles(session.spec, loaded, codec), *without_margins(session.spec, loaded)):
+    warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
+    for warning in chain(*warnings):
         session.say(warning, warning=True)
     references = [example for example in examples if example.completion[-1] == codec.eos_id]
     encoded = Encoded(
-        examples, held_out_examples, references, pairs, held_out_pairs, train_prompts, held_out_prompts, texts
+        examples,
+        held_out_examples,
+        references,
+        pairs,
+        held_out_pairs,
+        train_prompts,
+        held_out_prompts,
+        texts,
+        verdicts,
+        held_out_verdicts,
     )
     _require(encoded, session.spec, loaded, codec)
     return encoded
@@ -99,6 +130,11 @@ def _warn_of_the_template(session: Session, codec: Codec) -> None:
         )
 
 
+def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs"]) -> bool:
+    """Whether a stage of the run learns from items of this kind."""
+    return any(kind in data.needs(stage, spec.reward_model.loss) for stage in spec.stages)
+
+
 def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
     """Why comparisons are not used, counted; of each the first reason that holds."""
     found: Counter[str] = Counter()
@@ -113,6 +149,17 @@ def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str
     return found
 
 
+def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
+    """Why thumbs are not used, counted; of each the first reason that holds."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if codec.prompt(row.prompt) is None:
+            found[LONG_PROMPT] += 1
+        elif not codec.completion(row.completion)[1]:
+            found[LONG_COMPLETION] += 1
+    return found
+
+
 def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
     """A warning where the run's stages read conversations, and no chat template says who speaks."""
     stages = set(spec.stages)
@@ -120,7 +167,8 @@ def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[st
         split
         for needed, split in (
             ({"sft"}, loaded.demonstrations),
-            ({"reward_model", "dpo"}, loaded.comparisons),
+            (stages if learns_from(spec, "comparisons") else set(), loaded.comparisons),
+            (stages if learns_from(spec, "thumbs") else set(), loaded.thumbs),
             ({"ppo", "evaluation"}, loaded.prompts),
         )
         if needed & stages
@@ -134,6 +182,18 @@ def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[st
             f"Prompts are conversations ({count} of several messages), but no chat template is applied: their messages "
             "are joined by line breaks, and who says them is lost."
         )
+
+
+def unused(spec: JobSpec) -> Iterator[str]:
+    """A warning where the job names thumbs or preferences from which no stage learns, though others of its data are there."""
+    data_, trains = spec.data, {"reward_model", "dpo", "kto"} & set(spec.stages)
+    if data_.thumbs and data_.preferences and trains and not learns_from(spec, "thumbs"):
+        yield (
+            "No stage learns from `data.thumbs`: `reward_model.loss` is \"pairwise\", and `stages` has no 'kto'. The reward "
+            "model learns from `data.preferences` alone."
+        )
+    if data_.thumbs and data_.preferences and trains and not learns_from(spec, "comparisons"):
+        yield "No stage learns from the comparisons of `data.preferences`: those that train learn from `data.thumbs`."
 
 
 def without_margins(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
@@ -174,9 +234,15 @@ def _require(encoded: Encoded, spec: JobSpec, loaded: data.Data, codec: Codec) -
             "`data.max_completion_tokens`",
         ),
         (
-            stages & {"reward_model", "dpo"},
+            learns_from(spec, "comparisons"),
             encoded.pairs,
             "pairs",
+            f"{prompt_knob} or `data.max_completion_tokens`",
+        ),
+        (
+            learns_from(spec, "thumbs"),
+            encoded.verdicts,
+            "thumbs",
             f"{prompt_knob} or `data.max_completion_tokens`",
         ),
         ("ppo" in stages, encoded.prompts, "prompts", prompt_knob),

@@ -6,7 +6,7 @@ import difflib
 import torch
 from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 
-from trainer.encoded import Encoded
+from trainer.encoded import Encoded, learns_from
 from trainer.errors import ModelError
 from trainer.models import Model, has_linear_score, head_logits, trunk
 from trainer.rounding import slack
@@ -59,12 +59,21 @@ def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None
     text = max(map(len, encoded.texts), default=0)
     prompt, completion, response = "`data.max_prompt_tokens`", "`data.max_completion_tokens`", "`ppo.max_new_tokens`"
     own = spec.evaluation.max_new_tokens is not None or "ppo" not in stages
+    on_pairs = stages if learns_from(spec, "comparisons") else set()
+    on_thumbs = stages if learns_from(spec, "thumbs") else set()
     held_out_response = "`evaluation.max_new_tokens`" if own else response
     needs = [
         (what, tokens, knobs)
         for needed, what, tokens, knobs in (
             ({"sft"}, "The longest demonstration", encoded.longest_demonstration(), (prompt, completion)),
-            ({"reward_model", "dpo"}, "The longest preference pair", encoded.longest_side(), (prompt, completion)),
+            (on_pairs, "The longest preference pair", encoded.longest_side(), (prompt, completion)),
+            (on_thumbs, "The longest completion with a thumb", encoded.longest_thumb(), (prompt, completion)),
+            (
+                {"kto"},
+                "The longest prompt and completion of `data.thumbs`, which KTO pairs for its reference point,",
+                encoded.longest_thumb(mismatched=True),
+                (prompt, completion),
+            ),
             (
                 {"ppo"},
                 "The longest prompt and `ppo.max_new_tokens` together",

@@ -7,7 +7,7 @@ from pathlib import Path
 from trainer.checkpoint import STATE, Checkpoints
 from trainer.spec import JobSpec, StageName
 
-POLICY_STAGES: tuple[StageName, ...] = ("sft", "dpo", "ppo")
+POLICY_STAGES: tuple[StageName, ...] = ("sft", "dpo", "kto", "ppo")
 """Those that train the policy, in their order."""
 
 

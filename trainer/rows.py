@@ -5,6 +5,8 @@ preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"} or {"prompt", "chosen"
              {"prompt", "completions": [k texts], "ranks": [k integers]}: 1 is the best, equal ranks are ties
              "label" or "ranks" null: nobody has compared them yet, and they teach nothing
 sft          {"prompt", "completion"} or {"messages"}: a conversation with an assistant's turn
+thumbs       {"prompt", "completion", "thumb": "up"|"down"} or, as TRL has it, "label": true|false,
+             each with "annotator", "source" and "time" where there are any
 prompts      {"prompt"}, with "answer" (text, a number, an object or a list) where a reward checks one
 pretraining  {"text"}
 
@@ -73,6 +75,18 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Thumb:
+    """One completion of a prompt, and whether it was found good (`up`)."""
+
+    prompt: Prompt
+    completion: str
+    up: bool
+    annotator: str | None = None
+    source: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True)
 class PromptRow:
     """A prompt for PPO and evaluation, and what a verifiable reward expects of its response."""
 
@@ -109,6 +123,21 @@ def demonstration(row: Row) -> Demonstration:
     if last == 0 or not messages[last]["content"]:
         raise DataError("`messages` must have an assistant's turn, not empty, after another one")
     return Demonstration(messages[:last], messages[last]["content"])
+
+
+def thumb(row: Row) -> Thumb:
+    """The verdict on one completion. Raises DataError."""
+    if "label" in row:
+        _only(row, "prompt", "completion", "label", "annotator", "source", "time")
+        if type(row["label"]) is not bool:
+            raise DataError("`label` must be true or false")
+        up = row["label"]
+    else:
+        _only(row, "prompt", "completion", "thumb", "annotator", "source", "time")
+        if row.get("thumb") not in ("up", "down"):
+            raise DataError('`thumb` must be "up" or "down"')
+        up = row["thumb"] == "up"
+    return Thumb(prompt_of(row), _completion(row, "completion"), up, **_notes(row))
 
 
 def prompt_row(row: Row) -> PromptRow:

@@ -9,7 +9,7 @@ import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
-from trainer import data, dpo, evaluation, models, pairing, reward_model, sft, threads
+from trainer import data, dpo, evaluation, kto, models, pairing, reward_model, sft, threads
 from trainer.assembly import Assembly
 from trainer.encoded import Encoded, encode
 from trainer.evaluation import HeldOut
@@ -71,7 +71,7 @@ def _prepared(session: Session) -> Job:
     check_config(spec.model)
     check_quantization(spec.model)
     check_engine(spec)
-    loaded = data.load(spec.data, spec.stages, spec.sft.turns)
+    loaded = data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     codec = Codec.of(_tokenizer(session, loaded), spec.data)
     encoded = encode(session, loaded, codec)
     assembly = Assembly(session, codec)
@@ -88,21 +88,23 @@ def _fine_tune(job: Job) -> None:
 
 
 def _learn_rewards(job: Job) -> None:
-    encoded, scorer = job.encoded, job.assembly.reward_model()
-    reward_model.train(
-        job.session,
-        job.session.spec.reward_model,
-        scorer,
-        job.codec,
-        encoded.pairs,
-        encoded.held_out_pairs,
-        encoded.references,
-    )
+    encoded, scorer, spec = job.encoded, job.assembly.reward_model(), job.session.spec.reward_model
+    shared = (job.session, spec, scorer, job.codec)
+    if spec.loss == "pointwise":
+        reward_model.train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
+    else:
+        reward_model.train(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references)
 
 
 def _optimise_directly(job: Job) -> None:
     encoded, (policy, reference) = job.encoded, job.assembly.with_reference("dpo")
     dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
+
+
+def _optimise_on_thumbs(job: Job) -> None:
+    encoded, (policy, reference) = job.encoded, job.assembly.with_reference("kto")
+    spec, verdicts = job.session.spec.kto, encoded.verdicts
+    kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
 
 
 def _optimise(job: Job) -> None:
@@ -147,6 +149,7 @@ _STAGES = {
     "sft": _fine_tune,
     "reward_model": _learn_rewards,
     "dpo": _optimise_directly,
+    "kto": _optimise_on_thumbs,
     "ppo": _optimise,
     "evaluation": _evaluate,
 }
@@ -192,10 +195,13 @@ def _practise(policy: Model, codec: Codec, encoded: Encoded) -> None:
 def _announce(job: Job) -> None:
     """Say what the run will do, and from where it goes on."""
     session, spec, encoded = job.session, job.session.spec, job.encoded
+    pointwise = spec.reward_model.loss == "pointwise"
+    rewarded = len(encoded.verdicts) if pointwise else len(rankings(encoded.pairs))
     totals: dict[StageName, int] = {
         "sft": total_steps(len(encoded.examples), spec.sft),
-        "reward_model": total_steps(len(rankings(encoded.pairs)), spec.reward_model),
+        "reward_model": total_steps(rewarded, spec.reward_model),
         "dpo": total_steps(len(encoded.pairs), spec.dpo),
+        "kto": total_steps(len(encoded.verdicts), spec.kto),
         "ppo": spec.ppo.steps,
         "evaluation": 1,
     }

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 
 def wilson_interval(rate: float, count: int, z: float = 1.959964) -> tuple[float, float]:
@@ -20,3 +21,18 @@ def pearson(points: Sequence[tuple[float, float]]) -> float | None:
     if variance_x == 0 or variance_y == 0:
         return None
     return math.fsum((x - mean_x) * (y - mean_y) for x, y in points) / math.sqrt(variance_x * variance_y)
+
+
+def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """P(positive > negative) + ½·P(equal) over all such pairs: the ROC curve's area (Mann-Whitney; Hanley and McNeil 1982).
+
+    Both must hold a number at least.
+    """
+    ranked = sorted([*((value, True) for value in positives), *((value, False) for value in negatives)])
+    points, below = 0.0, 0
+    for _, equal in groupby(ranked, key=lambda one: one[0]):
+        kinds = [positive for _, positive in equal]
+        ups = sum(kinds)
+        points += ups * (below + (len(kinds) - ups) / 2)
+        below += len(kinds) - ups
+    return points / (len(positives) * len(negatives))

@@ -111,7 +111,8 @@ def _told(event: JobEvent) -> str:
         case "seed_finished":
             return f"seed {data['seed']} ({data['number']} of {data['of']}) {data['why'] or 'done'}"
         case "report_card":
-            return f"accuracy={data['card']['overall']['accuracy']:.4g} on {data['card']['overall']['pairs']} held-out pairs"
+            overall, of = data["card"]["overall"], "thumbs" if data["card"].get("loss") == "pointwise" else "pairs"
+            return f"accuracy={overall['accuracy']:.4g} on {overall['pairs']} held-out {of}"
         case "curve":
             return f"{len(data['points'])} evaluations"
         case _:

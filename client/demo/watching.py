@@ -8,11 +8,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from client.answers import JobEvent
 from client.terminal import plain
 
-LABELS = {"sft": "SFT", "reward_model": "Reward model", "dpo": "DPO", "ppo": "PPO", "evaluation": "Evaluation"}
+LABELS = {
+    "sft": "SFT",
+    "reward_model": "Reward model",
+    "dpo": "DPO",
+    "kto": "KTO",
+    "ppo": "PPO",
+    "evaluation": "Evaluation",
+}
 HEADLINES = {
     "sft": {"loss": "loss"},
     "reward_model": {"loss": "loss", "accuracy": "accuracy"},
     "dpo": {"loss": "loss", "accuracy": "accuracy"},
+    "kto": {"loss": "loss", "margin": "margin"},
     "ppo": {"objective/scores": "reward", "objective/kl": "KL"},
     "evaluation": {"win_rate": "win rate", "kl": "KL"},
 }

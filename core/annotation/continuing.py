@@ -21,7 +21,7 @@ from trainer.spec_errors import explain
 
 LONGEST_NAME = 200
 _STAGES = ("reward_model", "ppo", "evaluation")
-_POLICY_STAGES = ("ppo", "dpo", "sft")
+_POLICY_STAGES = ("ppo", "kto", "dpo", "sft")
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ def continued(basis: Basis, preferences: str, name: str, steps: int | None = Non
     raw: dict[str, Any] = basis.spec.model_dump(mode="json")
     raw["name"], raw["seed"], raw["seeds"] = name, (basis.spec.seed + 1) % 2**32, 1
     raw["model"] |= {"path": basis.policy, "config": None, "tokenizer": None}
-    raw["data"]["preferences"] = preferences
+    raw["data"] |= {"preferences": preferences, "thumbs": None}
     raw["stages"] = [stage for stage in _STAGES if stage != "evaluation" or stage in basis.spec.stages]
-    raw["reward_model"]["path"] = basis.reward_model
+    raw["reward_model"] |= {"path": basis.reward_model, "loss": "pairwise"}
     raw["rewards"] = [_refitted(reward, basis) for reward in raw["rewards"]]
     raw["ppo"]["steps"] = steps or basis.spec.ppo.steps
     if raw["ppo"]["reference"]["update"] != "fixed":
@@ -145,7 +145,7 @@ def _anchor(spec: JobSpec, final: Sequence[Checkpoint]) -> str | None:
     """What the KL of PPO was taken to: a model of its own, else the policy as PPO began."""
     if "ppo" not in spec.stages:
         return None
-    before = [stage for stage in ("dpo", "sft") if stage in spec.stages]
+    before = [stage for stage in ("kto", "dpo", "sft") if stage in spec.stages]
     trained = (one.id for stage in before[:1] for one in final if one.stage == stage)
     return spec.ppo.reference.path or next(trained, None) or spec.model.path
 

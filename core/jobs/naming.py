@@ -10,7 +10,7 @@ from core.settings import Settings
 from trainer.spec import JobSpec
 from trainer.spec.paths import NamedPath, NamedUrl, PathKind, named_paths, named_urls
 
-POLICY_STAGES = ("sft", "dpo", "ppo")
+POLICY_STAGES = ("sft", "dpo", "kto", "ppo")
 SUITED: dict[PathKind, tuple[str, ...]] = {
     "policy": POLICY_STAGES,
     "reward_model": ("reward_model",),

@@ -1,7 +1,8 @@
 """Makes the demo's datasets: `python -m examples.reviews.generate FOLDER [--seed N]`.
 
-Reviews for SFT, and pairs of reviews whose preference is drawn from the hidden rule through a Bradley-Terry model with
-temperature, with a share of labels flipped: noisy, as people are.
+Reviews for SFT, pairs of reviews whose preference is drawn from the hidden rule through a Bradley-Terry model with
+temperature, and single reviews with a thumb up or down, drawn from the rule by a logistic model. A share of all labels is
+flipped: noisy, as people are.
 """
 
 import argparse
@@ -16,10 +17,15 @@ from examples.reviews.rule import judge
 
 TEMPERATURE = 0.6
 FLIPPED = 0.05
+LIKED = 0.5
+"""The hidden score at which a reader is as likely to give a thumb up as one down."""
 
 
-def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000) -> dict[str, Path]:
-    """Write sft.jsonl, preferences.jsonl and prompts.jsonl into `folder`; return their paths by those names."""
+def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000, thumbs: int = 0) -> dict[str, Path]:
+    """Write sft.jsonl, preferences.jsonl, prompts.jsonl and, where `thumbs` are asked for, thumbs.jsonl into `folder`.
+
+    Returns their paths by those names. The thumbs have draws of their own: their number changes no other file.
+    """
     rng = random.Random(seed)
     asked = questions()
     rows: dict[str, list[dict[str, Any]]] = {
@@ -27,6 +33,9 @@ def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000) -> d
         "preferences": [_pair(question, rng) for question in _cycle(asked, pairs, rng)],
         "prompts": [{"prompt": question.text} for question in asked],
     }
+    if thumbs:
+        own = random.Random(f"thumbs {seed}")
+        rows["thumbs"] = [_thumb(question, own) for question in _cycle(asked, thumbs, own)]
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{name}.jsonl" for name in rows}
     for name, path in paths.items():
@@ -58,14 +67,23 @@ def _pair(question: Question, rng: random.Random) -> dict[str, str]:
     return {"prompt": question.text, "chosen": chosen, "rejected": rejected}
 
 
+def _thumb(question: Question, rng: random.Random) -> dict[str, str]:
+    said = review(question, rng)
+    up = rng.random() < 1 / (1 + math.exp((LIKED - judge(question.text, said, True)) / TEMPERATURE))
+    if rng.random() < FLIPPED:
+        up = not up
+    return {"prompt": question.text, "completion": said, "thumb": "up" if up else "down"}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the demo's datasets.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reviews", type=int, default=7000, help="rows of sft.jsonl")
     parser.add_argument("--pairs", type=int, default=16000, help="rows of preferences.jsonl")
+    parser.add_argument("--thumbs", type=int, default=0, help="rows of thumbs.jsonl; 0: no such file")
     arguments = parser.parse_args()
-    write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs)
+    write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs, arguments.thumbs)
 
 
 if __name__ == "__main__":

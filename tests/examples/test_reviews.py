@@ -44,9 +44,18 @@ def test_preferences_follow_the_rule_as_noisily_as_they_should(tmp_path: Path) -
     assert agreement == pytest.approx(expected, abs=0.02)
 
 
+def test_thumbs_follow_the_rule_as_noisily_as_they_should(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in write(tmp_path, 0, 1, 1, thumbs=4000)["thumbs"].read_text().splitlines()]
+    likely = [0.05 + 0.9 / (1 + math.exp((0.5 - judge(r["prompt"], r["completion"], True)) / 0.6)) for r in rows]
+    ups = [row["thumb"] == "up" for row in rows]
+    assert sum(ups) / 4000 == pytest.approx(sum(likely) / 4000, abs=0.02)
+    agreement = sum(up == (p > 0.5) for up, p in zip(ups, likely, strict=True)) / 4000
+    assert agreement == pytest.approx(sum(max(p, 1 - p) for p in likely) / 4000, abs=0.02)
+
+
 def test_the_committed_tiny_files_are_what_the_generator_writes(tmp_path: Path) -> None:
-    written = write(tmp_path, 0, reviews=240, pairs=160)
-    for name in ("sft", "preferences"):
+    written = write(tmp_path, 0, reviews=240, pairs=160, thumbs=160)
+    for name in ("sft", "preferences", "thumbs"):
         assert (EXAMPLES / "tiny" / f"{name}.jsonl").read_bytes() == written[name].read_bytes()
 
 
@@ -56,7 +65,7 @@ def test_every_example_is_a_valid_spec(path: Path) -> None:
 
 
 def test_the_recipes_data_is_what_the_generator_writes(tmp_path: Path) -> None:
-    written = write(tmp_path, seed=0, reviews=3000, pairs=6000)
+    written = write(tmp_path, seed=0, reviews=3000, pairs=6000, thumbs=6000)
     kept = Path(__file__).parents[2] / "examples" / "reviews" / "data"
     assert {name: path.read_bytes() for name, path in written.items()} == {
         name: (kept / path.name).read_bytes() for name, path in written.items()

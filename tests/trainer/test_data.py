@@ -141,3 +141,41 @@ def test_preferences_that_prefer_nothing_give_sft_nothing_and_say_so(tmp_path: P
     with pytest.raises(DataError, match=r"data.jsonl: nothing but ties: no answer is preferred"):
         data.load(spec, ["sft"])
     assert data.load(spec, ["dpo"]).comparisons.train
+
+
+def thumbs(count: int, down: int = 3) -> list[object]:
+    """Every `down`-th is down."""
+    return [
+        {"prompt": f"question {n}", "completion": f"answer {n}", "thumb": "down" if n % down == 0 else "up"}
+        for n in range(count)
+    ]
+
+
+def test_thumbs_alone_serve_for_demonstrations_and_prompts(tmp_path: Path) -> None:
+    loaded = data.load(DataSpec(thumbs=file_of(tmp_path, thumbs(30))), ["sft", "kto", "evaluation"])
+    shown = loaded.demonstrations.train + loaded.demonstrations.held_out
+    assert sorted(d.completion for d in shown) == sorted(f"answer {n}" for n in range(30) if n % 3)
+    assert len(loaded.prompts.train) + len(loaded.prompts.held_out) == 30
+    assert len(loaded.thumbs.train) + len(loaded.thumbs.held_out) == 30
+    assert {t.prompt for t in loaded.thumbs.held_out} == {row.prompt for row in loaded.prompts.held_out}
+
+
+def test_beside_preferences_thumbs_teach_neither_sft_nor_ppo(tmp_path: Path) -> None:
+    spec = DataSpec(
+        preferences=file_of(tmp_path, pairs(30)), thumbs=file_of(tmp_path, thumbs(60), "t.jsonl"), eval_fraction=0.3
+    )
+    loaded = data.load(spec, ["sft", "reward_model", "kto"])
+    assert {d.completion.split()[0] for d in loaded.demonstrations.train} == {"good"}
+    assert len(loaded.prompts.train) + len(loaded.prompts.held_out) == 30
+    kept = {c.prompt for c in loaded.comparisons.held_out}
+    assert kept <= {t.prompt for t in loaded.thumbs.held_out} and not kept & {t.prompt for t in loaded.thumbs.train}
+
+
+def test_one_thumb_only_tells_nothing_apart(tmp_path: Path) -> None:
+    down = DataSpec(thumbs=file_of(tmp_path, thumbs(30, down=1)))
+    with pytest.raises(DataError, match="every thumb that is trained on is down: there is nothing to tell apart"):
+        data.load(down, ["kto"])
+    with pytest.raises(DataError, match="every thumb that is trained on is down"):
+        data.load(down, ["reward_model"], loss="pointwise")
+    with pytest.raises(DataError, match="every thumb is down, and SFT would learn"):
+        data.load(down, ["sft"])

@@ -1,12 +1,13 @@
 """Rows of every shape, and what they become."""
 
+import re
 from typing import Any
 
 import pytest
 
 from trainer import data, rows
 from trainer.errors import DataError
-from trainer.rows import Comparison, Demonstration
+from trainer.rows import Comparison, Demonstration, Row, Thumb
 
 RANKED = {"prompt": "q", "completions": ["x", "y", "z"], "ranks": [2, 1, 2], "annotator": "kim", "source": "pilot"}
 
@@ -148,3 +149,32 @@ def test_unknown_fields_of_the_other_kinds_are_refused_and_the_source_is_known()
     for reader, row in readers:
         with pytest.raises(DataError, match="unknown field"):
             reader(row)
+
+
+@pytest.mark.parametrize("verdict", [{"thumb": "up"}, {"label": True}])
+def test_a_thumb_keeps_who_gave_it_and_where_from(verdict: Row) -> None:
+    row = {"prompt": "q", "completion": [{"role": "assistant", "content": "x"}], "annotator": "kim", "source": None}
+    assert rows.thumb(row | verdict) == Thumb("q", "x", True, annotator="kim")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"thumb": "sideways"}, '`thumb` must be "up" or "down"'),
+        ({"thumb": None}, '`thumb` must be "up" or "down"'),
+        ({"thumb": True}, '`thumb` must be "up" or "down"'),
+        ({"label": 1}, "unknown field 'thumb'"),
+        ({"margin": 2}, "unknown field 'margin'"),
+        ({"tumb": "up"}, "unknown field 'tumb'; did you mean 'thumb'?"),
+        ({"completion": " "}, "`completion` must be a text"),
+    ],
+)
+def test_a_thumb_that_says_something_else_is_refused(change: Row, said: str) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        rows.thumb({"prompt": "q", "completion": "x", "thumb": "down"} | change)
+
+
+@pytest.mark.parametrize("label", [1, 0, "true", None, "up"])
+def test_a_label_beside_a_completion_is_true_or_false(label: object) -> None:
+    with pytest.raises(DataError, match="`label` must be true or false"):
+        rows.thumb({"prompt": "q", "completion": "x", "label": label})

@@ -102,3 +102,35 @@ def test_a_critic_may_begin_as_a_reward_model_from_elsewhere() -> None:
     rewards = [{"type": "model", "path": "a/scorer"}]
     job = JobSpec.model_validate(SMALLEST | {"rewards": rewards, "ppo": {"critic": {"initial": "reward_model"}}})
     assert job.ppo.critic.initial == "reward_model"
+
+
+POINTWISE = {"loss": "pointwise"}
+
+
+def test_thumbs_and_kto_are_a_complete_job() -> None:
+    job = JobSpec.model_validate({"model": "m", "data": {"thumbs": "ds_1"}, "stages": ["sft", "kto", "evaluation"],
+                                  "evaluation": {"judge": {"type": "length", "target": 9}}})  # fmt: skip
+    assert (job.kto.desirable_weight, job.kto.undesirable_weight, job.kto.beta) == (1.0, 1.0, 0.1)
+    whole = JobSpec.model_validate({"model": "m", "data": {"thumbs": "ds_1"}, "reward_model": POINTWISE})
+    assert whole.stages == ("sft", "reward_model", "ppo", "evaluation")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"data": {"thumbs": "ds_1"}},
+            'needs `data.preferences`; `data.thumbs` needs `reward_model.loss` = "pointwise"',
+        ),
+        ({"reward_model": POINTWISE}, '`reward_model.loss` = "pointwise" needs `data.thumbs`'),
+        ({"stages": ["kto"]}, "`stages` names 'kto': it needs `data.thumbs`"),
+        ({"reward_model": POINTWISE | {"margin": True}}, '`margin` has no effect with `loss` = "pointwise"'),
+        ({"kto": {"batch_size": 1}}, "#/kto/batch_size: Input should be greater than or equal to 2"),
+        (
+            {"data": {"thumbs": "ds_1"}, "reward_model": POINTWISE, "ppo": {"online": {"prompts": 8}}},
+            "`ppo.online` refits the reward model on pairs",
+        ),
+    ],
+)
+def test_thumbs_that_no_stage_can_use_are_refused(changes: dict[str, Any], said: str) -> None:
+    assert said in " ".join(problems_of(**changes))

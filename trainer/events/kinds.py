@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trainer.events.report_card import Card
+from trainer.events.report_card import Card, PointwiseCard
 from trainer.spec import StageName
 
 
@@ -227,12 +227,12 @@ class RunStopped(_Event):
 
 
 class ReportCard(_Event):
-    """A reward model is trained: its figures on held-out pairs, also in report_card.json beside its weights."""
+    """A reward model is trained: its figures on held-out pairs or thumbs, also in report_card.json beside its weights."""
 
     type: Literal["report_card"] = "report_card"
     stage: StageName
     step: int
-    card: Card
+    card: Card | PointwiseCard
 
 
 class SeedFinished(_Event):

@@ -1,4 +1,6 @@
-"""Where a reward model can be trusted: its figures on held-out pairs, slice by slice."""
+"""Where a reward model can be trusted: its figures on held-out pairs or thumbs, slice by slice."""
+
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,34 +10,37 @@ class _Part(BaseModel):
 
 
 class Slice(_Part):
-    """Some of the pairs; ties are in none."""
+    """Some of the pairs, ties left out; in a pointwise card, some of the completions."""
 
     pairs: int
+    """Their number."""
     accuracy: float
-    """Share in which the preferred answer scores higher."""
+    """Share in which the preferred answer scores higher; of completions, whose score has the sign of their thumb."""
     low: float
     high: float
     """The accuracy's 95 % interval (Wilson)."""
     confidence: float | None = None
-    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|): well calibrated, it equals the accuracy."""
+    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy."""
 
 
 class CalibrationBin(_Part):
-    """Pairs in which the reward model is about equally sure."""
+    """Pairs in which the reward model is about equally sure, or completions to which it gives about the same odds."""
 
     low: float
     high: float
-    """Between which σ(|Δ|) lies."""
+    """Between which σ(|Δ|), or σ(r), lies."""
     pairs: int
+    """Their number."""
     predicted: float
-    """Mean σ(|Δ|)."""
+    """Mean σ(|Δ|); of completions mean σ(r), the probability of a thumb up."""
     observed: float
-    """Share in which the answer it ranks first is the preferred one."""
+    """Share in which the answer it ranks first is the preferred one; of completions the share of thumbs up."""
 
 
 class Card(_Part):
     """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
 
+    loss: Literal["pairwise"] = "pairwise"
     overall: Slice
     by_source: dict[str, Slice] = {}
     """By the rows' `source`."""
@@ -55,6 +60,34 @@ class Card(_Part):
     """Pearson's, between an answer's score and its length in tokens; none where either does not vary."""
     margin: float
     """Mean r(preferred) − r(other)."""
+    references: int
+    """SFT reference answers measured."""
+    reference_mean: float | None = None
+    reference_std: float | None = None
+    """Mean and standard deviation of their raw scores."""
+
+
+class PointwiseCard(_Part):
+    """A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up."""
+
+    loss: Literal["pointwise"] = "pointwise"
+    overall: Slice
+    by_thumb: dict[str, Slice] = {}
+    """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""
+    by_source: dict[str, Slice] = {}
+    """By the rows' `source`."""
+    auc: float | None = None
+    """Probability that a completion with a thumb up scores higher than one with a thumb down; none without both."""
+    majority_baseline: float
+    """Share of the more frequent verdict: the accuracy of always expecting it."""
+    calibration: list[CalibrationBin]
+    """Ten bins from 0 to 1; empty ones are left out."""
+    calibration_error: float
+    """Mean distance of predicted and observed over the bins, weighted by their completions (ECE)."""
+    length_correlation: float | None = None
+    """Pearson's, between a completion's score and its length in tokens; none where either does not vary."""
+    margin: float | None = None
+    """Mean score of thumbs up − mean score of thumbs down."""
     references: int
     """SFT reference answers measured."""
     reference_mean: float | None = None

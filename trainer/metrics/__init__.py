@@ -7,11 +7,12 @@ One table for the docs, the API and the dashboard. Names follow TRL and the N+ i
 from trainer.metrics.base import Metric
 from trainer.metrics.dpo import DPO
 from trainer.metrics.evaluation import EVALUATION
+from trainer.metrics.kto import KTO
 from trainer.metrics.ppo import PPO
 from trainer.metrics.reward_model import REWARD_MODEL
 from trainer.metrics.rewards import REWARDS
 from trainer.metrics.sft import SFT
 
-METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *PPO, *REWARDS, *EVALUATION)
+METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *KTO, *PPO, *REWARDS, *EVALUATION)
 
 __all__ = ["METRICS", "Metric"]

@@ -77,7 +77,7 @@ def _device(spec: JobSpec) -> Device:
 def _loaded(spec: JobSpec, draft: _Draft) -> data.Data | None:
     """The data; where that fails, every row that cannot be used, file by file."""
     try:
-        return data.load(spec.data, spec.stages, spec.sft.turns)
+        return data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     except DataError as error:
         broken = list(rows.broken(spec.data))
         draft.findings += broken or [

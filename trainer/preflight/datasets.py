@@ -4,13 +4,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from trainer.data import Data, prompt_key
-from trainer.encoded import LONG_COMPLETION, LONG_PROMPT, SAME_SIDES, without_margins, without_roles
+from trainer.encoded import (
+    LONG_COMPLETION,
+    LONG_PROMPT,
+    SAME_SIDES,
+    learns_from,
+    unused,
+    without_margins,
+    without_roles,
+)
 from trainer.errors import DataError
 from trainer.preflight.plan import mean
 from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
 from trainer.preflight.sizes import TOO_SHORT, Sizes
 from trainer.rewards import check_answers
-from trainer.spec import JobSpec
+from trainer.spec import JobSpec, KTOSpec
 from trainer.text import Codec
 
 _FIXES = {
@@ -19,9 +27,17 @@ _FIXES = {
     SAME_SIDES: "Remove them: there is nothing to prefer.",
     TOO_SHORT: "Remove them.",
 }
-_POINTERS = {"demonstrations": "sft", "pairs": "preferences", "prompts": "prompts", "texts": "pretraining"}
+_POINTERS = {
+    "demonstrations": "sft",
+    "pairs": "preferences",
+    "thumbs": "thumbs",
+    "prompts": "prompts",
+    "texts": "pretraining",
+}
 _LONG_SHARE = 0.05
 """Share of demonstrations that may be longer than `ppo.max_new_tokens` before it is worth a warning."""
+_UNBALANCED = 0.8
+"""Share of the more frequent thumb beyond which the balance is worth a warning."""
 _FEW_HELD_OUT = 32
 """Below this the 95 % interval of a win rate of ½ is wider than ± 0.17."""
 
@@ -49,6 +65,14 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
             lengths=_lengths(
                 prompt=[p.prompt for p in sizes.pairs], completion=[side for p in sizes.pairs for side in (p.a, p.b)]
             ),
+        ),
+        DatasetReport(
+            name="thumbs",
+            rows=len(loaded.thumbs.train) + len(loaded.thumbs.held_out),
+            train=len(sizes.thumbs),
+            held_out=len(sizes.encoded.held_out_verdicts),
+            left_out=sizes.left_out["thumbs"],
+            lengths=_lengths(prompt=[t.prompt for t in sizes.thumbs], completion=[t.completion for t in sizes.thumbs]),
         ),
         DatasetReport(
             name="prompts",
@@ -80,6 +104,8 @@ def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Findin
         *_response_limit(spec, sizes),
         *_template(spec, loaded, codec),
         *_margins(spec, loaded),
+        *_unused(spec),
+        *_balance(spec, sizes),
         *_held_out(spec, sizes),
         *_batches(spec, sizes),
         *_repeats(loaded),
@@ -113,7 +139,8 @@ def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding
     for needed, items, what, pointer, fix in (
         ("sft" in stages, sizes.examples, "demonstration", "sft", prompt_knob),
         ("sft" in stages or centred, sizes.answers, "demonstration with its EOS", "sft", "Raise `data.max_completion_tokens`."),
-        (stages & {"reward_model", "dpo"}, sizes.pairs, "pair", "preferences", _pair_fix(sizes)),
+        (learns_from(spec, "comparisons"), sizes.pairs, "pair", "preferences", _pair_fix(sizes)),
+        (learns_from(spec, "thumbs"), sizes.thumbs, "thumb", "thumbs", f"{prompt_knob} Or raise `data.max_completion_tokens`."),
         ("ppo" in stages, sizes.prompts, "prompt", "prompts", prompt_knob),
         (stages & {"ppo", "evaluation"}, sizes.held_out_prompts, "held-out prompt", "prompts", prompt_knob),
         ("ppo" in stages and spec.ppo.ptx is not None, sizes.texts, "pretraining text of two tokens", "pretraining", None),
@@ -188,6 +215,48 @@ def _margins(spec: JobSpec, loaded: Data) -> Iterator[Finding]:
         yield _finding("warning", "no_margins", "#/reward_model/margin", detail, "Set it to false, or bring margins.")
 
 
+def _unused(spec: JobSpec) -> Iterator[Finding]:
+    for detail in unused(spec):
+        fix = "Set `reward_model.loss`, change `stages`, or leave the dataset out."
+        yield _finding("warning", "unused_data", "#/data", detail, fix)
+
+
+def _balance(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
+    """How many thumbs are up and down, where a stage learns from them, and what that asks of KTO's weights."""
+    verdicts = sizes.encoded.verdicts
+    if not verdicts or not learns_from(spec, "thumbs"):
+        return
+    up = sum(verdict.up for verdict in verdicts)
+    down = len(verdicts) - up
+    counted = f"{up} of the {len(verdicts)} thumbs that are trained on are up, {down} down"
+    if not up or not down:
+        detail = f"{counted}: there is nothing to tell apart."
+        yield _finding("error", "one_thumb_only", "#/data/thumbs", detail, "Bring rows with both thumbs.")
+        return
+    share = max(up, down) / len(verdicts)
+    if share > _UNBALANCED:
+        detail = f"{counted}: always expecting the more frequent one is right in {share:.0%}."
+        fix = "Compare the accuracy with that figure, or look at the AUC, which does not depend on it."
+        yield _finding("warning", "unbalanced_thumbs", "#/data/thumbs", detail, fix)
+    else:
+        yield _finding("info", "thumbs", "#/data/thumbs", f"{counted}.")
+    if "kto" in spec.stages:
+        yield from _kto_weights(spec.kto, up, down)
+
+
+def _kto_weights(spec: KTOSpec, up: int, down: int) -> Iterator[Finding]:
+    """Ethayarajh et al. 2024, §4.1: λ_D·n_D / (λ_U·n_U) between 1 and 4/3."""
+    ratio = spec.desirable_weight * up / (spec.undesirable_weight * down)
+    if 1 <= round(ratio, 2) <= 1.34:
+        return
+    detail = f"The weighted thumbs up are {ratio:.3g} times the weighted thumbs down; KTO's paper advises 1 to 4/3."
+    if ratio < 1:
+        where, fix = "desirable_weight", f"Set it to {spec.undesirable_weight * down / up:.3g} or somewhat more."
+    else:
+        where, fix = "undesirable_weight", f"Set it to {spec.desirable_weight * up / down:.3g} or somewhat less."
+    yield _finding("warning", "unbalanced_weights", f"#/kto/{where}", detail, fix)
+
+
 def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
     if not {"ppo", "evaluation"} & set(spec.stages) or not sizes.held_out_prompts:
         return
@@ -207,10 +276,12 @@ def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
 
 def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
     """A batch larger than its data is smaller than it says, or sees a row several times."""
+    rewarded = len(sizes.thumbs) if spec.reward_model.loss == "pointwise" else sizes.rankings
     for stage, batch, count in (
         ("sft", spec.sft.batch_size, len(sizes.examples)),
-        ("reward_model", spec.reward_model.batch_size, sizes.rankings),
+        ("reward_model", spec.reward_model.batch_size, rewarded),
         ("dpo", spec.dpo.batch_size, len(sizes.pairs)),
+        ("kto", spec.kto.batch_size, len(sizes.thumbs)),
     ):
         if stage in spec.stages and 0 < count < batch:
             detail = f"A batch of {batch} is more than the {count} there are: one step takes them all."
@@ -240,6 +311,8 @@ def _repeats(loaded: Data) -> Iterator[Finding]:
 
 
 def _end_of_sequence(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
-    if "reward_model" in spec.stages and sizes.pairs:
-        detail = f"All {len(sizes.pairs)} pairs end with the EOS (token {codec.eos_id}), where the reward model reads its score."
+    pointwise = spec.reward_model.loss == "pointwise"
+    count = len(sizes.thumbs) if pointwise else len(sizes.pairs)
+    if "reward_model" in spec.stages and count:
+        detail = f"All {count} {'completions' if pointwise else 'pairs'} end with the EOS (token {codec.eos_id}), where the reward model reads its score."
         yield _finding("info", "eos_seen", "#/reward_model", detail)

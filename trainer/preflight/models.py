@@ -11,6 +11,7 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from trainer.encoded import learns_from
 from trainer.errors import ModelError
 from trainer.fit import check_config
 from trainer.models import check_quantization, has_linear_score, load_tokenizer
@@ -115,7 +116,8 @@ def lengths(spec: JobSpec, config: Any, sizes: Sizes) -> Iterator[Finding]:
         ("ppo" in stages, "#/ppo/max_new_tokens", "The longest prompt and `ppo.max_new_tokens` together", encoded.longest_prompt() + ppo.max_new_tokens),
         (stages & {"ppo", "evaluation"}, "#/evaluation/max_new_tokens", "The longest held-out prompt and the longest response of the evaluation together", held_out + limit),
         ("sft" in stages, "#/data/max_completion_tokens", "The longest demonstration", encoded.longest_demonstration()),
-        (stages & {"reward_model", "dpo"}, "#/data/max_completion_tokens", "The longest side of a pair", encoded.longest_side()),
+        (learns_from(spec, "comparisons"), "#/data/max_completion_tokens", "The longest side of a pair", encoded.longest_side()),
+        (learns_from(spec, "thumbs"), "#/data/max_completion_tokens", "The longest completion with a thumb", encoded.longest_thumb("kto" in stages)),
         ("ppo" in stages, "#/ppo/ptx/max_tokens", "The longest pretraining text", max(sizes.texts, default=0)),
     )  # fmt: skip
     for needed, where, what, tokens in needs:

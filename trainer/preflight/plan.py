@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trainer.preflight.report import StageEstimate
 from trainer.preflight.sizes import Sizes
-from trainer.spec import DPOSpec, JobSpec, RewardModelSpec, SFTSpec, StageName
+from trainer.spec import DPOSpec, JobSpec, KTOSpec, RewardModelSpec, SFTSpec, StageName
 from trainer.steps import total_steps
 
 
@@ -14,8 +14,9 @@ def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:
     """The stages of the run, in their order."""
     estimates = {
         "sft": lambda: _sft(spec.sft, sizes),
-        "reward_model": lambda: _on_pairs("reward_model", spec.reward_model, sizes.rankings, sizes),
+        "reward_model": lambda: _reward_model(spec.reward_model, sizes),
         "dpo": lambda: _on_pairs("dpo", spec.dpo, len(sizes.pairs), sizes),
+        "kto": lambda: _on_thumbs("kto", spec.kto, sizes),
         "ppo": lambda: _ppo(spec, sizes),
         "evaluation": lambda: _evaluation(spec, sizes),
     }
@@ -41,6 +42,19 @@ def _on_pairs(stage: StageName, spec: RewardModelSpec | DPOSpec, count: int, siz
     """Each side of a pair is a sequence of its own; the answers of a ranking are counted once for each pair."""
     tokens = spec.epochs * sum(2 * pair.prompt + pair.a + pair.b for pair in sizes.pairs)
     steps = total_steps(count, spec)
+    return StageEstimate(stage=stage, steps=steps, optimizer_steps=steps, tokens=tokens)
+
+
+def _reward_model(spec: RewardModelSpec, sizes: Sizes) -> StageEstimate:
+    if spec.loss == "pointwise":
+        return _on_thumbs("reward_model", spec, sizes)
+    return _on_pairs("reward_model", spec, sizes.rankings, sizes)
+
+
+def _on_thumbs(stage: StageName, spec: RewardModelSpec | KTOSpec, sizes: Sizes) -> StageEstimate:
+    """KTO's mismatched pairs are not counted: no gradient is taken of them."""
+    tokens = spec.epochs * sum(thumb.prompt + thumb.completion for thumb in sizes.thumbs)
+    steps = total_steps(len(sizes.thumbs), spec)
     return StageEstimate(stage=stage, steps=steps, optimizer_steps=steps, tokens=tokens)
 
 

@@ -9,7 +9,7 @@ from trainer.spec import StageName
 
 Level = Literal["error", "warning", "info"]
 Area = Literal["spec", "data", "model", "memory"]
-Phase = Literal["sft", "reward_model", "dpo", "ppo_rollout", "ppo_score", "ppo_update", "evaluation"]
+Phase = Literal["sft", "reward_model", "dpo", "kto", "ppo_rollout", "ppo_score", "ppo_update", "evaluation"]
 EXIT_STATUS: dict[Area, int] = {"spec": 2, "data": 3, "model": 4, "memory": 6}
 """What the command ends with for an error of each area: what the run itself would have ended with."""
 
@@ -47,7 +47,7 @@ class Lengths(_Part):
 class DatasetReport(_Part):
     """One dataset as the run would use it."""
 
-    name: Literal["demonstrations", "pairs", "prompts", "texts"]
+    name: Literal["demonstrations", "pairs", "thumbs", "prompts", "texts"]
     """What its rows are to the run."""
     rows: int
     """Rows read."""

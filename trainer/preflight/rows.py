@@ -8,13 +8,14 @@ from typing import Any
 from trainer import data
 from trainer.errors import DataError
 from trainer.preflight.report import Finding
-from trainer.rows import comparisons, demonstration, prompt_row, text
+from trainer.rows import comparisons, demonstration, prompt_row, text, thumb
 from trainer.spec import DataSpec
 
 _SHOWN = 20
 """Rows named for each file; the rest are counted."""
 _PARSERS: dict[str, Callable[[dict[str, Any], int], object]] = {
     "preferences": comparisons,
+    "thumbs": lambda row, _: thumb(row),
     "sft": lambda row, _: demonstration(row),
     "prompts": lambda row, _: prompt_row(row),
     "pretraining": lambda row, _: text(row),

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from trainer import prompts, reward_model, sft
+from trainer import prompts, reward_model, sft, thumbs
 from trainer.data import Data
-from trainer.encoded import LONG_PROMPT, Encoded, why_left_out
+from trainer.encoded import LONG_PROMPT, Encoded, why_left_out, why_thumbs_left_out
 from trainer.prompts import EncodedPrompt
 from trainer.spec import JobSpec
 from trainer.text import Codec
@@ -49,6 +49,8 @@ class Sizes:
     """By dataset, then by reason."""
     encoded: Encoded
     """The rows themselves, as the run would encode them."""
+    thumbs: list[Example] = field(default_factory=list)
+    """Completions with a thumb, those for training."""
 
     @property
     def answers(self) -> list[int]:
@@ -68,6 +70,8 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
     held_out_pairs, _ = reward_model.encode(loaded.comparisons.held_out, codec)
     asked, long_prompts = prompts.encode(loaded.prompts.train, codec)
     held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
+    verdicts, _ = thumbs.encode(loaded.thumbs.train, codec)
+    held_out_verdicts, _ = thumbs.encode(loaded.thumbs.held_out, codec)
     texts = [codec.text(text, spec.ppo.ptx.max_tokens) for text in loaded.texts] if spec.ppo.ptx else []
     usable = [ids for ids in texts if len(ids) > 1]
     reasons = why_left_out(comparisons, codec) if len(pairs) + len(held_out_pairs) < len(comparisons) else Counter()
@@ -84,10 +88,23 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
         {
             "demonstrations": Counter({LONG_PROMPT: demonstrations_left}),
             "pairs": reasons,
+            "thumbs": why_thumbs_left_out([*loaded.thumbs.train, *loaded.thumbs.held_out], codec),
             "prompts": Counter({LONG_PROMPT: long_prompts + long_held_out}),
             "texts": Counter({TOO_SHORT: len(texts) - len(usable)}),
         },
-        Encoded(examples, held_out_examples, [], pairs, held_out_pairs, asked, held_out_prompts, usable),
+        Encoded(
+            examples,
+            held_out_examples,
+            [],
+            pairs,
+            held_out_pairs,
+            asked,
+            held_out_prompts,
+            usable,
+            verdicts,
+            held_out_verdicts,
+        ),
+        [Example(len(verdict.prompt), len(verdict.completion), True) for verdict in verdicts],
     )
 
 

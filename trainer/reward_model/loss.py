@@ -1,5 +1,6 @@
 """What a reward model's scores cost. Tensors in, a loss per pair out."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -12,6 +13,15 @@ def bradley_terry_loss(scores_a: Tensor, scores_b: Tensor, targets: Tensor, marg
     """
     difference = scores_a - scores_b
     return -(targets * F.logsigmoid(difference - margins) + (1 - targets) * F.logsigmoid(-difference - margins))
+
+
+def pointwise_loss(scores: Tensor, up: Tensor) -> Tensor:
+    """Loss of each completion, (B,), in nats: −log σ(r) for a thumb up, −log σ(−r) for one down.
+
+    Binary cross-entropy with the score r as the log odds of a thumb up (Cobbe et al. 2021, §4, on solutions found right or
+    wrong).
+    """
+    return -F.logsigmoid(torch.where(up, scores, -scores))
 
 
 def centring_loss(scores_a: Tensor, scores_b: Tensor) -> Tensor:

@@ -41,13 +41,22 @@ from trainer.spec.rewards import (
     reward_names,
 )
 from trainer.spec.rollout import RolloutSpec
-from trainer.spec.stages import DPOSpec, EvaluationSpec, OptimizerSpec, RewardModelSpec, SFTSpec
+from trainer.spec.stages import (
+    DPOSpec,
+    EvaluationSpec,
+    KTOSpec,
+    OptimizerSpec,
+    RewardModelLoss,
+    RewardModelSpec,
+    SFTSpec,
+)
 
 __all__ = [
     "DATASETS", "STAGES", "AdvantageSpec", "CheckpointSpec", "ClassifierReward", "CriticSpec", "DPOSpec", "DataSpec",
     "EvaluationSpec", "ExactMatchReward", "GuardsSpec", "HealthAction", "HealthRule", "HealthSpec", "HttpJudge",
-    "HttpReward", "JobSpec", "JsonSchemaReward", "JudgeSpec", "KLSpec", "LengthReward", "LexiconReward", "LoraSpec",
+    "HttpReward", "JobSpec", "JsonSchemaReward", "JudgeSpec", "KLSpec", "KTOSpec", "LengthReward", "LexiconReward", "LoraSpec",
     "ModelReward", "ModelSpec", "NumericMatchReward", "OnlineSpec", "OptimalValueSpec", "OptimizerSpec", "PPOSpec",
-    "PluginReward", "PolicyLossSpec", "PtxSpec", "ReferenceSpec", "RegexReward", "ResourcesSpec", "RewardModelSpec", "RewardSpec",
+    "PluginReward", "PolicyLossSpec", "PtxSpec", "ReferenceSpec", "RegexReward", "ResourcesSpec", "RewardModelLoss",
+    "RewardModelSpec", "RewardSpec",
     "RolloutSpec", "RuntimeSpec", "SFTSpec", "Schedule", "Section", "ShapingSpec", "StageName", "TokenizerSpec", "reward_names",
 ]  # fmt: skip

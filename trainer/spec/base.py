@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-StageName = Literal["sft", "reward_model", "dpo", "ppo", "evaluation"]
-STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "ppo", "evaluation")
+StageName = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "kto", "ppo", "evaluation")
 """In the order in which a run goes through them."""
 Schedule = Literal["constant", "linear", "cosine"]
 

@@ -11,7 +11,7 @@ from trainer.spec.model import ModelSpec
 from trainer.spec.ppo import PPOSpec
 from trainer.spec.resources import ResourcesSpec
 from trainer.spec.rewards import ModelReward, RewardSpec
-from trainer.spec.stages import DPOSpec, EvaluationSpec, RewardModelSpec, SFTSpec
+from trainer.spec.stages import DPOSpec, EvaluationSpec, KTOSpec, RewardModelSpec, SFTSpec
 
 
 class CheckpointSpec(Section):
@@ -61,13 +61,15 @@ class JobSpec(Section):
     data: DataSpec
     """Datasets."""
     stages: Annotated[tuple[StageName, ...], Field(min_length=1)] = ("sft", "reward_model", "ppo", "evaluation")
-    """What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`."""
+    """What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
     sft: SFTSpec = SFTSpec()
     """Supervised fine-tuning."""
     reward_model: RewardModelSpec = RewardModelSpec()
     """The reward model's training."""
     dpo: DPOSpec = DPOSpec()
     """Direct preference optimisation."""
+    kto: KTOSpec = KTOSpec()
+    """Kahneman-Tversky optimisation."""
     ppo: PPOSpec = PPOSpec()
     """The policy's optimisation."""
     rewards: tuple[RewardSpec, ...] = ()
@@ -127,13 +129,20 @@ class JobSpec(Section):
 
     @model_validator(mode="after")
     def _stages_have_their_data(self) -> "JobSpec":
-        for stage in ("reward_model", "dpo"):
-            if stage in self.stages and self.data.preferences is None:
-                raise ValueError(f"`stages` names {stage!r}: it needs `data.preferences`")
-        if "sft" in self.stages and not (self.data.sft or self.data.preferences):
-            raise ValueError("`stages` names 'sft': it needs `data.sft` or `data.preferences`")
-        if not (self.data.preferences or self.data.sft or self.data.prompts):
-            raise ValueError("`data` needs `prompts`, or `preferences` or `sft` to take them from")
+        data, pointwise = self.data, self.reward_model.loss == "pointwise"
+        if "reward_model" in self.stages and not pointwise and data.preferences is None:
+            instead = '; `data.thumbs` needs `reward_model.loss` = "pointwise"' if data.thumbs else ""
+            raise ValueError(f"`stages` names 'reward_model': it needs `data.preferences`{instead}")
+        if "reward_model" in self.stages and pointwise and data.thumbs is None:
+            raise ValueError('`reward_model.loss` = "pointwise" needs `data.thumbs`')
+        if "dpo" in self.stages and data.preferences is None:
+            raise ValueError("`stages` names 'dpo': it needs `data.preferences`")
+        if "kto" in self.stages and data.thumbs is None:
+            raise ValueError("`stages` names 'kto': it needs `data.thumbs`")
+        if "sft" in self.stages and not (data.sft or data.preferences or data.thumbs):
+            raise ValueError("`stages` names 'sft': it needs `data.sft`, `data.preferences` or `data.thumbs`")
+        if not (data.preferences or data.sft or data.prompts or data.thumbs):
+            raise ValueError("`data` needs `prompts`, or `preferences`, `sft` or `thumbs` to take them from")
         if ("ppo" in self.stages and self.ppo.ptx is not None) != (self.data.pretraining is not None):
             raise ValueError("`data.pretraining` and `ppo.ptx` belong together: one is given without the other")
         return self
@@ -156,6 +165,8 @@ class JobSpec(Section):
             )
         if self.ppo.online is not None and not self.own_reward_model:
             raise ValueError("`ppo.online` refits the reward model: this run has none among its rewards")
+        if self.ppo.online is not None and self.reward_model.loss != "pairwise":
+            raise ValueError('`ppo.online` refits the reward model on pairs: it needs `reward_model.loss` = "pairwise"')
         if self.ppo.online is not None and self.ppo.online.label_by is None and self.evaluation.judge is None:
             raise ValueError("`ppo.online` needs a preference source: `label_by`, or `evaluation.judge`")
         return self
@@ -173,7 +184,7 @@ class JobSpec(Section):
             return self
         if not (self.rewards or "reward_model" in self.stages or self.evaluation.judge):
             raise ValueError("`stages` names 'evaluation': it needs `evaluation.judge`, `rewards` or a reward model")
-        if not {"sft", "dpo", "ppo"} & set(self.stages) and self.evaluation.against is None:
+        if not {"sft", "dpo", "kto", "ppo"} & set(self.stages) and self.evaluation.against is None:
             raise ValueError("`stages` trains no policy: `evaluation` needs `against`, a model to compare with")
         return self
 

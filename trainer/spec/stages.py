@@ -49,21 +49,33 @@ class SFTSpec(OptimizerSpec):
     """Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn."""
 
 
+RewardModelLoss = Literal["pairwise", "pointwise"]
+
+
 class RewardModelSpec(OptimizerSpec):
-    """Bradley-Terry reward model: a scalar head on the SFT model, score taken at the EOS token."""
+    """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
+
+    loss: RewardModelLoss = "pairwise"
+    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss decides which of the two datasets the reward model learns from; where a job names both, the other one serves the other stages alone."""
 
     path: Path | None = None
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
     epochs: PositiveInt = 1
-    """Passes over the pairs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
+    """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
     batch_size: PositiveInt = 64
-    """Pairs per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
+    """Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
     margin: bool = False
     """Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0."""
     center_coef: NonNegative = 0.0
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
     normalize: Literal["none", "mean", "mean_and_std"] = "mean"
-    """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are."""
+    """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+
+    @model_validator(mode="after")
+    def _pairs_have_margins_and_centres(self) -> "RewardModelSpec":
+        if self.loss == "pointwise":
+            self.refuse_idle(["margin", "center_coef"], 'with `loss` = "pointwise": they are terms of a pair')
+        return self
 
 
 class DPOSpec(OptimizerSpec):
@@ -89,6 +101,23 @@ class DPOSpec(OptimizerSpec):
         return self
 
 
+class KTOSpec(OptimizerSpec):
+    """Kahneman-Tversky optimisation (Ethayarajh et al. 2024): the policy learns from single completions with a thumb up or down, without a reward model, pairs or sampling."""
+
+    epochs: PositiveInt = 1
+    """Passes over the thumbs."""
+    batch_size: Annotated[int, Field(ge=2)] = 64
+    """Thumbs per optimizer step. The reference point z₀ is estimated from this batch, so a small one makes it noisy; two are the least."""
+    learning_rate: LearningRate = 1e-6
+    """Peak learning rate of AdamW."""
+    beta: Positive = 0.1
+    """β: how strongly the policy is held to the reference."""
+    desirable_weight: Positive = 1.0
+    """λ_D: weight of the rows with a thumb up."""
+    undesirable_weight: Positive = 1.0
+    """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `check` compares."""
+
+
 class EvaluationSpec(Section):
     """The trained policy against the one before it on held-out prompts, paired by prompt."""
 
@@ -103,6 +132,6 @@ class EvaluationSpec(Section):
     judge: str | JudgeSpec | None = None
     """Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
     against: Path | None = None
-    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
+    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
     keep_best: bool = True
     """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one."""

@@ -1988,7 +1988,7 @@ export interface components {
              * @description The stage it was saved in.
              * @enum {string}
              */
-            stage: "sft" | "reward_model" | "dpo" | "ppo" | "evaluation";
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
             /**
              * Step
              * @description The step it was saved after.
@@ -2410,13 +2410,18 @@ export interface components {
              */
             preferences?: string | null;
             /**
+             * Thumbs
+             * @description Single completions with a thumb up or down: they train KTO, and the reward model where `reward_model.loss` is `pointwise`.
+             */
+            thumbs?: string | null;
+            /**
              * Sft
-             * @description Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`.
+             * @description Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up.
              */
             sft?: string | null;
             /**
              * Prompts
-             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. Left out: the prompts of `preferences`, else of `sft`.
+             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`.
              */
             prompts?: string | null;
             /**
@@ -2438,7 +2443,7 @@ export interface components {
             max_prompt_tokens: number;
             /**
              * Max Completion Tokens
-             * @description Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side are left out of the reward model's and DPO's data.
+             * @description Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side and thumbs on a longer completion are left out of the data of the reward model, DPO and KTO.
              * @default 512
              */
             max_completion_tokens: number;
@@ -3007,7 +3012,7 @@ export interface components {
             judge?: string | (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"] | components["schemas"]["HttpJudge"]) | null;
             /**
              * Against
-             * @description Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says.
+             * @description Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says.
              */
             against?: string | null;
             /**
@@ -3737,7 +3742,7 @@ export interface components {
             data: components["schemas"]["DataSpec"];
             /**
              * Stages
-             * @description What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`.
+             * @description What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`.
              * @default [
              *       "sft",
              *       "reward_model",
@@ -3745,7 +3750,7 @@ export interface components {
              *       "evaluation"
              *     ]
              */
-            stages: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation")[];
+            stages: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation")[];
             /**
              * @description Supervised fine-tuning.
              * @default {
@@ -3774,6 +3779,7 @@ export interface components {
              *       "optimizer": "adamw",
              *       "offload_optimizer": false,
              *       "save_every": 100,
+             *       "loss": "pairwise",
              *       "epochs": 1,
              *       "batch_size": 64,
              *       "margin": false,
@@ -3801,6 +3807,25 @@ export interface components {
              *     }
              */
             dpo: components["schemas"]["DPOSpec"];
+            /**
+             * @description Kahneman-Tversky optimisation.
+             * @default {
+             *       "learning_rate": 0.000001,
+             *       "lr_schedule": "cosine",
+             *       "warmup_ratio": 0.03,
+             *       "weight_decay": 0,
+             *       "max_grad_norm": 1,
+             *       "optimizer": "adamw",
+             *       "offload_optimizer": false,
+             *       "save_every": 100,
+             *       "epochs": 1,
+             *       "batch_size": 64,
+             *       "beta": 0.1,
+             *       "desirable_weight": 1,
+             *       "undesirable_weight": 1
+             *     }
+             */
+            kto: components["schemas"]["KTOSpec"];
             /**
              * @description The policy's optimisation.
              * @default {
@@ -4174,6 +4199,102 @@ export interface components {
              * @default 0
              */
             final_coef: number;
+        };
+        /**
+         * KTOSpec
+         * @description Kahneman-Tversky optimisation (Ethayarajh et al. 2024): the policy learns from single completions with a thumb up or down, without a reward model, pairs or sampling.
+         */
+        KTOSpec: {
+            /**
+             * Learning Rate
+             * @description Peak learning rate of AdamW.
+             * @default 0.000001
+             */
+            learning_rate: number;
+            /**
+             * Lr Schedule
+             * @description Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine.
+             * @default cosine
+             * @enum {string}
+             */
+            lr_schedule: "constant" | "linear" | "cosine";
+            /**
+             * Warmup Ratio
+             * @description Share of the steps (in PPO: iterations) over which the learning rate rises from 0.
+             * @default 0.03
+             */
+            warmup_ratio: number;
+            /**
+             * Weight Decay
+             * @description Decoupled weight decay of AdamW, on matrices only (never on biases and norms).
+             * @default 0
+             */
+            weight_decay: number;
+            /**
+             * Max Grad Norm
+             * @description Gradients are scaled down to this global L2 norm.
+             * @default 1
+             */
+            max_grad_norm: number;
+            /**
+             * Micro Batch Size
+             * @description Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result.
+             */
+            micro_batch_size?: number | null;
+            /**
+             * Micro Batch Tokens
+             * @description Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result.
+             */
+            micro_batch_tokens?: number | null;
+            /**
+             * Optimizer
+             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @default adamw
+             * @enum {string}
+             */
+            optimizer: "adamw" | "adamw_8bit";
+            /**
+             * Offload Optimizer
+             * @description Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only.
+             * @default false
+             */
+            offload_optimizer: boolean;
+            /**
+             * Save Every
+             * @description Steps between checkpoints to resume from.
+             * @default 100
+             */
+            save_every: number;
+            /**
+             * Epochs
+             * @description Passes over the thumbs.
+             * @default 1
+             */
+            epochs: number;
+            /**
+             * Batch Size
+             * @description Thumbs per optimizer step. The reference point z₀ is estimated from this batch, so a small one makes it noisy; two are the least.
+             * @default 64
+             */
+            batch_size: number;
+            /**
+             * Beta
+             * @description β: how strongly the policy is held to the reference.
+             * @default 0.1
+             */
+            beta: number;
+            /**
+             * Desirable Weight
+             * @description λ_D: weight of the rows with a thumb up.
+             * @default 1
+             */
+            desirable_weight: number;
+            /**
+             * Undesirable Weight
+             * @description λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `check` compares.
+             * @default 1
+             */
+            undesirable_weight: number;
         };
         /**
          * KeyRef
@@ -5594,7 +5715,7 @@ export interface components {
         };
         /**
          * RewardModelSpec
-         * @description Bradley-Terry reward model: a scalar head on the SFT model, score taken at the EOS token.
+         * @description Reward model: a scalar head on the SFT model, score taken at the EOS token.
          */
         RewardModelSpec: {
             /**
@@ -5658,19 +5779,26 @@ export interface components {
              */
             save_every: number;
             /**
+             * Loss
+             * @description `pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss decides which of the two datasets the reward model learns from; where a job names both, the other one serves the other stages alone.
+             * @default pairwise
+             * @enum {string}
+             */
+            loss: "pairwise" | "pointwise";
+            /**
              * Path
              * @description A reward model to go on training. Left out: the SFT model with a fresh scalar head.
              */
             path?: string | null;
             /**
              * Epochs
-             * @description Passes over the pairs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).
+             * @description Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022).
              * @default 1
              */
             epochs: number;
             /**
              * Batch Size
-             * @description Pairs per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5).
+             * @description Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5).
              * @default 64
              */
             batch_size: number;
@@ -5688,7 +5816,7 @@ export interface components {
             center_coef: number;
             /**
              * Normalize
-             * @description What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are.
+             * @description What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`.
              * @default mean
              * @enum {string}
              */
@@ -6178,7 +6306,7 @@ export interface components {
              * @description The stage it belongs to.
              * @enum {string}
              */
-            stage: "sft" | "reward_model" | "dpo" | "ppo" | "evaluation";
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
             /**
              * Name
              * @description The metric; `GET /v1/reference/metrics` explains it.
@@ -11429,7 +11557,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this stage. */
-                stage?: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation") | null;
+                stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
                 /** @description Only these metrics, separated by commas. */
                 names?: string;
                 /** @description First step. */
@@ -11507,7 +11635,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this stage. */
-                stage?: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation") | null;
+                stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
                 /** @description This step; left out, the newest. */
                 step?: number | null;
             };
@@ -11579,7 +11707,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this stage. */
-                stage?: ("sft" | "reward_model" | "dpo" | "ppo" | "evaluation") | null;
+                stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
             };
             header?: never;
             path: {

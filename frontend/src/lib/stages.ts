@@ -1,14 +1,15 @@
-export const STAGES = ["sft", "reward_model", "dpo", "ppo", "evaluation"] as const;
+export const STAGES = ["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] as const;
 export type Stage = (typeof STAGES)[number];
 
 const LABELS: Record<string, string> = {
   sft: "Supervised fine-tuning",
   reward_model: "Reward model",
   dpo: "Direct preference optimisation",
+  kto: "Kahneman-Tversky optimisation",
   ppo: "PPO",
   evaluation: "Evaluation",
 };
-const SHORT: Record<string, string> = { ...LABELS, sft: "SFT", dpo: "DPO" };
+const SHORT: Record<string, string> = { ...LABELS, sft: "SFT", dpo: "DPO", kto: "KTO" };
 
 export const stageLabel = (stage: string): string => LABELS[stage] ?? stage;
 export const stageShort = (stage: string): string => SHORT[stage] ?? stage;

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from tests import tolerance
 from tests.trainer.parallel.tools import STAGES, start, statuses, write_spec
-from tests.trainer.running import metrics_of
+from tests.trainer.running import ROOT, metrics_of
 from trainer.cli import load_spec
 from trainer.process import run_in_process
 
@@ -47,6 +47,12 @@ OPTIMAL_VALUE = {
     },
     "rewards": [LENGTH],
 }  # fmt: skip
+THUMBS = {
+    # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
+    "stages": ["reward_model", "kto"],
+    "reward_model": {"loss": "pointwise", "batch_size": 25, "epochs": 1, "learning_rate": 1e-4, "micro_batch_size": 4},
+    "kto": {"batch_size": 25, "micro_batch_tokens": 90, "learning_rate": 1e-4, "save_every": 3},
+}  # fmt: skip
 
 
 SMALL = STAGES["ppo"] | {"steps": 3, "epochs": 1, "max_new_tokens": 6, "log_samples": 0, "critic": {}}
@@ -64,12 +70,14 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
-    ppo = SMALL | changes["ppo"]
+    ppo = SMALL | changes.get("ppo", {})
     path = write_spec(folder, **(changes | {"ppo": ppo, "model": {"path": policy} | changes.get("model", {})}))
     spec = json.loads(path.read_text())
-    if "critic" not in changes["ppo"]:
+    if "critic" not in changes.get("ppo", {}):
         del spec["ppo"]["critic"]
-    if "ptx" in changes["ppo"]:
+    if "kto" in changes["stages"]:
+        spec["data"]["thumbs"] = str(ROOT / "examples" / "tiny" / "thumbs.jsonl")
+    if "ptx" in changes.get("ppo", {}):
         spec["data"]["pretraining"] = str(Path(policy).parents[1] / "texts.jsonl")
     path.write_text(json.dumps(spec))
     return path
@@ -77,6 +85,7 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
 
 CASES = [
     pytest.param(ADAPTERS, id="adapters"),
+    pytest.param(THUMBS, id="thumbs"),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
 ]

@@ -313,3 +313,59 @@ def test_how_much_gpu_a_model_needs_is_known_from_its_configuration_alone(tmp_pa
     weights = report.memory.peak().parts["weights"]
     assert 2 * 6_738_415_616 < weights < 2.05 * 6_738_415_616 and report.memory.peak().expected < 16 * 2**30
     assert {"no_weights", "not_checked"} & {found.code for found in report.findings}
+
+
+def thumbs_in(folder: Path, ups: int) -> dict[str, Any]:
+    """Of ten thumbs so many are up."""
+    rows = [
+        {"prompt": prompt, "completion": WORDS[n % 8], "thumb": "up" if n % 10 < ups else "down"}
+        for n, prompt in enumerate(PROMPTS)
+    ]
+    return {"thumbs": lines(folder / "thumbs.jsonl", rows)}
+
+
+def test_a_run_on_thumbs_is_planned_and_their_balance_told(tmp_path: Path) -> None:
+    report = checked(
+        tmp_path, data=thumbs_in(tmp_path, 5), stages=["sft", "reward_model", "kto", "evaluation"],
+        reward_model={"loss": "pointwise"}, kto={"batch_size": 8},
+    )  # fmt: skip
+    assert report.exit_status() == 0
+    counted = next(one for one in report.datasets if one.name == "thumbs")
+    assert counted.rows == 60 and counted.train + counted.held_out == 60
+    steps = {stage.stage: stage.steps for stage in report.stages}
+    assert steps["kto"] == steps["reward_model"] == -(-counted.train // 8)
+    found = only(report, "thumbs").detail
+    assert f"of the {counted.train} thumbs that are trained on are up" in found
+    assert {phase.phase for phase in report.memory.phases} >= {"reward_model", "kto"}  # type: ignore[union-attr]
+
+
+def test_thumbs_of_one_kind_mostly_are_told_with_what_it_asks_of_ktos_weights(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"data": thumbs_in(tmp_path, 9), "stages": ["sft", "kto"], "kto": {"batch_size": 8}}
+    report = checked(tmp_path, **asked)
+    assert "are up" in only(report, "unbalanced_thumbs").detail
+    weights = only(report, "unbalanced_weights")
+    assert weights.where == "#/kto/undesirable_weight" and weights.fix is not None
+    advised = float(weights.fix.split()[3])
+    asked["kto"] |= {"undesirable_weight": advised}
+    assert not [found for found in checked(tmp_path, **asked).findings if found.code == "unbalanced_weights"]
+
+
+def test_thumbs_that_are_all_up_end_the_check(tmp_path: Path) -> None:
+    report = checked(tmp_path, data=thumbs_in(tmp_path, 10), stages=["sft", "kto"])
+    assert any("every thumb that is trained on is up" in found.detail for found in report.errors())
+
+
+def test_every_row_of_thumbs_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    rows = [{"prompt": "p", "completion": "x", "thumb": "up"}, {"prompt": "p", "completion": "x", "thumb": "?"}]
+    path = lines(tmp_path / "thumbs.jsonl", [*rows, rows[1]])
+    found = checked(tmp_path, data={"thumbs": path}, stages=["sft", "kto"]).errors()
+    assert [(one.code, one.where) for one in found] == [("invalid_row", f"{path}, line {n}") for n in (2, 3)]
+
+
+@pytest.mark.parametrize(("loss", "unused"), [("pairwise", "data.thumbs"), ("pointwise", "data.preferences")])
+def test_of_pairs_and_thumbs_the_loss_takes_one_and_the_other_is_told(tmp_path: Path, loss: str, unused: str) -> None:
+    data = thumbs_in(tmp_path, 5)
+    report = checked(tmp_path, data=data, stages=["sft", "reward_model"], reward_model={"loss": loss})
+    assert f"`{unused}`" in only(report, "unused_data").detail.split(":")[0]
+    both = checked(tmp_path, data=data, stages=["sft", "reward_model", "dpo", "kto"], reward_model={"loss": loss})
+    assert not [found for found in both.findings if found.code == "unused_data"]

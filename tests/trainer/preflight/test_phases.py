@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadMo
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
 from tests.trainer.stage_tools import CPU, new_codec
-from trainer import dpo, reward_model, sft
+from trainer import dpo, kto, reward_model, sft
 from trainer.encoded import Encoded
 from trainer.learner import Learner
 from trainer.models import Model, maker_for
@@ -29,10 +29,12 @@ from trainer.preflight.memory.residents import Resident
 from trainer.preflight.report import PhaseMemory
 from trainer.preflight.sizes import Example, Pair, Sizes
 from trainer.prompts import EncodedPrompt
+from trainer.reward_model import pointwise
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
 from trainer.sampling import uniforms
 from trainer.spec import JobSpec
+from trainer.thumbs import Verdict
 
 PROMPT, ANSWER = 12, 14
 LLAMA = LlamaConfig(
@@ -51,11 +53,12 @@ PROMPTS = [EncodedPrompt("p", [5 + n, *range(2, PROMPT + 1)]) for n in range(16)
 def spec_of(**changes: Any) -> JobSpec:
     raw: dict[str, Any] = {
         "model": "unused",
-        "data": {"preferences": "unused"},
-        "stages": ["sft", "reward_model", "dpo", "ppo", "evaluation"],
+        "data": {"preferences": "unused", "thumbs": "unused"},
+        "stages": ["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"],
         "sft": {"batch_size": 16},
         "reward_model": {"batch_size": 8},
         "dpo": {"batch_size": 8},
+        "kto": {"batch_size": 16},
         "ppo": {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER},
         "runtime": {"critic_thread": False},
     }
@@ -67,6 +70,7 @@ def estimated(spec: JobSpec, kind: str) -> dict[str, PhaseMemory]:
     sizes = Sizes(
         [Example(PROMPT, ANSWER, True)] * 16, [], [Pair(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
         {"demonstrations": Counter()}, Encoded([], [], [], [], [], [], []),
+        [Example(PROMPT, ANSWER, True)] * 16,
     )  # fmt: skip
     passes = Passes(Blueprint(POLICIES[kind][0], spec.model, "cpu"))
     return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
@@ -90,13 +94,16 @@ def test_the_gradient_stages(kind: str) -> None:
     policy, reference, _, scorer = models_of(kind)
     examples = [sft.Example([2] * PROMPT, [3] * ANSWER) for _ in range(16)]
     pairs = [reward_model.Pair([2] * PROMPT, [3] * ANSWER, [4] * ANSWER, 1.0) for _ in range(8)]
+    verdicts = [Verdict([2 + n] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
+    passes = kto.Passes(policy, reference, codec, 16, CPU)
     stages = {
         "sft": (policy, spec.sft, lambda: sft.accumulate(policy, examples, codec, 16, CPU)),
         "reward_model": (scorer, spec.reward_model, lambda: reward_model.accumulate(scorer, pairs, codec, 8, CPU)),
         "dpo": (policy, spec.dpo, lambda: dpo.accumulate(policy, reference, pairs, codec, 8, CPU, spec.dpo)),
+        "kto": (policy, spec.kto, lambda: kto.accumulate(passes, verdicts, spec.kto)),
     }
     for stage, (model, options, accumulate) in stages.items():
-        learner, beside = Learner(model, options, 4), [reference] if stage == "dpo" else []
+        learner, beside = Learner(model, options, 4), [reference] if stage in ("dpo", "kto") else []
         with LiveBytes([tensor for one in (model, *beside) for tensor in tensors_of(one)]) as bytes_:
             for step in range(2):
                 accumulate()
@@ -154,3 +161,17 @@ def test_models_on_backbones_weigh_what_the_trainer_makes_of_them(tmp_path: Path
     assert expected.weights == sum(weigh.values())
     learning = sum(w.nbytes for model in everyone for w in model.parameters() if w.requires_grad)
     assert expected.optimizer == 2 * learning
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_a_pointwise_reward_model(kind: str) -> None:
+    spec, codec = spec_of(reward_model={"batch_size": 16, "loss": "pointwise"}), new_codec()
+    expected = estimated(spec, kind)["reward_model"]
+    *_, scorer = models_of(kind)
+    verdicts = [Verdict([2] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
+    learner = Learner(scorer, spec.reward_model, 4)
+    with LiveBytes([*tensors_of(scorer)]) as bytes_:
+        for step in range(2):
+            pointwise.accumulate(scorer, verdicts, codec, 16, CPU)
+            learner.update(step)
+    assert expected.expected == pytest.approx(bytes_.peak + weights(scorer), rel=0.1)

@@ -15,6 +15,7 @@ _STAGES: dict[Phase, str] = {
     "sft": "sft",
     "reward_model": "reward_model",
     "dpo": "dpo",
+    "kto": "kto",
     "ppo_rollout": "ppo",
     "ppo_score": "ppo",
     "ppo_update": "ppo",
@@ -101,7 +102,8 @@ def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, .
     elif phase in _STAGES and phase != "ppo_rollout":
         section = getattr(spec, _STAGES[phase])
         whole = section.batch_size // (section.minibatches if phase == "ppo_update" else 1)
-        sides = 2 if phase in ("reward_model", "dpo") else 1
+        pairwise = phase == "dpo" or (phase == "reward_model" and spec.reward_model.loss == "pairwise")
+        sides = 2 if pairwise else 1
         size, where = section.micro_batch_size or whole * sides, (_STAGES[phase], "micro_batch_size")
     else:
         return

@@ -21,7 +21,7 @@ from trainer.preflight.memory.residents import Resident, members, passes_of
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.sizes import Sizes
-from trainer.spec import DPOSpec, JobSpec, OptimizerSpec, RewardModelSpec, StageName
+from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, RewardModelSpec, StageName
 from trainer.threads import available_cores
 
 Parts = dict[str, int]
@@ -59,6 +59,8 @@ class Phases:
             yield "reward_model", self._reward_model
         if "dpo" in self.spec.stages:
             yield "dpo", self._dpo
+        if "kto" in self.spec.stages:
+            yield "kto", self._kto
         if "ppo" in self.spec.stages:
             yield "ppo_rollout", self._rollout
             yield "ppo_score", self._score
@@ -84,10 +86,22 @@ class Phases:
         return self._learning("logprobs", whole, level, spec)
 
     def _reward_model(self, level: Level) -> Parts:
-        return self._learning("scores", self._sides(self.spec.reward_model), level, self.spec.reward_model, together=2)
+        spec = self.spec.reward_model
+        if spec.loss == "pointwise":
+            return self._learning("scores", self._thumbs(spec), level, spec)
+        return self._learning("scores", self._sides(spec), level, spec, together=2)
 
     def _dpo(self, level: Level) -> Parts:
         return self._learning("logprobs", self._sides(self.spec.dpo), level, self.spec.dpo, together=2)
+
+    def _kto(self, level: Level) -> Parts:
+        """The passes over mismatched pairs, without gradients and before those with, need less."""
+        return self._learning("logprobs", self._thumbs(self.spec.kto), level, self.spec.kto)
+
+    def _thumbs(self, spec: RewardModelSpec | KTOSpec) -> ShapeAt:
+        """One sequence for each thumb."""
+        thumbs = self.sizes.thumbs
+        return partial(shapes.demonstrations, min(spec.batch_size, len(thumbs)), thumbs)
 
     def _sides(self, spec: RewardModelSpec | DPOSpec) -> ShapeAt:
         """Two sequences for each pair."""

@@ -35,11 +35,11 @@ def members(spec: JobSpec, phase: Phase) -> list[Member]:
             return [Member("policy", learns=True)]
         case "reward_model":
             return [Member("scalar", learns=True)]
-        case "dpo":
+        case "dpo" | "kto":
             return [Member("policy", learns=True), Member("policy")]
         case "evaluation" if "ppo" not in spec.stages:
             against = [Member("policy", exact=True, start="against")] if spec.evaluation.against else []
-            trained = {"sft", "dpo"} & set(spec.stages)
+            trained = {"sft", "dpo", "kto"} & set(spec.stages)
             initial = [Member("policy")] if trained or not against else []
             return [Member("policy", exact=True, adapted=True), *initial, *against, *_scorer(spec)]
         case _:
@@ -66,8 +66,9 @@ def _scorer(spec: JobSpec) -> list[Member]:
 
 
 def _scorer_start(spec: JobSpec) -> str:
-    """DPO comes between the reward model and PPO, and leaves another policy."""
-    return spec.reward_model.path or ("policy before dpo" if "dpo" in spec.stages else "policy")
+    """DPO and KTO come between the reward model and PPO, and leave another policy."""
+    between = {"dpo", "kto"} & set(spec.stages)
+    return spec.reward_model.path or ("policy of the reward model" if between else "policy")
 
 
 def _critic_start(spec: JobSpec) -> str:
@@ -99,7 +100,7 @@ class Resident:
         optimizer, host = sum(one.optimizer for one in learning), sum(one.host for one in learning)
         if blueprint.spec.lora is not None:
             return cls(_on_backbones(found, blueprint) + other_weights, optimizer, host)
-        away = spec.runtime.offload_frozen and blueprint.device == "cuda" and phase != "dpo"
+        away = spec.runtime.offload_frozen and blueprint.device == "cuda" and phase not in ("dpo", "kto")
         each = [
             (processes.held(_held(member, blueprint)), away and not (member.learns or member.exact)) for member in found
         ]
@@ -123,7 +124,7 @@ def _behind(spec: JobSpec, phase: Phase, blueprint: Blueprint) -> int:
 
 def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:
     """Of the stage to which the phase belongs."""
-    return {"sft": spec.sft, "reward_model": spec.reward_model, "dpo": spec.dpo}.get(phase, spec.ppo)
+    return {"sft": spec.sft, "reward_model": spec.reward_model, "dpo": spec.dpo, "kto": spec.kto}.get(phase, spec.ppo)
 
 
 def _held(member: Member, blueprint: Blueprint) -> int:

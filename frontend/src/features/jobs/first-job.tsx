@@ -14,8 +14,8 @@ export function FirstJob() {
   return (
     <Notice title="No jobs yet">
       <p>
-        A job takes a language model through supervised fine-tuning, a reward model and PPO, or any of these and DPO
-        alone, and ends with a comparison on held-out prompts. You watch it here while it runs.
+        A job takes a language model through supervised fine-tuning, a reward model and PPO, or any of these, DPO and
+        KTO alone, and ends with a comparison on held-out prompts. You watch it here while it runs.
       </p>
       <p>
         To see one at once, run <code>make demo</code> in a terminal: a small model, a CPU, about three minutes.

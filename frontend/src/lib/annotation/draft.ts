@@ -66,7 +66,7 @@ interface AnyCheckpoint {
 }
 
 const MOST_ITEMS = 20_000;
-const POLICY_STAGES = ["sft", "dpo", "ppo"];
+const POLICY_STAGES = ["sft", "dpo", "kto", "ppo"];
 
 export const isPolicy = ({ stage }: { readonly stage: string }): boolean => POLICY_STAGES.includes(stage);
 

@@ -35,7 +35,7 @@ test.each([
     "PPO goes on from the weights of step 4, learning rates × 0.5",
   ],
   ["curve", { stage: "ppo", points: [{}, {}] }, "Over-optimisation curve of 2 evaluations"],
-  ["report_card", { stage: "reward_model" }, "Reward model: report card on the held-out pairs"],
+  ["report_card", { stage: "reward_model" }, "Reward model: report card on the held-out rows"],
   [
     "seed_finished",
     { seed: 2, number: 1, of: 3, collapsed: true, why: "it diverged" },

@@ -26,7 +26,7 @@ export function describe(event: RunEvent): string {
     case "curve":
       return `Over-optimisation curve of ${count(lengthOf(data.points), "evaluation")}`;
     case "report_card":
-      return `${stage(event)}: report card on the held-out pairs`;
+      return `${stage(event)}: report card on the held-out rows`;
     case "seed_finished":
       return `Seed ${Number(data.seed)} (${Number(data.number)} of ${Number(data.of)}) ${ended(data)}`;
     case "stage_finished":

@@ -61,4 +61,20 @@ test("the newest card of the stage counts, and other stages have none", () => {
   expect(reportCard(log, "ppo")).toBeNull();
 });
 
+test("a card on thumbs has a slice for each thumb, and figures of its own", () => {
+  const pointwise = {
+    loss: "pointwise",
+    overall: slice(0.8),
+    by_thumb: { down: slice(0.9), up: slice(0.7) },
+    auc: 0.85,
+    majority_baseline: 0.6,
+    calibration: [],
+    calibration_error: 0.1,
+    references: 0,
+  };
+  const read = reportCard([event(1, pointwise)], "reward_model");
+  expect(read?.rows.map(({ group, name }) => `${group} ${name}`)).toEqual([" All thumbs", "thumb up", "thumb down"]);
+  expect(read?.figures.map(([, value]) => value)).toEqual([0.85, 0.6, 0.1, 0]);
+});
+
 test("what is no card is none", () => expect(reportCard([event(1, "nonsense")], "reward_model")).toBeNull());

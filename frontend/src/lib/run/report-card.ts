@@ -1,6 +1,6 @@
 import { stageOf, type RunEvent } from "@/lib/run/event";
 
-/** Some of the held-out pairs, and how the reward model does on them. */
+/** Some of the held-out pairs or thumbs, and how the reward model does on them. */
 export interface CardRow {
   readonly group: string;
   readonly name: string;
@@ -20,6 +20,8 @@ export interface Bin {
 }
 
 export interface ReportCard {
+  /** What it was measured on. */
+  readonly of: "pairs" | "thumbs";
   readonly rows: readonly CardRow[];
   readonly calibration: readonly Bin[];
   /** The figures that stand alone, in words and as numbers. */
@@ -30,11 +32,14 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Where the slices lie, what they are called, and in which order they come: the database keeps none. */
 const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
+  ["by_thumb", "thumb", ["up", "down"]],
   ["by_source", "source", []],
   ["by_length", "length", ["less than half as long", "shorter", "about as long", "longer", "twice as long or more"]],
   ["by_agreement", "agreement", ["unanimous", "majority", "split"]],
 ];
 const FIGURES: readonly (readonly [string, string])[] = [
+  ["auc", "AUC"],
+  ["majority_baseline", "If the more frequent thumb was always expected"],
   ["margin", "Mean margin"],
   ["calibration_error", "Calibration error"],
   ["length_correlation", "Correlation of score and length"],
@@ -49,9 +54,11 @@ export function reportCard(log: readonly RunEvent[], stage: string): ReportCard 
   const event = log.findLast((one) => one.type === "report_card" && stageOf(one) === stage);
   const card = event && fields(event.data.card);
   if (!card) return null;
+  const of = card.loss === "pointwise" ? "thumbs" : "pairs";
   return {
+    of,
     rows: [
-      ...slice("", "All pairs", card.overall),
+      ...slice("", `All ${of}`, card.overall),
       ...GROUPS.flatMap(([key, group, order]) =>
         inOrder(fields(card[key]) ?? {}, order).flatMap(([name, value]) => slice(group, name, value)),
       ),

@@ -16,6 +16,7 @@ test.each([
   [["sft", "dpo", "evaluation"], undefined, "SFT", "DPO"],
   [["sft", "dpo", "ppo", "evaluation"], undefined, "DPO", "PPO"],
   [["dpo", "evaluation"], undefined, "Start", "DPO"],
+  [["sft", "kto", "evaluation"], undefined, "SFT", "KTO"],
   [["sft", "evaluation"], undefined, "Start", "SFT"],
   [["ppo", "evaluation"], "owner/other-model", "other-model", "PPO"],
   [["evaluation"], "ckpt_abcdefghijkl", "ckpt_abcdef…", "Model"],

@@ -13,7 +13,8 @@ interface AnySpec {
 /** The stages of a job in order. Before they were listed, only SFT could be left out, by `null`. */
 export function stagesOf(spec: AnySpec): Stage[] {
   const listed = spec.stages;
-  if (!listed) return STAGES.filter((stage) => stage !== "dpo" && !(stage === "sft" && spec.sft === null));
+  if (!listed)
+    return STAGES.filter((stage) => stage !== "dpo" && stage !== "kto" && !(stage === "sft" && spec.sft === null));
   return STAGES.filter((stage) => listed.includes(stage));
 }
 
@@ -22,7 +23,7 @@ export interface Sides {
   readonly after: string;
 }
 
-const POLICY_STAGES: readonly Stage[] = ["sft", "dpo", "ppo"];
+const POLICY_STAGES: readonly Stage[] = ["sft", "dpo", "kto", "ppo"];
 
 /** The two policies that the evaluation compares: the last one that the job trained, and the one before it, or `against`. */
 export function sidesOf(spec: AnySpec): Sides {

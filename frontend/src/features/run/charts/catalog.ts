@@ -43,6 +43,13 @@ const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
         { name: "eval/accuracy", short: "held out" },
       ],
     },
+    {
+      title: "AUC",
+      lines: [
+        { name: "auc", short: "training" },
+        { name: "eval/auc", short: "held out" },
+      ],
+    },
     one("Margin", "margin"),
     ...optimiser,
   ],
@@ -73,6 +80,44 @@ const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
       lines: [
         { name: "margin", short: "training" },
         { name: "eval/margin", short: "held out" },
+      ],
+    },
+    ...optimiser,
+  ],
+  kto: [
+    {
+      title: "Loss",
+      lines: [
+        { name: "loss", short: "training" },
+        { name: "eval/loss", short: "held out" },
+      ],
+    },
+    {
+      title: "Implied rewards",
+      lines: [
+        { name: "rewards/chosen", short: "thumbs up" },
+        { name: "rewards/rejected", short: "thumbs down" },
+      ],
+    },
+    {
+      title: "Margin",
+      lines: [
+        { name: "margin", short: "training" },
+        { name: "eval/margin", short: "held out" },
+      ],
+    },
+    {
+      title: "Reference point",
+      lines: [
+        { name: "kl", short: "training" },
+        { name: "eval/kl", short: "held out" },
+      ],
+    },
+    {
+      title: "AUC",
+      lines: [
+        { name: "auc", short: "training" },
+        { name: "eval/auc", short: "held out" },
       ],
     },
     ...optimiser,

@@ -1,14 +1,14 @@
 import styles from "@/features/run/report-card/report-card.module.css";
 import { measured, percent } from "@/lib/format";
-import type { CardRow, ReportCard } from "@/lib/run/report-card";
+import type { ReportCard } from "@/lib/run/report-card";
 
-/** Where the reward model can be trusted: its accuracy on held-out pairs, slice by slice, and its calibration. */
+/** Where the reward model can be trusted: its accuracy on held-out rows, slice by slice, and its calibration. */
 export function ReportCardTable({ card }: { card: ReportCard }) {
   return (
     <section className={styles.card} aria-label="Report card">
-      <h2>Report card on held-out pairs</h2>
+      <h2>{`Report card on held-out ${card.of}`}</h2>
       <div className={styles.tables}>
-        <Slices rows={card.rows} />
+        <Slices card={card} />
         {card.calibration.length > 0 && <Calibration card={card} />}
       </div>
       <dl>
@@ -23,13 +23,13 @@ export function ReportCardTable({ card }: { card: ReportCard }) {
   );
 }
 
-function Slices({ rows }: { rows: readonly CardRow[] }) {
+function Slices({ card }: { card: ReportCard }) {
   return (
     <div className={styles.frame}>
       <table>
         <thead>
           <tr>
-            <th scope="col">Pairs</th>
+            <th scope="col">{card.of === "pairs" ? "Pairs" : "Thumbs"}</th>
             <th scope="col">Number</th>
             <th scope="col">Accuracy</th>
             <th scope="col">95 % interval</th>
@@ -37,7 +37,7 @@ function Slices({ rows }: { rows: readonly CardRow[] }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {card.rows.map((row) => (
             <tr key={`${row.group}/${row.name}`}>
               <th scope="row">
                 {row.group && <small>{row.group} </small>}
@@ -61,8 +61,8 @@ function Calibration({ card }: { card: ReportCard }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">Sure by</th>
-            <th scope="col">Right in</th>
+            <th scope="col">{card.of === "pairs" ? "Sure by" : "Expected thumbs up"}</th>
+            <th scope="col">{card.of === "pairs" ? "Right in" : "Seen"}</th>
             <th scope="col">Number</th>
           </tr>
         </thead>

@@ -35,6 +35,12 @@ const WANTED: Record<string, readonly (readonly Wanted[])[]> = {
       { name: "loss", label: "loss" },
     ],
   ],
+  kto: [
+    [
+      { name: "eval/margin", label: "held-out margin" },
+      { name: "loss", label: "loss" },
+    ],
+  ],
   ppo: [[{ name: "objective/scores", label: "score" }], [{ name: "objective/kl", label: "KL" }]],
   evaluation: [[{ name: "win_rate", label: "win rate", show: asPercent }], [{ name: "kl", label: "KL" }]],
 };

@@ -1,0 +1,93 @@
+"""Kahneman-Tversky optimisation."""
+
+from trainer.metrics.base import Metric, optimiser
+
+KTO = [
+    Metric(
+        "kto",
+        "loss",
+        "Loss",
+        "mean of λ_D·(1 − σ(β·(r − z₀))) over thumbs up and λ_U·(1 − σ(β·(z₀ − r))) over thumbs down, r = log(π/ref)",
+        "KTO loss per completion. It begins at half of the mean weight: 0.5 where both weights are 1.",
+    ),
+    Metric(
+        "kto",
+        "kl",
+        "Reference point",
+        "z₀ = max(0, mean of log(π/ref)(yⱼ|xᵢ)), each prompt of the batch with the next completion of another prompt",
+        "An estimate of KL(π ‖ ref) in nats, taken once for each optimizer step from the whole batch. No gradient flows through it.",
+        None,
+        "Growing without end: the policy makes all completions of the data more likely, whatever their prompt. Raise `kto.beta`, or lower the learning rate. Always 0: the loss compares with the reference alone.",
+    ),
+    Metric(
+        "kto",
+        "auc",
+        "AUC",
+        "P(r(up) > r(down)) + ½·P(equal), over all such rows of the batch",
+        "How often the policy has moved towards a completion with a thumb up more than towards one with a thumb down. 0.5 at the first step, where it has not moved. Missing at a step whose batch has one thumb only.",
+    ),
+    Metric(
+        "kto",
+        "margin",
+        "Margin",
+        "mean β·r of thumbs up − mean β·r of thumbs down",
+        "How far apart the implied rewards of the two are. Missing at a step whose batch has one thumb only.",
+    ),
+    Metric(
+        "kto",
+        "rewards/chosen",
+        "Reward of thumbs up",
+        "mean β·r of thumbs up",
+        "The implied reward β·log(π/ref) of completions with a thumb up.",
+        None,
+        "Falling far below 0: the policy makes good completions less likely too. Raise `kto.beta` or `kto.desirable_weight`, or lower the learning rate.",
+    ),
+    Metric(
+        "kto",
+        "rewards/rejected",
+        "Reward of thumbs down",
+        "mean β·r of thumbs down",
+        "The implied reward β·log(π/ref) of completions with a thumb down.",
+    ),
+    Metric(
+        "kto",
+        "eval/loss",
+        "Held-out loss",
+        "as loss",
+        "The loss on rows whose prompts were held out, with one reference point for all of them.",
+    ),
+    Metric("kto", "eval/kl", "Held-out reference point", "as kl", "The reference point over all held-out rows."),
+    Metric(
+        "kto",
+        "eval/auc",
+        "Held-out AUC",
+        "as auc, over all held-out rows",
+        "AUC on rows whose prompts were held out.",
+        (0.55, 1.0),
+        "Near 0.5: the policy learnt the rows by heart, or nothing. More rows, or fewer epochs.",
+    ),
+    Metric(
+        "kto",
+        "eval/margin",
+        "Held-out margin",
+        "as margin",
+        "The margin on rows whose prompts were held out.",
+        (0.0, None),
+        "Below 0: the policy prefers what people disliked. Look for wrong labels, or lower the learning rate.",
+    ),
+    Metric(
+        "kto",
+        "eval/rewards/chosen",
+        "Held-out reward of thumbs up",
+        "as rewards/chosen",
+        "The implied reward of good completions of held-out prompts.",
+    ),
+    Metric(
+        "kto",
+        "eval/rewards/rejected",
+        "Held-out reward of thumbs down",
+        "as rewards/rejected",
+        "The implied reward of bad completions of held-out prompts.",
+    ),
+    *optimiser("kto"),
+]
