@@ -7,7 +7,7 @@ from pathlib import Path
 from trainer.errors import ModelError
 from trainer.judges import Judge, load_judge
 from trainer.lineage import Lineage
-from trainer.models import Care, Maker, Model, dtype_of, load_tokenizer, maker_for
+from trainer.models import Care, Maker, Model, dtype_of, load_tokenizer, maker_for, set_stops
 from trainer.ppo.actors import Actors
 from trainer.ppo.value_head import ValueHead
 from trainer.rewards.base import RewardContext, Rewards
@@ -131,8 +131,10 @@ class Assembly:
         """The policy from `saved`, else `path`, else as `stage` found it."""
         start = path or self.lineage.policy_before(stage) or saved
         if start is None:
-            return maker.new(self.codec.tokenizer, self.session.seed("model"), care)
-        return maker.policy(part, start, care, saved)
+            made = maker.new(self.codec.tokenizer, self.session.seed("model"), care)
+        else:
+            made = maker.policy(part, start, care, saved)
+        return set_stops(made, self.codec.stops)
 
     def _reward_model(self, maker: Maker, part: str, care: Care, saved: Path | None) -> Model:
         """The run's own: from `saved`, else from `reward_model.path`, else the policy with a fresh head."""

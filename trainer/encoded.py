@@ -14,6 +14,7 @@ from trainer.rows import Comparison, Thumb
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import JobSpec
+from trainer.stops import Stops
 from trainer.text import Codec
 from trainer.thumbs import Verdict
 
@@ -99,6 +100,7 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
         if used and count:
             session.say(f"{count} {what}.", warning=True)
     _warn_of_the_template(session, codec)
+    _say_what_stops(session, loaded, codec)
     warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
     for warning in chain(*warnings):
         session.say(warning, warning=True)
@@ -121,12 +123,40 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
 
 def _warn_of_the_template(session: Session, codec: Codec) -> None:
     closing, eos = codec.closing_token(), codec.tokenizer.eos_token
-    if closing not in (None, eos):
-        session.say(
-            f"The chat template ends an assistant's turn with {closing}, but the tokenizer's EOS is {eos}: completions are "
-            f"trained to end with {eos}, and only that ends a response. Set `eos_token` in tokenizer_config.json to "
-            f"{closing} if the model should keep to its template.",
-            warning=True,
+    if closing in (None, eos) or codec.tokenizer.convert_tokens_to_ids(closing) in codec.stops.ids:
+        return
+    session.say(
+        f"The chat template ends an assistant's turn with {closing}, but the tokenizer's EOS is {eos}: completions are "
+        f"trained to end with {eos}, and {closing} does not end a response. Add it to `ppo.stop`, or set `eos_token` in "
+        f"tokenizer_config.json to {closing} if the model should keep to its template.",
+        warning=True,
+    )
+
+
+def _say_what_stops(session: Session, loaded: data.Data, codec: Codec) -> None:
+    if not {"ppo", "evaluation"} & set(session.spec.stages):
+        return
+    if codec.stops.strings or len(codec.stops.ids) > 1:
+        session.say(f"These end a response: {codec.stops.shown(codec.tokenizer)}.")
+    for warning in odd_stops(session.spec, loaded, codec):
+        session.say(warning, warning=True)
+
+
+def odd_stops(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
+    """A warning where a stop is probably not meant as one."""
+    stops, tokenizer = codec.stops, codec.tokenizer
+    if ordinary := stops.ordinary_ids(tokenizer):
+        yield (
+            f"The model's generation settings end a response with {Stops(tuple(ordinary)).shown(tokenizer)}, which the "
+            "tokenizer does not mark as special. If ordinary text holds them, correct `eos_token_id` in "
+            "generation_config.json."
+        )
+    shown = [*loaded.demonstrations.train, *loaded.demonstrations.held_out] if "sft" in spec.stages else []
+    holding = sum(stops.before(item.completion) != item.completion for item in shown)
+    if holding:
+        yield (
+            f"{holding} of {len(shown)} demonstrations contain a stop string: SFT teaches all of their text, but a sampled "
+            "response ends at the string."
         )
 
 

@@ -14,6 +14,7 @@ from trainer.sampling import sample
 from trainer.sampling.cache import keeps_in_place, let_grow
 from trainer.session import Session
 from trainer.spec import JobSpec, ModelSpec
+from trainer.stops import NEVER
 from trainer.text import Codec
 from trainer.vocabulary import ids_of
 
@@ -50,7 +51,6 @@ def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) ->
         _check_score_head(model)
     if stages & {"ppo", "evaluation"}:
         check_sampling(model)
-        _warn_of_other_stops(session, model, codec)
 
 
 def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None:
@@ -136,7 +136,7 @@ def _try_sampling(model: Model) -> None:
         responses = sample(
             model,
             prompts,
-            eos_id=-1,
+            stops=NEVER,
             pad_id=0,
             max_new_tokens=_PROBE_TOKENS,
             temperature=1e-4,
@@ -152,18 +152,6 @@ def _try_sampling(model: Model) -> None:
         best, chosen = logits.max(-1).values, logits.gather(-1, ids[0, len(prompt) :, None])[:, 0]
         if not torch.allclose(best, chosen, rtol=near, atol=near):
             raise ModelError(f"{kind}: padded sampling with a cache does not agree with the plain forward pass.")
-
-
-def _warn_of_other_stops(session: Session, model: Model, codec: Codec) -> None:
-    generation = getattr(model, "generation_config", None)
-    ids = getattr(generation, "eos_token_id", None)
-    others = {ids} if isinstance(ids, int) else set(ids or ())
-    if others - {codec.eos_id}:
-        session.say(
-            f"The model's generation config also ends on {sorted(others - {codec.eos_id})}; here only the tokenizer's EOS "
-            f"({codec.eos_id}) ends a response. Set `eos_token` in tokenizer_config.json if another one should.",
-            warning=True,
-        )
 
 
 def _nearest(name: str, known: list[str]) -> str:

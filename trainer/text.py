@@ -11,6 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from trainer.data import Prompt
 from trainer.errors import DataError, ModelError
 from trainer.spec import DataSpec
+from trainer.stops import NEVER, Stops
 
 _ANSWER = "Indeed."
 Tokenizer = Any  # transformers' tokenizers share an interface, not a typed base class
@@ -39,14 +40,18 @@ class Codec:
     max_prompt_tokens: int
     max_completion_tokens: int
     use_chat_template: bool
+    stops: Stops = NEVER
+    """What ends a sampled response. Completions are trained to end with the EOS, which is one of them."""
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, spec: DataSpec) -> "Codec":
-        """Raises ModelError when the tokenizer names no EOS: without one no response could ever end."""
+    def of(cls, tokenizer: Tokenizer, spec: DataSpec, stops: Stops | None = None) -> "Codec":
+        """Without `stops` the EOS alone ends a response. Raises ModelError for a tokenizer without an EOS, with which
+        completions are trained to end."""
         if tokenizer.eos_token_id is None:
             raise ModelError("The tokenizer has no EOS token. Set `eos_token` in its tokenizer_config.json.")
         templated = spec.chat_template == "auto" and getattr(tokenizer, "chat_template", None) is not None
-        return cls(tokenizer, spec.max_prompt_tokens, spec.max_completion_tokens, templated)
+        stops = Stops.of(tokenizer) if stops is None else stops
+        return cls(tokenizer, spec.max_prompt_tokens, spec.max_completion_tokens, templated, stops)
 
     @property
     def eos_id(self) -> int:
@@ -139,6 +144,20 @@ class Codec:
                 f"The tokenizer's chat template refuses a prompt with the roles {roles}: {error}. "
                 'Mend the prompt, or set `data.chat_template` to "none".'
             ) from error
+
+    def response(self, ids: list[int], finished: bool) -> tuple[str, list[int]]:
+        """The text of a sampled response, and its token ids as a reward model reads them.
+
+        The stop that ended it is part of neither. In its place the ids end with the EOS, with which the reward model's
+        training data ends. Where a stop string ended it, the text before it is encoded anew, because the string may begin
+        inside a token.
+        """
+        if not finished:
+            return self.decode(ids), ids
+        if ids[-1] in self.stops.ids or not self.stops.strings:
+            return self.decode(ids[:-1]), [*ids[:-1], self.eos_id]
+        text = self.stops.before(self.decode(ids))
+        return text, [*self.completion_ids([text])[0], self.eos_id]
 
     def decode(self, ids: list[int]) -> str:
         """Text of a response, special tokens left out."""

@@ -15,6 +15,7 @@ from trainer.models.compiled import _require_a_compiler, compile_layers
 from trainer.models.recompute import recompute_layers
 from trainer.sampling import sample
 from trainer.sequences import Batch, completion_logprobs
+from trainer.stops import Stops
 
 BATCH = Batch.of([[3, 4], [5, 6, 7], [8]], [[9, 10], [11, 12, 13, 14], [15]], pad_id=0)
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the compiler warns of itself while it traces
@@ -37,7 +38,7 @@ def passed(model: Model) -> list[torch.Tensor]:
 
 def drawn(model: Model) -> list[list[int]]:
     said = sample(
-        model, [[3, 4], [5, 6, 7]], eos_id=1, pad_id=0, max_new_tokens=6, temperature=1.0,
+        model, [[3, 4], [5, 6, 7]], stops=Stops((1,)), pad_id=0, max_new_tokens=6, temperature=1.0,
         generator=torch.Generator().manual_seed(0), device=torch.device("cpu"),
     )  # fmt: skip
     return [response.ids for response in said]

@@ -13,6 +13,7 @@ from trainer.models.makers import Maker
 from trainer.sampling import sample
 from trainer.sequences import Batch, completion_logprobs, completion_values
 from trainer.spec import ModelSpec
+from trainer.stops import NEVER, Stops
 
 TYPES = ("bfloat16", "float16")
 
@@ -55,7 +56,9 @@ def test_the_ratio_is_one_to_the_bit_and_the_sampler_agrees_within_the_type(tmp_
     model = whole(policy_in(tmp_path), "bfloat16").policy("policy", tmp_path, "trained")
     prompts = [[5], [6, 7, 8]]
     draws = torch.Generator().manual_seed(0)
-    answers = sample(model, prompts, eos_id=1, pad_id=0, max_new_tokens=6, temperature=1.0, generator=draws, device=CPU)
+    answers = sample(
+        model, prompts, stops=Stops((1,)), pad_id=0, max_new_tokens=6, temperature=1.0, generator=draws, device=CPU
+    )
     batch = Batch.of(prompts, [answer.ids for answer in answers], pad_id=0)
     with torch.no_grad():
         old = completion_logprobs(model, batch)[0]
@@ -95,7 +98,7 @@ def test_the_sampler_computes_in_the_smaller_type_too(tmp_path: Path) -> None:
     seen = []
     model.model.layers[0].mlp.down_proj.register_forward_hook(lambda _, inputs, out: seen.append(out.dtype))
     draws = torch.Generator().manual_seed(0)
-    sample(model, [[5], [6, 7]], eos_id=-1, pad_id=0, max_new_tokens=3, temperature=1.0, generator=draws, device=CPU)
+    sample(model, [[5], [6, 7]], stops=NEVER, pad_id=0, max_new_tokens=3, temperature=1.0, generator=draws, device=CPU)
     assert seen == [torch.bfloat16] * 3
 
 

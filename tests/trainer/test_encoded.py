@@ -14,17 +14,18 @@ from trainer.errors import DataError
 from trainer.events import EventLog, Message
 from trainer.session import Session
 from trainer.spec import JobSpec
+from trainer.stops import Stops
 from trainer.text import Codec
 
 
-def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], **spec: Any) -> Encoded:
+def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], stops: Stops | None = None, **spec: Any) -> Encoded:
     """What a run with these rows and this spec has to learn from."""
     paths = {name: folder / f"{name}.jsonl" for name in files}
     for name, rows in files.items():
         paths[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
     named = {name: str(path) for name, path in paths.items()}
     job = JobSpec.model_validate({"model": "unused", "data": named | {"max_completion_tokens": 4}} | spec)
-    codec = Codec.of(new_codec().tokenizer, job.data)
+    codec = Codec.of(new_codec().tokenizer, job.data, stops)
     log = EventLog(folder / "events.jsonl")
     try:
         return encode(Session(job, folder, log), data.load(job.data, job.stages, job.sft.turns), codec)
@@ -92,3 +93,15 @@ def test_single_messages_and_rows_with_margins_are_not_worth_a_word(tmp_path: Pa
     rows = [{"prompt": prompt, "chosen": "ab", "rejected": "no", "margin": 1} for prompt in prompts]
     encoded(tmp_path, {"preferences": rows}, stages=["reward_model"], reward_model={"margin": True})
     assert warnings_in(tmp_path) == []
+
+
+def test_what_ends_a_response_is_said_and_odd_stops_are_warned_of(tmp_path: Path) -> None:
+    shown = [{"prompt": f"{n}", "completion": "ab" if n % 2 else "x\ny"} for n in range(10)]
+    codec = new_codec()
+    stops = Stops.of(codec.tokenizer, [7], ["\n"])
+    encoded(tmp_path, {"sft": shown}, stops, stages=["sft", "ppo"], rewards=LENGTH)
+    token = codec.tokenizer.convert_ids_to_tokens(7)
+    said = warnings_in(tmp_path)
+    assert said[0] == f'These end a response: <|eos|> (1), {token} (7), "\\n".'
+    assert said[1].startswith(f"The model's generation settings end a response with {token} (7), which")
+    assert said[2].startswith("5 of 10 demonstrations contain a stop string")

@@ -27,6 +27,7 @@ from trainer.models.recompute import recompute_layers
 from trainer.ppo.value_head import ValueHead
 from trainer.sampling import sample
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores, state_values
+from trainer.stops import Stops
 
 PROMPTS = [[3, 4], [6], [12, 13, 14], [17, 18], [20]]
 COMPLETIONS = [[5, 1], [7, 8, 9, 10, 11, 1], [15, 16, 1], [19, 1], [21, 1]]
@@ -109,7 +110,7 @@ def test_a_role_on_a_shared_backbone_and_a_head_on_its_trunk_are_packed_too(tmp_
 def test_sampling_keeps_its_masks_and_its_cache() -> None:
     def sampled(model: Model) -> list[list[int]]:
         draws, prompts = torch.Generator().manual_seed(3), [[5, 6, 7], [8], [9, 10]]
-        limits = {"eos_id": 1, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0}
+        limits = {"stops": Stops((1,)), "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0}
         return [r.ids for r in sample(model, prompts, generator=draws, device=CPU, **limits)]
 
     model = pack_as(llama(), True)

@@ -14,6 +14,7 @@ from trainer.models import Model, trunk
 from trainer.models.recompute import recompute_layers
 from trainer.sampling import sample
 from trainer.sequences import completion_logprobs, completion_values
+from trainer.stops import NEVER
 
 
 def opt() -> Model:
@@ -71,7 +72,7 @@ def test_less_is_kept_for_the_backward_pass() -> None:
 
 def test_sampling_keeps_its_cache() -> None:
     model = llama()
-    settings = {"eos_id": -1, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0, "device": torch.device("cpu")}
+    settings = {"stops": NEVER, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0, "device": torch.device("cpu")}
     expected = sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings)
     recompute_layers(model)
     assert sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings) == expected

@@ -17,7 +17,7 @@ from trainer.annotation.requests import CompletionRequest, Policy
 from trainer.data import Prompt
 from trainer.errors import ModelError
 from trainer.fit import check_sampling
-from trainer.models import Model, load_tokenizer
+from trainer.models import Model, load_stops, load_tokenizer
 from trainer.randomness import generator
 from trainer.sampling import Response, sample_with, uniforms
 from trainer.spec import DataSpec
@@ -42,7 +42,7 @@ class Answer:
     policy: int
     text: str
     finished: bool
-    """It ended by itself; else it was cut off at `max_new_tokens`."""
+    """It ended with a stop of the policy's; else it was cut off at `max_new_tokens`."""
 
 
 def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> None:
@@ -96,7 +96,7 @@ def _answers(
             model,
             [one.ids for one in batch],
             torch.cat([uniforms(one, 1, request.max_new_tokens) for one in draws]),
-            eos_id=codec.eos_id,
+            stops=codec.stops,
             pad_id=codec.pad_id,
             temperature=request.temperature,
             device=model.device,
@@ -106,7 +106,7 @@ def _answers(
     found: list[list[Answer]] = [[] for _ in prompts]
     responses = AsManyAsFit(request.batch_size).map(sampled, wanted)
     for done, (one, response) in enumerate(zip(wanted, responses, strict=True), 1):
-        found[one.row].append(Answer(number, codec.decode(response.ids), response.finished))
+        found[one.row].append(Answer(number, codec.response(response.ids, response.finished)[0], response.finished))
         if done % request.batch_size == 0:
             tell(done / len(wanted))
     return found
@@ -120,4 +120,5 @@ def _codec(policy: Policy, path: str, model: Model, max_new_tokens: int) -> Code
             f"{path}: `max_new_tokens` ({max_new_tokens}) leaves no room for a prompt: the model's context is "
             f"{context_of(model)} tokens."
         )
-    return Codec.of(load_tokenizer(path), DataSpec(chat_template=policy.chat_template, max_prompt_tokens=room))
+    tokenizer, limits = load_tokenizer(path), DataSpec(chat_template=policy.chat_template, max_prompt_tokens=room)
+    return Codec.of(tokenizer, limits, load_stops(tokenizer, path))

@@ -212,8 +212,8 @@ PPO = [
         "ppo",
         "val/num_eos_tokens",
         "Finished responses",
-        "responses that end with an EOS",
-        "How many responses of the batch ended by themselves.",
+        "responses that end with a stop",
+        "How many responses of the batch ended with the EOS, another stop token or a stop string.",
     ),
     Metric(
         "ppo",
@@ -229,7 +229,7 @@ PPO = [
         "val/response_length",
         "Response length",
         "mean tokens per response",
-        "Tokens per response, the EOS included.",
+        "Tokens per response, the stop included.",
     ),
     Metric(
         "ppo",

@@ -3,6 +3,7 @@
 All of them stay in eval mode, in training too: dropout is off everywhere (a policy with dropout has no ratio of 1).
 """
 
+from trainer.models.generation import load_stops, set_stops
 from trainer.models.heads import Model, autocast, compute_in, has_linear_score, head_logits, scalar_head, trunk
 from trainer.models.loading import (
     SAFELY,
@@ -35,6 +36,7 @@ __all__ = [
     "load_classifier", "load_config",
     "load_policy",
     "load_reward_model",
+    "load_stops",
     "load_tokenizer",
 
     "maker_for",
@@ -44,6 +46,7 @@ __all__ = [
     "save_result",
     "scalar_head",
     "set_fresh",
+    "set_stops",
     "settle",
     "trunk",
 ]  # fmt: skip

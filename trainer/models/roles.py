@@ -77,6 +77,8 @@ class Role(nn.Module):
         config = self.config
         adapter = Adapter(weights, getattr(config, "score_bias", 0.0), getattr(config, "score_scale", 1.0))
         adapters.write(Path(folder), adapter, self.backbone.lora_config(), self.backbone.source)
+        if self.score is None and self.generation_config is not None:
+            self.generation_config.save_pretrained(folder)
 
     @torch.no_grad()
     def load(self, folder: Path, with_head: bool = True) -> "Role":

@@ -105,9 +105,9 @@ def _labelled(
             sides.append(respond(actors.policy, some, *how)[1])
         preferred_b = judge.points(*sides)
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
-            if a.response_ids != b.response_ids:
+            if a.scored_ids != b.scored_ids:
                 target = points if flipped else 1 - points
-                pairs.append(Pair(a.prompt_ids, a.response_ids, b.response_ids, target))
+                pairs.append(Pair(a.prompt_ids, a.scored_ids, b.scored_ids, target))
     return pairs
 
 

@@ -56,7 +56,7 @@ class Scored:
 
     @property
     def finished_B(self) -> Tensor:
-        """(B,) True where a response ended with an EOS."""
+        """(B,) True where a response ended with a stop; False where it was cut off."""
         return torch.tensor([response.finished for response in self.responses], device=self.logprobs_BR.device)
 
     @property
@@ -198,7 +198,7 @@ def sample_mine(
             model,
             [prompts[row].ids for row in mine],
             draws_BR[mine],
-            eos_id=codec.eos_id,
+            stops=codec.stops,
             pad_id=codec.pad_id,
             temperature=temperature,
             device=device,
@@ -207,10 +207,11 @@ def sample_mine(
 
 def answers_of(prompts: Sequence[EncodedPrompt], responses: Sequence[Response], codec: Codec) -> list[Answer]:
     """The responses as rewards see them."""
-    return [
-        Answer(prompt.prompt, prompt.ids, r.ids, codec.decode(r.ids), r.finished, prompt.answer)
-        for prompt, r in zip(prompts, responses, strict=True)
-    ]
+    answers = []
+    for prompt, response in zip(prompts, responses, strict=True):
+        text, closed = codec.response(response.ids, response.finished)
+        answers.append(Answer(prompt.prompt, prompt.ids, response.ids, text, response.finished, prompt.answer, closed))
+    return answers
 
 
 def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, at_once: AtOnce, world: World = SINGLE) -> Tensor:

@@ -152,7 +152,7 @@ def _sampled(
             actors.policy,
             chosen,
             draws_BR,
-            eos_id=codec.eos_id,
+            stops=codec.stops,
             pad_id=codec.pad_id,
             temperature=spec.temperature,
             device=session.device,

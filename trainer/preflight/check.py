@@ -9,6 +9,7 @@ import torch
 
 from trainer import data
 from trainer.errors import DataError, ModelError, TrainerError
+from trainer.models import load_stops
 from trainer.preflight import datasets, models, rows, scorers
 from trainer.preflight.amounts import show_bytes
 from trainer.preflight.memory import advice
@@ -98,9 +99,9 @@ def _codec(spec: JobSpec, tokenizer: Tokenizer | None, found: Found) -> Codec | 
     if tokenizer is None:
         return None
     try:
-        return Codec.of(tokenizer, spec.data)
+        return Codec.of(tokenizer, spec.data, load_stops(tokenizer, found.folder, spec.ppo.stop))
     except ModelError as error:
-        found.problem("#/model", "no_eos", error)
+        found.problem("#/model", "invalid_stops" if tokenizer.eos_token_id is not None else "no_eos", error)
         return None
 
 

@@ -9,6 +9,7 @@ from trainer.encoded import (
     LONG_PROMPT,
     SAME_SIDES,
     learns_from,
+    odd_stops,
     unused,
     without_margins,
     without_roles,
@@ -103,6 +104,7 @@ def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Findin
         *_cut(sizes),
         *_response_limit(spec, sizes),
         *_template(spec, loaded, codec),
+        *_stops(spec, loaded, codec),
         *_margins(spec, loaded),
         *_unused(spec),
         *_balance(spec, sizes),
@@ -208,6 +210,16 @@ def _template(spec: JobSpec, loaded: Data, codec: Codec) -> Iterator[Finding]:
         yield _finding(
             "info", "pad_is_eos", "#/model", "PAD is EOS: masks come from lengths, so the EOS is learnt all the same."
         )
+
+
+def _stops(spec: JobSpec, loaded: Data, codec: Codec) -> Iterator[Finding]:
+    """What ends a response, and stops that are probably not meant as such."""
+    if not {"ppo", "evaluation"} & set(spec.stages):
+        return
+    detail = f"These end a response: {codec.stops.shown(codec.tokenizer)}."
+    yield _finding("info", "stops", "#/ppo/stop", detail)
+    for warning in odd_stops(spec, loaded, codec):
+        yield _finding("warning", "odd_stops", "#/ppo/stop", warning)
 
 
 def _margins(spec: JobSpec, loaded: Data) -> Iterator[Finding]:

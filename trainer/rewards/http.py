@@ -51,7 +51,7 @@ class RemoteReward:
         """Texts decoded with their special tokens, as OpenRLHF sends them: its endpoints look for the EOS."""
         decode = self._codec.tokenizer.decode
         return {
-            "query": [decode(a.prompt_ids + a.response_ids) for a in answers],
+            "query": [decode(a.prompt_ids + a.scored_ids) for a in answers],
             "prompts": [decode(a.prompt_ids) for a in answers],
             "labels": [a.reference for a in answers],
         }

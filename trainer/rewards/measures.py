@@ -21,7 +21,7 @@ class Length:
 
     def _length(self, answer: Answer) -> int:
         if self._spec.unit == "tokens":
-            return len(answer.response_ids) - answer.finished  # the EOS is not counted
+            return len(answer.scored_ids) - answer.finished  # the EOS is not counted
         return len(answer.text.split() if self._spec.unit == "words" else answer.text)
 
 

@@ -48,7 +48,7 @@ class TokenScorer:
     batch_size: AtOnce
 
     def score(self, answers: Sequence[Answer]) -> list[float]:
-        return self.score_ids([a.prompt_ids for a in answers], [a.response_ids for a in answers])
+        return self.score_ids([a.prompt_ids for a in answers], [a.scored_ids for a in answers])
 
     @torch.no_grad()
     def score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
@@ -85,7 +85,7 @@ class TextScorer:
         return ids
 
     def _response(self, answer: Answer) -> list[int]:
-        """With an EOS only where the policy wrote one."""
+        """With an EOS only where the policy ended it."""
         ids, _ = self.codec.completion(answer.text)
         return ids if answer.finished else ids[:-1]
 

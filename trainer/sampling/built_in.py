@@ -12,22 +12,23 @@ from trainer.sampling.decoding import Stepper, eager, sample_in_place
 from trainer.sampling.draws import uniforms
 from trainer.sampling.growing import sample_growing
 from trainer.sampling.responses import Response
+from trainer.stops import Stops
 
 
 def sample(
     model: Model,
     prompts: Sequence[list[int]],
     *,
-    eos_id: int,
+    stops: Stops,
     pad_id: int,
     max_new_tokens: int,
     temperature: float,
     generator: torch.Generator,
     device: torch.device,
 ) -> list[Response]:
-    """One response per prompt, until an EOS or `max_new_tokens`."""
+    """One response per prompt, until one of `stops` or `max_new_tokens`."""
     draws_BR = uniforms(generator, len(prompts), max_new_tokens)
-    return sample_with(model, prompts, draws_BR, eos_id=eos_id, pad_id=pad_id, temperature=temperature, device=device)
+    return sample_with(model, prompts, draws_BR, stops=stops, pad_id=pad_id, temperature=temperature, device=device)
 
 
 def sample_with(  # noqa: PLR0913 each is one thing to say
@@ -35,7 +36,7 @@ def sample_with(  # noqa: PLR0913 each is one thing to say
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
     *,
-    eos_id: int,
+    stops: Stops,
     pad_id: int,
     temperature: float,
     device: torch.device,
@@ -57,7 +58,7 @@ def sample_with(  # noqa: PLR0913 each is one thing to say
             model,
             [prompts[row] for row in rows],
             draws_BR[rows],
-            eos_id=eos_id,
+            stops=stops,
             pad_id=pad_id,
             temperature=temperature,
             with_logprobs=with_logprobs,

@@ -18,6 +18,7 @@ from transformers import GenerationConfig
 from trainer.errors import ModelError
 from trainer.models import Model
 from trainer.sampling.responses import Response
+from trainer.stops import Stops
 
 _PAGE = 32
 """Tokens of a page of the cache."""
@@ -28,14 +29,14 @@ _TOKENS = 2048
 class ContinuousBatching:
     """Raises ModelError for a policy that it cannot sample."""
 
-    def __init__(self, policy: Model, *, eos_id: int, pad_id: int, rows_at_once: int | None = None) -> None:
+    def __init__(self, policy: Model, *, stops: Stops, pad_id: int, rows_at_once: int | None = None) -> None:
         if not hasattr(policy, "generate_batch"):
             raise ModelError(
                 '`ppo.rollout.engine` = "continuous_batching" samples whole models of transformers: not adapters on a shared '
                 'backbone (`model.lora`), nor weights that are spread over processes. Set it to "built_in".'
             )
         self._policy = policy
-        self._eos_id, self._pad_id, self._rows_at_once = eos_id, pad_id, rows_at_once
+        self._stops, self._pad_id, self._rows_at_once = stops, pad_id, rows_at_once
 
     def serves(self, model: Model) -> bool:
         return model is self._policy
@@ -48,7 +49,7 @@ class ContinuousBatching:
         tokens = draws_BR.shape[1]
         generation = GenerationConfig(
             do_sample=True, temperature=temperature, top_k=0, top_p=1.0, max_new_tokens=tokens,
-            eos_token_id=self._eos_id, pad_token_id=self._pad_id,
+            eos_token_id=list(self._stops.ids) or -1, pad_token_id=self._pad_id,
         )  # fmt: skip
         rows = min(len(prompts), self._rows_at_once or len(prompts))
         pages = math.ceil((max(map(len, prompts)) + tokens) / _PAGE)
@@ -72,13 +73,11 @@ class ContinuousBatching:
         if len(outputs) != len(prompts) or any(output.error for output in outputs):
             told = next((output.error for output in outputs if output.error), "a request was lost")
             raise ModelError(f'Continuous batching failed: {told}. Set `ppo.rollout.engine` to "built_in".')
-        return [self._response(output.generated_tokens, output.logprobs) for output in outputs]
+        # it knows stop tokens, but no stop strings
+        return [Response.cut(output.generated_tokens, output.logprobs, self._stops) for output in outputs]
 
     def rest(self) -> None:
         """Nothing is kept from one batch to the next."""
-
-    def _response(self, ids: list[int], logprobs: list[float]) -> Response:
-        return Response(ids, ids[-1] == self._eos_id, logprobs)
 
 
 def seed_of(draws_BR: Tensor) -> int:

@@ -17,6 +17,7 @@ from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
 from trainer.sampling.prompts import in_parts
 from trainer.sampling.responses import Response
+from trainer.stops import Stops, Watch
 
 
 @dataclass
@@ -31,9 +32,14 @@ class Progress:
     """True from there on."""
     draws_BR: Tensor
     tokens_BR: Tensor
-    """The outcome, by number."""
+    """The outcome, by number; −1 where nothing was drawn."""
     logprobs_BR: Tensor | None
-    eos_id: int
+    stops: Stops
+    stop_ids: Tensor
+    watches: list[Watch]
+    """One for each row of the outcome where there are stop strings, else none."""
+    lengths: list[int]
+    """Tokens of each row of the outcome up to the end of its stop string; 0 for a row without one."""
     temperature: float
 
     @classmethod
@@ -42,7 +48,7 @@ class Progress:
         model: Model,
         prompts: Sequence[list[int]],
         draws_BR: Tensor,
-        eos_id: int,
+        stops: Stops,
         temperature: float,
         logprobs: bool,
     ) -> "Progress":
@@ -55,9 +61,12 @@ class Progress:
             starts_B,
             torch.arange(width, device=device) >= starts_B[:, None],
             draws_BR,
-            torch.full((count, tokens), eos_id, device=device),
+            torch.full((count, tokens), -1, device=device),
             torch.zeros(count, tokens, dtype=torch.float64, device=device) if logprobs else None,
-            eos_id,
+            stops,
+            torch.tensor(stops.ids, dtype=torch.long, device=device),
+            [Watch(stops) for _ in range(count if stops.strings else 0)],
+            [0] * count,
             temperature,
         )
 
@@ -73,9 +82,21 @@ class Progress:
         self.tokens_BR[number_B, position] = drawn_B
         return drawn_B
 
-    def drop_finished(self, drawn_B: Tensor) -> Tensor:
-        """Let the last live rows take the places of those that drew an EOS; what the live ones drew."""
-        going_B = drawn_B != self.eos_id
+    def going(self, drawn_B: Tensor, position: int) -> Tensor:
+        """(B,) True for the live rows that their token `position`, just drawn, does not end."""
+        going_B = torch.isin(drawn_B, self.stop_ids, invert=True)
+        if not self.watches:
+            return going_B
+        numbers = self.number_B[: len(drawn_B)].tolist()
+        for row, (number, token) in enumerate(zip(numbers, drawn_B.tolist(), strict=True)):
+            if self.watches[number].ends_with(token):
+                self.lengths[number] = position + 1
+                going_B[row] = False
+        return going_B
+
+    def drop_finished(self, drawn_B: Tensor, position: int) -> Tensor:
+        """Let the last live rows take the places of those that token `position` ended; what the live ones drew."""
+        going_B = self.going(drawn_B, position)
         live = int(going_B.count_nonzero())  # here a step waits for the device
         if live == len(drawn_B):
             return drawn_B
@@ -90,11 +111,12 @@ class Progress:
 
     def responses(self) -> list[Response]:
         said = [None] * len(self.tokens_BR) if self.logprobs_BR is None else self.logprobs_BR.tolist()
+        stopped_BR = torch.isin(self.tokens_BR, self.stop_ids)
+        ends = torch.where(stopped_BR.any(1), stopped_BR.int().argmax(1) + 1, 0).tolist()
         found = []
-        for ids, logprobs in zip(self.tokens_BR.tolist(), said, strict=True):
-            finished = self.eos_id in ids
-            length = ids.index(self.eos_id) + 1 if finished else len(ids)
-            found.append(Response(ids[:length], finished, logprobs and logprobs[:length]))
+        for ids, logprobs, by_token, by_string in zip(self.tokens_BR.tolist(), said, ends, self.lengths, strict=True):
+            end = by_token or by_string or None
+            found.append(Response(ids[:end], end is not None, logprobs and logprobs[:end]))
         return found
 
 
@@ -109,24 +131,25 @@ def sample_in_place(
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
     *,
-    eos_id: int,
+    stops: Stops,
     pad_id: int,
     temperature: float,
     with_logprobs: bool,
     stepper: Stepper | None = None,
 ) -> list[Response]:
     """One response per prompt; `prompts` come in order of their length, equal ones together."""
-    progress = Progress.of(model, prompts, draws_BR, eos_id, temperature, with_logprobs)
+    progress = Progress.of(model, prompts, draws_BR, stops, temperature, with_logprobs)
     window = progress.cache.window
     with autocast(model):  # around all steps, so that weights of a larger type are cast once
         drawn_B = _read(model, progress, prompts, pad_id)
         step = (stepper or eager)(model, progress)
         for position in range(1, draws_BR.shape[1]):
-            drawn_B = progress.drop_finished(drawn_B)
+            drawn_B = progress.drop_finished(drawn_B, position - 1)
             if window.live == 0:
                 break
             window.at += 1
             drawn_B = progress.take(step(drawn_B), slice(0, window.live), position)
+        progress.going(drawn_B, draws_BR.shape[1] - 1)
     return progress.responses()
 
 

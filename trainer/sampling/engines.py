@@ -32,7 +32,7 @@ def _engine(
             from trainer.sampling.continuous import ContinuousBatching
 
             return ContinuousBatching(
-                policy, eos_id=codec.eos_id, pad_id=codec.pad_id, rows_at_once=spec.rollout.rows_at_once
+                policy, stops=codec.stops, pad_id=codec.pad_id, rows_at_once=spec.rollout.rows_at_once
             )
         case "vllm":
             from trainer.sampling.vllm import VLLM
@@ -41,7 +41,7 @@ def _engine(
                 policy,
                 spec,
                 session.spec.model,
-                eos_id=codec.eos_id,
+                stops=codec.stops,
                 context=max(len(prompt.ids) for prompt in prompts)
                 + max(spec.max_new_tokens, session.spec.evaluation.max_new_tokens or 0),
                 folder=session.run_dir / "vllm",

@@ -13,6 +13,7 @@ from trainer.models import Model, autocast
 from trainer.sampling.draws import draw_with_logprobs
 from trainer.sampling.prompts import Part
 from trainer.sampling.responses import Response
+from trainer.stops import Stops, Watch
 
 
 @torch.no_grad()
@@ -21,7 +22,7 @@ def sample_growing(
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
     *,
-    eos_id: int,
+    stops: Stops,
     pad_id: int,
     temperature: float,
     with_logprobs: bool,
@@ -33,6 +34,7 @@ def sample_growing(
     alive = torch.arange(len(prompts), device=device)
     responses: list[list[int]] = [[] for _ in prompts]
     logprobs: list[list[float]] = [[] for _ in prompts]
+    watches, finished = [Watch(stops) for _ in prompts], [False] * len(prompts)
     cache = DynamicCache(config=model.config)
     with autocast(model):
         for t in range(draws_BR.shape[1]):
@@ -48,7 +50,8 @@ def sample_growing(
             for row, token, logprob in zip(alive.tolist(), drawn_B.tolist(), drawn_logprobs_B.tolist(), strict=True):
                 responses[row].append(token)
                 logprobs[row].append(logprob)
-            going = (drawn_B != eos_id).nonzero().squeeze(1)
+                finished[row] = watches[row].ends_with(token)
+            going = torch.tensor([at for at, row in enumerate(alive.tolist()) if not finished[row]], device=device)
             if len(going) == 0:
                 break
             if len(going) < len(alive):
@@ -58,6 +61,6 @@ def sample_growing(
             positions = positions[:, -1:] + 1
             mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
     return [
-        Response(ids, ids[-1] == eos_id, own if with_logprobs else None)
-        for ids, own in zip(responses, logprobs, strict=True)
+        Response(ids, ended, own if with_logprobs else None)
+        for ids, ended, own in zip(responses, finished, logprobs, strict=True)
     ]

@@ -12,6 +12,7 @@ from trainer.sampling.built_in import sample_with
 from trainer.sampling.graphs import stepper
 from trainer.sampling.responses import Response
 from trainer.spec import RolloutSpec
+from trainer.stops import Stops
 
 
 class Engine(Protocol):
@@ -54,7 +55,7 @@ class Sampler:
         prompts: Sequence[list[int]],
         draws_BR: Tensor,
         *,
-        eos_id: int,
+        stops: Stops,
         pad_id: int,
         temperature: float,
         device: torch.device,
@@ -68,7 +69,7 @@ class Sampler:
             model,
             prompts,
             draws_BR,
-            eos_id=eos_id,
+            stops=stops,
             pad_id=pad_id,
             temperature=temperature,
             device=device,

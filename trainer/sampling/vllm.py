@@ -21,6 +21,7 @@ from trainer.sampling.available import require_vllm
 from trainer.sampling.continuous import seed_of
 from trainer.sampling.responses import Response
 from trainer.spec import ModelSpec, PPOSpec
+from trainer.stops import Stops
 
 _TOKENS = 8192
 """Of one forward pass at most; its own guess leads its memory profile astray."""
@@ -30,7 +31,15 @@ class VLLM:
     """Raises ModelError where vLLM is not installed, and for a policy whose weights it cannot be given."""
 
     def __init__(
-        self, policy: Model, spec: PPOSpec, model: ModelSpec, *, eos_id: int, context: int, folder: Path, processes: int
+        self,
+        policy: Model,
+        spec: PPOSpec,
+        model: ModelSpec,
+        *,
+        stops: Stops,
+        context: int,
+        folder: Path,
+        processes: int,
     ) -> None:
         """`context`: tokens of the longest prompt and response together. `folder`: where the model's configuration is written for vLLM to read."""
         require_vllm()
@@ -38,7 +47,7 @@ class VLLM:
             raise ModelError(
                 '`ppo.rollout.engine` = "vllm" takes whole weights: not quantized ones, nor such as are spread over processes.'
             )
-        self._policy, self._eos_id = policy, eos_id
+        self._policy, self._stops = policy, stops
         # in this process, where its model can be reached; must stand before the import
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         from vllm import LLM  # type: ignore[import-not-found]
@@ -75,7 +84,7 @@ class VLLM:
         how = [
             SamplingParams(
                 temperature=temperature, top_p=1.0, top_k=-1, min_p=0.0, max_tokens=tokens, seed=first + row, logprobs=0,
-                stop_token_ids=[self._eos_id], ignore_eos=True, detokenize=False,
+                stop_token_ids=list(self._stops.ids), ignore_eos=True, detokenize=False,
             )
             for row in range(len(prompts))
         ]  # fmt: skip
@@ -102,7 +111,7 @@ class VLLM:
     def _response(self, output: Any) -> Response:
         ids = list(output.token_ids)
         said = [float(at[token].logprob) for token, at in zip(ids, output.logprobs, strict=True)]
-        return Response(ids, ids[-1] == self._eos_id, said)
+        return Response.cut(ids, said, self._stops)  # without a tokenizer vLLM knows no stop strings
 
 
 def weights_of(policy: Model) -> Iterable[tuple[str, Tensor]]:

@@ -13,6 +13,8 @@ from trainer.spec.rewards import RewardSpec
 from trainer.spec.rollout import RolloutSpec
 from trainer.spec.stages import OptimizerSpec
 
+StopText = Annotated[str, Field(min_length=1, max_length=200)]
+
 
 class AdvantageSpec(Section):
     """How much better a token was than expected."""
@@ -289,6 +291,8 @@ class PPOSpec(OptimizerSpec):
     """Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024)."""
     max_new_tokens: PositiveInt = 64
     """Longest response, in tokens."""
+    stop: Annotated[tuple[StopText, ...], Field(max_length=16)] = ()
+    """Texts that end a response, beside the tokenizer's EOS and the stops of the model's generation_config.json, in evaluation too. A response is cut after the token that completes the first of them; rewards see the text before it. A special token, such as "<|im_end|>", may be given by its text."""
     temperature: Positive = 1.0
     """Sampling temperature; the log-probabilities of the update are taken at the same one."""
     rollout: RolloutSpec = RolloutSpec()

@@ -3844,6 +3844,7 @@ export interface components {
              *       "minibatches": 4,
              *       "adam_eps": 0.00001,
              *       "max_new_tokens": 64,
+             *       "stop": [],
              *       "temperature": 1,
              *       "rollout": {
              *         "asynchronous": false,
@@ -4942,6 +4943,12 @@ export interface components {
              * @default 64
              */
             max_new_tokens: number;
+            /**
+             * Stop
+             * @description Texts that end a response, beside the tokenizer's EOS and the stops of the model's generation_config.json, in evaluation too. A response is cut after the token that completes the first of them; rewards see the text before it. A special token, such as "<|im_end|>", may be given by its text.
+             * @default []
+             */
+            stop: string[];
             /**
              * Temperature
              * @description Sampling temperature; the log-probabilities of the update are taken at the same one.

@@ -16,6 +16,7 @@ from trainer.ppo.reference import move
 from trainer.sampling import sample
 from trainer.sequences import completion_logprobs, completion_values, sequence_scores
 from trainer.spec import ReferenceSpec
+from trainer.stops import Stops
 
 
 def four(folder: Path) -> tuple[Model, Model, Model, Model]:
@@ -96,7 +97,13 @@ def test_learning_moves_only_the_role_that_learns(tmp_path: Path) -> None:
 def test_a_role_samples_with_a_cache_as_its_merged_model_does(tmp_path: Path) -> None:
     policy, *_ = four(policy_in(tmp_path / "base"))
     save_result(policy, tmp_path / "merged")
-    settings = {"eos_id": 1, "pad_id": 0, "max_new_tokens": 8, "temperature": 1.0, "device": torch.device("cpu")}
+    settings = {
+        "stops": Stops((1,)),
+        "pad_id": 0,
+        "max_new_tokens": 8,
+        "temperature": 1.0,
+        "device": torch.device("cpu"),
+    }
     prompts = [[5], [6, 7, 8]]
     ours = sample(policy, prompts, generator=torch.Generator().manual_seed(3), **settings)
     theirs = sample(load_policy(tmp_path / "merged"), prompts, generator=torch.Generator().manual_seed(3), **settings)

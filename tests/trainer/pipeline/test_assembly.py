@@ -7,7 +7,9 @@ import torch
 
 from tests.trainer.lora.tools import BATCH
 from tests.trainer.pipeline.tools import LENGTH, LORA, assembly, run
-from trainer.models import Model, load_policy, load_reward_model
+from tests.trainer.running import events_of
+from trainer.events import Message, Samples
+from trainer.models import Model, load_policy, load_reward_model, load_stops, load_tokenizer
 from trainer.sequences import completion_logprobs, completion_values
 
 
@@ -120,3 +122,27 @@ def test_each_with_a_backbone_of_its_own_where_the_spec_says_so(first: Path, tmp
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH]) as made:
         actors = made.actors()
     assert len({id(part.backbone) for part in (actors.policy, actors.initial, actors.critic)}) == 3
+
+
+def test_the_stops_of_a_real_model_end_responses_and_are_saved_with_the_policy(
+    tmp_path: Path, shared_data: Path
+) -> None:
+    """The stories of this model end with its BOS, which its generation_config.json says."""
+    stories = str(shared_data / "model_stories260k")
+    run(
+        tmp_path,
+        ["ppo"],
+        model=stories,
+        rewards=[LENGTH],
+        ppo={"steps": 1, "save_every": 1, "eval_every": 1, "stop": ["."], "log_samples": 8, "max_new_tokens": 40},
+    )
+    said = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
+    assert 'These end a response: <s> (1), </s> (2), ".".' in said
+    shown = [row for event in events_of(tmp_path) if isinstance(event, Samples) for row in event.rows]
+    assert shown and any(row.finished for row in shown) and not any("." in row.response for row in shown)
+    saved = tmp_path / "checkpoints" / "ppo"
+    assert load_stops(load_tokenizer(saved), saved) == load_stops(load_tokenizer(stories), stories, ["."])
+    adapted = tmp_path / "adapter"
+    with assembly(adapted, ["ppo"], model={"path": stories, "lora": LORA}, rewards=[LENGTH]) as made:
+        made.actors().policy.save_pretrained(adapted)
+    assert load_stops(load_tokenizer(stories), adapted).ids == (2,), "what this assembly's codec stops at"

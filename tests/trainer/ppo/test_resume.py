@@ -23,8 +23,10 @@ from trainer.ppo.loop import train
 from trainer.ppo.value_head import ValueHead
 from trainer.prompts import EncodedPrompt
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.stops import Stops
 
 ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+STOP = [new_codec().decode([token]) for token in range(4, 23, 3)]
 CASES: dict[str, dict[str, Any]] = {
     "adaptive, running scale, ema, cut rate": {
         "kl": {"controller": "adaptive", "coef": 0.2, "target": 0.5, "horizon": 20},
@@ -46,6 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
         "kl": {"controller": "cosine", "coef": 0.2},
     },
     "one step off": {"rollout": {"asynchronous": True}},
+    "one step off, stop strings": {"rollout": {"asynchronous": True}, "stop": STOP},
     "one step off, online, a value head": {
         "rollout": {"asynchronous": True, "importance_cap": 1.5, "rows_at_once": 4},
         "online": {"rounds": 4, "prompts": 6, "learning_rate": 1e-2},
@@ -89,7 +92,9 @@ def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:
     with session_in(folder) as session:
         newest = session.checkpoints.newest("ppo")
         cast = cast_of(spec, newest[0] if newest else None)
-        train(session, spec, cast, new_codec(), ENCODED, held_out, TEXTS, FEEDBACK if spec.online else None)
+        codec = new_codec()
+        codec = replace(codec, stops=Stops.of(codec.tokenizer, (), spec.stop))
+        train(session, spec, cast, codec, ENCODED, held_out, TEXTS, FEEDBACK if spec.online else None)
     final = folder / "checkpoints" / "ppo"
     weights = {
         str(path.relative_to(final)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -115,6 +120,27 @@ def test_it_ends_in_the_same_bits(tmp_path: Path, name: str) -> None:
     assert found["weights"] == expected["weights"]
     assert found["metrics"] == expected["metrics"] and sorted(found["metrics"]) == [3, 4]
     assert spec.online is None or "reward_model/model.safetensors" in found["weights"]
+
+
+def test_a_stop_string_ends_responses_in_sampling_loss_and_figures(tmp_path: Path) -> None:
+    common: dict[str, Any] = {"steps": 1, "eval_every": 1, "max_new_tokens": 6, "self_test": False}
+    common["log_token_tables"] = 8
+    for folder in (tmp_path / "plain", tmp_path / "stopped"):
+        folder.mkdir()
+    plain, stopped = (
+        metrics_at(tmp_path / name, spec_of(**common, stop=stop)) for name, stop in (("plain", []), ("stopped", STOP))
+    )
+    assert stopped["val/eos_rate"] > plain["val/eos_rate"]
+    assert stopped["val/response_length"] < plain["val/response_length"]
+    assert stopped["eval/eos_rate"] > plain["eval/eos_rate"]
+    shown = [row for event in events_of(tmp_path / "stopped") for row in getattr(event, "rows", [])]
+    assert shown and not any(stop in row.response for row in shown for stop in STOP)
+    assert any(row.finished and row.token_table and row.token_table[-1].text in STOP for row in shown)
+
+
+def metrics_at(folder: Path, spec: PPOSpec) -> dict[str, float]:
+    run(folder, spec)
+    return metrics_of(folder)["ppo", 1]
 
 
 def test_optimal_values_are_saved_at_once_and_not_sampled_twice(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -27,6 +28,7 @@ class _Tokenizer:
 
     eos_token_id = pad_token_id = 1
     chat_template = None
+    added_tokens_decoder: ClassVar[dict[int, Any]] = {}
 
     def decode(self, ids: list[int], **options: object) -> str:
         return ""

@@ -20,6 +20,7 @@ from trainer.ppo.actors import Actors
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, Rewards
+from trainer.stops import NEVER
 
 STEPS, STATES = 3, 16
 RESPONSES = [list(bits) for bits in itertools.product((0, 1), repeat=STEPS)]
@@ -86,11 +87,11 @@ SCORES = [0.5, -1.0, 2.0, 0.25, -0.5, 1.5, -2.0, 3.0]
 class Codec(SimpleNamespace):
     """No response ever ends by itself."""
 
-    def decode(self, ids: list[int]) -> str:
-        return " ".join(map(str, ids))
+    def response(self, ids: list[int], finished: bool) -> tuple[str, list[int]]:
+        return " ".join(map(str, ids)), ids
 
 
-CODEC: Any = Codec(eos_id=-1, pad_id=0, tokenizer=SimpleNamespace(save_pretrained=lambda folder: None))
+CODEC: Any = Codec(stops=NEVER, pad_id=0, tokenizer=SimpleNamespace(save_pretrained=lambda folder: None))
 
 
 def quarters(first: float) -> nn.Module:

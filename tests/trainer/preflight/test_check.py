@@ -127,6 +127,8 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
         ({"rewards": [{"type": "lexicon", "path": "/no/such"}]}, "scorer", "#/rewards/0", "/no/such"),
         ({"rewards": [{"type": "plugin", "plugin": "nope"}]}, "scorer", "#/rewards/0", "no plug-in named 'nope'"),
         ({"evaluation": {"judge": "nope"}}, "scorer", "#/evaluation/judge", "no judge named 'nope'"),
+        ({"ppo": {"stop": ["\n"]}}, "stops", "#/ppo/stop", 'These end a response: <|eos|> (1), "\\n".'),
+        ({"ppo": {"stop": ["film was"]}}, "odd_stops", "#/ppo/stop", "40 of 60 demonstrations contain a stop string"),
         ({"rewards": [{"type": "http", "url": "http://x"}]}, "not_asked", "#/rewards/0", "http://x was not asked"),
         ({"rewards": [{"type": "model", "path": "/no/such"}]}, "invalid_model", "#/rewards/0/path", "no folder /no/such"),
         ({"rewards": [{"type": "model", "path": "some/model"}]}, "not_checked", "#/rewards/0/path", "hub's cache"),

@@ -28,6 +28,7 @@ from trainer.preflight.memory.shapes import Shape
 from trainer.sampling import sample
 from trainer.sequences import Batch, completion_logprobs, completion_values
 from trainer.spec import ModelSpec, SFTSpec
+from trainer.stops import NEVER
 
 LLAMA = LlamaConfig(
     vocab_size=300, hidden_size=32, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
@@ -166,7 +167,7 @@ def test_sampling_peaks_as_counted(config: str, limit: int) -> None:
     model, prompts = real(config, ModelSpec(path="unused")), [[3, 4] * 10, [5] * 20, [6] * 20, [7] * 9]
     with LiveBytes(tensors_of(model)) as bytes_:
         sample(
-            model, prompts, eos_id=-1, pad_id=0, max_new_tokens=limit, temperature=1.0,
+            model, prompts, stops=NEVER, pad_id=0, max_new_tokens=limit, temperature=1.0,
             generator=torch.Generator().manual_seed(0), device=CPU,
         )  # fmt: skip
     counted = Passes(blueprint(config)).sampling((9, 20, 20, 20), limit)

@@ -13,8 +13,8 @@ from tests.trainer.rewards.tools import answer, context, encoded
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import ModelError, RewardError
 from trainer.models import Model, load_tokenizer
-from trainer.rewards import build
-from trainer.rewards.model import same_tokenizer
+from trainer.rewards import Answer, build
+from trainer.rewards.model import TokenScorer, same_tokenizer
 from trainer.sequences import Batch, sequence_scores
 from trainer.spec import ModelReward
 from trainer.text import Tokenizer, train_tokenizer
@@ -137,3 +137,12 @@ def test_a_tokenizer_larger_than_its_model_is_refused(tmp_path: Path) -> None:
 def test_a_reward_without_a_model_to_ask() -> None:
     with pytest.raises(ModelError, match="no reward model of its own"):
         build([ModelReward()], context())
+
+
+def test_a_response_with_another_stop_is_scored_with_the_eos_in_its_place() -> None:
+    codec, model = new_codec(), scorer()
+    closed = Answer("q", [5, 6], [7, 8, 9], "xy", True, None, [7, 8, codec.eos_id])
+    as_trained = Answer("q", [5, 6], [7, 8, codec.eos_id], "xy", True, None)
+    cut_off = Answer("q", [5, 6], [7, 8, 9], "xyz", False, None)
+    scores = TokenScorer(model, codec.pad_id, None).score([closed, as_trained, cut_off])
+    assert scores[0] == scores[1] != scores[2]

@@ -8,21 +8,22 @@ import torch
 from tests import tolerance
 from tests.trainer.lora.tools import maker, policy_in
 from tests.trainer.models import llama
-from tests.trainer.stage_tools import CPU, logprobs_alone
+from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from trainer.errors import ModelError
 from trainer.sampling import Sampler, uniforms
 from trainer.sampling.available import check_engine
 from trainer.sampling.continuous import ContinuousBatching
 from trainer.spec import JobSpec
+from trainer.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8], [9, 10], [8]]
 
 
 def test_it_samples_the_policy_at_its_temperature_from_a_seed_in_the_draws() -> None:
     policy = llama()
-    engine = ContinuousBatching(policy, eos_id=1, pad_id=0, rows_at_once=2)
+    engine = ContinuousBatching(policy, stops=Stops((1,)), pad_id=0, rows_at_once=2)
     sampler, before = Sampler(engine=engine), policy.config._attn_implementation
-    how = {"eos_id": 1, "pad_id": 0, "temperature": 0.7, "device": CPU}
+    how = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.7, "device": CPU}
     first, second = (uniforms(torch.Generator().manual_seed(seed), len(PROMPTS), 8) for seed in (0, 1))
     found = sampler.sample(policy, PROMPTS, first, **how)
     for prompt, response in zip(PROMPTS, found, strict=True):
@@ -33,10 +34,23 @@ def test_it_samples_the_policy_at_its_temperature_from_a_seed_in_the_draws() -> 
     assert policy.config._attn_implementation == before
 
 
+def test_it_stops_at_several_tokens_and_is_cut_at_a_string() -> None:
+    policy, tokenizer = llama(), new_codec().tokenizer
+    stops = Stops.of(tokenizer, [9, 12], [tokenizer.decode([15]), tokenizer.decode([17, 5])])
+    draws = uniforms(torch.Generator().manual_seed(3), 16, 12)
+    prompts = [[n] for n in range(2, 18)]
+    found = ContinuousBatching(policy, stops=stops, pad_id=0).sample(prompts, draws, 1.0)
+    for response in found:
+        assert stops.end(response.ids) == (len(response.ids) if response.finished else None)
+        assert response.finished or len(response.ids) == 12
+        assert response.logprobs is not None and len(response.logprobs) == len(response.ids)
+    assert {9, 12, 15} & {response.ids[-1] for response in found if response.finished} == {9, 12, 15}
+
+
 def test_it_follows_the_policys_weights_and_leaves_other_models_to_the_built_in_engine() -> None:
     policy, other = llama(), llama(3)
-    sampler = Sampler(engine=ContinuousBatching(policy, eos_id=1, pad_id=0))
-    how = {"eos_id": 1, "pad_id": 0, "temperature": 0.05, "device": CPU}
+    sampler = Sampler(engine=ContinuousBatching(policy, stops=Stops((1,)), pad_id=0))
+    how = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.05, "device": CPU}
     draws = uniforms(torch.Generator().manual_seed(0), 2, 6)
     wanted = Sampler().sample(other, PROMPTS[:2], draws, **how)
     assert sampler.sample(other, PROMPTS[:2], draws, **how) == wanted
@@ -55,4 +69,6 @@ def test_adapters_and_engines_that_are_not_there_are_refused_before_anything_is_
         check_engine(spec("vllm"))
     check_engine(spec("built_in", lora={"rank": 2}))
     with pytest.raises(ModelError, match="whole models"):
-        ContinuousBatching(maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), eos_id=1, pad_id=0)
+        ContinuousBatching(
+            maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), stops=Stops((1,)), pad_id=0
+        )

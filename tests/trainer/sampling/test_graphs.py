@@ -12,6 +12,7 @@ from trainer.models import Model, compute_in
 from trainer.sampling import graphs, sample_with, uniforms
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 from trainer.sampling.graphs import buckets, fixed, stepper
+from trainer.stops import Stops
 
 
 def test_each_bucket_is_half_the_next_down_to_8_rows() -> None:
@@ -25,7 +26,7 @@ def test_a_step_over_fixed_memory_draws_the_same_tokens(monkeypatch: pytest.Monk
     monkeypatch.setattr(graphs, "_COLUMNS", 12)
     prompts = PROMPTS * 3
     draws = uniforms(torch.Generator().manual_seed(7), len(prompts), 24)
-    options: dict[str, Any] = {"eos_id": 1, "pad_id": 0, "temperature": 0.8, "device": CPU}
+    options: dict[str, Any] = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.8, "device": CPU}
     captures = []
 
     def captured(run: Any) -> Any:
@@ -56,7 +57,14 @@ def test_under_autocast_a_step_over_fixed_memory_says_nearly_the_same(make: Any)
 
     draws = uniforms(torch.Generator().manual_seed(7), len(PROMPTS), 12)
     sample_with(
-        compute_in(make(), torch.bfloat16), PROMPTS, draws, eos_id=1, pad_id=0, temperature=0.8, device=CPU, step=both
+        compute_in(make(), torch.bfloat16),
+        PROMPTS,
+        draws,
+        stops=Stops((1,)),
+        pad_id=0,
+        temperature=0.8,
+        device=CPU,
+        step=both,
     )
     assert len(said) == 11
     for ours, plain in said:
@@ -67,7 +75,7 @@ def test_under_autocast_a_step_over_fixed_memory_says_nearly_the_same(make: Any)
 def test_without_a_gpu_and_for_models_with_windows_steps_are_plain() -> None:
     draws = torch.zeros(2, 4)
     for model in (llama(), windowed()):
-        progress = Progress.of(model, [[2], [3, 4]], draws, 1, 1.0, False)
+        progress = Progress.of(model, [[2], [3, 4]], draws, Stops((1,)), 1.0, False)
         assert takes_ready_masks(model, progress.cache) == (model.config.model_type == "llama")
         step = stepper("auto", pytest.fail)(model, progress)
         assert step.__qualname__.startswith("eager")

@@ -18,6 +18,7 @@ from trainer.sampling.decoding import Progress, sample_in_place
 from trainer.sampling.decoding import _read as read
 from trainer.sampling.growing import sample_growing
 from trainer.sampling.prompts import in_parts
+from trainer.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8], [9, 10], [8], [11, 12, 13, 14, 15, 16, 17], [8], [3, 4, 9, 10, 2]]
 SIZES: dict[str, Any] = {
@@ -45,7 +46,7 @@ def windowed(seed: int = 0) -> Model:
 
 def both(model: Model, prompts: list[list[int]], **options: Any) -> tuple[list[Any], list[Any]]:
     draws = uniforms(torch.Generator().manual_seed(7), len(prompts), 24)
-    kinds = {"eos_id": 1, "pad_id": 0, "temperature": 0.8, "with_logprobs": True}
+    kinds = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.8, "with_logprobs": True}
     plain = sample_growing(model, prompts, draws, **kinds)
     return plain, sample_with(model, prompts, draws, device=CPU, **kinds, **options)
 
@@ -99,7 +100,9 @@ def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.M
     _, whole = both(llama(), shuffled)
     monkeypatch.setattr("trainer.sampling.decoding.in_parts", lambda prompts: in_parts(prompts, most=24))
     draws = uniforms(torch.Generator().manual_seed(7), len(shuffled), 24)
-    found = sample_with(model, shuffled, draws, device=CPU, eos_id=1, pad_id=0, temperature=0.8, with_logprobs=True)
+    found = sample_with(
+        model, shuffled, draws, device=CPU, stops=Stops((1,)), pad_id=0, temperature=0.8, with_logprobs=True
+    )
     assert [shape for shape in passes if shape[1] > 1] == expected
     assert [r.ids for r in found] == [r.ids for r in whole]
     for one, other in zip(found, whole, strict=True):
@@ -141,7 +144,7 @@ def test_a_batch_of_which_nobody_goes_on_ends_there() -> None:
     with torch.no_grad():
         best = [int(llama()(torch.tensor([prompt])).logits[0, -1].argmax()) for prompt in prompts]
     for prompt, eos in zip(prompts, best, strict=True):
-        options = {"eos_id": eos, "pad_id": 0, "temperature": 1e-4, "with_logprobs": False}
+        options = {"stops": Stops((eos,)), "pad_id": 0, "temperature": 1e-4, "with_logprobs": False}
         (response,) = sample_in_place(model, [prompt], torch.full((1, 20), 0.5), **options)
         assert response.finished and response.ids == [eos]
     assert calls == len(prompts)
@@ -150,7 +153,7 @@ def test_a_batch_of_which_nobody_goes_on_ends_there() -> None:
 def test_under_autocast_all_of_the_cache_is_in_the_type_that_is_computed_in() -> None:
     """Rotated keys come in float32: kept so, all of them would be cast again at every step."""
     model, draws = compute_in(llama(), torch.bfloat16), torch.zeros(1, 4)
-    progress = Progress.of(model, [[5, 6, 7]], draws, 1, 1.0, False)
+    progress = Progress.of(model, [[5, 6, 7]], draws, Stops((1,)), 1.0, False)
     with autocast(model):
         read(model, progress, [[5, 6, 7]], 0)
     layer = progress.cache.layers[0]

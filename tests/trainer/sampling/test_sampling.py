@@ -1,14 +1,20 @@
+from typing import Any
+
+import pytest
 import torch
 
 from tests.trainer.models import gpt2, llama
-from tests.trainer.stage_tools import CPU, logprobs_alone
+from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from trainer.models import Model
 from trainer.sampling import Response, draw, sample, sample_with, uniforms
+from trainer.sampling.decoding import sample_in_place
+from trainer.sampling.growing import sample_growing
+from trainer.stops import NEVER, Stops
 
 
 def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:
     return sample(
-        model, prompts, eos_id=1, pad_id=1, max_new_tokens=tokens, temperature=temperature,
+        model, prompts, stops=Stops((1,)), pad_id=1, max_new_tokens=tokens, temperature=temperature,
         generator=torch.Generator().manual_seed(3), device=torch.device("cpu"),
     )  # fmt: skip
 
@@ -60,7 +66,7 @@ def test_finished_means_ended_by_an_eos() -> None:
 
 def test_the_sampler_can_say_how_likely_each_token_was_when_it_drew_it() -> None:
     prompts, draws, policy = [[2, 3, 4], [5]], uniforms(torch.Generator().manual_seed(3), 2, 6), llama()
-    options = {"eos_id": 1, "pad_id": 0, "temperature": 0.7, "device": CPU}
+    options = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.7, "device": CPU}
     responses = sample_with(policy, prompts, draws, **options, with_logprobs=True)
     assert [response.ids for response in responses] == [
         response.ids for response in sample_with(policy, prompts, draws, **options)
@@ -68,3 +74,29 @@ def test_the_sampler_can_say_how_likely_each_token_was_when_it_drew_it() -> None
     for prompt, response in zip(prompts, responses, strict=True):
         expected = logprobs_alone(policy, prompt, response.ids, temperature=0.7).detach()
         torch.testing.assert_close(torch.tensor(response.logprobs), expected)
+
+
+def stops_within(responses: list[Response]) -> Stops:
+    """A token of one of these responses, and a string over two tokens of another that does not hold it before."""
+    tokenizer, token = new_codec().tokenizer, responses[0].ids[20]
+    another = next(response.ids for response in responses if token not in response.ids[:5])
+    return Stops.of(tokenizer, [token], [tokenizer.decode(another[3:5])])
+
+
+@pytest.mark.parametrize("way", [sample_in_place, sample_growing])
+@pytest.mark.parametrize("make", [llama, gpt2])
+def test_a_response_is_cut_after_its_first_stop_whatever_ends_its_neighbours(way: Any, make: Any) -> None:
+    prompts = [[n] for n in range(2, 18)]
+    draws = uniforms(torch.Generator().manual_seed(5), len(prompts), 24)
+    options = {"pad_id": 0, "temperature": 1.0, "with_logprobs": True}
+    free = way(make(), prompts, draws, stops=NEVER, **options)
+    assert all(len(response.ids) == 24 and not response.finished for response in free)
+    stops = stops_within(free)
+    found = way(make(), prompts, draws, stops=stops, **options)
+    for response, whole in zip(found, free, strict=True):
+        assert whole.logprobs is not None and response.logprobs is not None
+        cut = Response.cut(whole.ids, whole.logprobs, stops)
+        assert (response.ids, response.finished) == (cut.ids, cut.finished)
+        assert cut.logprobs == pytest.approx(response.logprobs, rel=1e-4, abs=1e-5)
+    by_token = {response.ids[-1] in stops.ids for response in found if response.finished}
+    assert by_token == {True, False}, "each of the two kinds of stop ends some response"

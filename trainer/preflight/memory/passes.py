@@ -22,6 +22,7 @@ from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
+from trainer.stops import NEVER
 
 T = TypeVar("T", bound="Grows")
 DEEP = 8
@@ -208,7 +209,7 @@ class Passes:
         ids = [[row % 2] * length for row, length in enumerate(prompts)]  # no two neighbours alike
         with suppress(_LastStep):
             sample_in_place(
-                model, ids, torch.rand(len(prompts), limit), eos_id=-1, pad_id=0, temperature=1.0,
+                model, ids, torch.rand(len(prompts), limit), stops=NEVER, pad_id=0, temperature=1.0,
                 with_logprobs=False, stepper=stepper,
             )  # fmt: skip
         return Sampling(int(bytes_.peak), caches[0])
