@@ -94,7 +94,7 @@ class Plan:
         if self.format == custom.FORMAT.id:
             mapped = custom.columns(self.mapping or {})
             return Names(mapped, None, {name.lower(): name for name in mapped})
-        return Names(self.reads_as.columns, self.reads_as.pattern, SPELT)
+        return Names(self.reads_as.columns(DatasetKind(self.kind)), self.reads_as.pattern, SPELT)
 
 
 def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | None:

@@ -12,6 +12,7 @@ from core.datasets.formats import (
     hh_rlhf,
     judged,
     llama_factory,
+    ms_swift,
     openai,
     ours,
     prompts,
@@ -23,8 +24,9 @@ from core.datasets.formats import (
     ultrafeedback,
     unlabelled,
     unpaired,
+    verifiable,
 )
-from core.datasets.formats.base import Format
+from core.datasets.formats.base import PROMPTS, Format
 
 FORMATS: dict[str, Format] = {
     one.id: one
@@ -57,6 +59,7 @@ FORMATS: dict[str, Format] = {
         llama_factory.BEST_FIRST,
         llama_factory.SHAREGPT,
         unpaired.FACTORY,
+        ms_swift.FORMAT,
         axolotl.CHATML,
         axolotl.AUTOTRAIN,
         rankings.LISTS,
@@ -68,6 +71,9 @@ FORMATS: dict[str, Format] = {
         sft.MESSAGES,
         sft.COMPLETION,
         sft.ALPACA,
+        verifiable.VERL,
+        verifiable.NEMO,
+        verifiable.OPENRLHF,
         prompts.PLAIN,
         prompts.GSM8K,
         prompts.ANSWERED,
@@ -77,7 +83,7 @@ FORMATS: dict[str, Format] = {
 }
 """By id, in the order in which people look for them."""
 
-SPELT: Mapping[str, str] = {column.lower(): column for known in FORMATS.values() for column in known.columns}
+SPELT: Mapping[str, str] = {column.lower(): column for known in FORMATS.values() for column in known.columns(PROMPTS)}
 """The spelling that readers use, by the lower-case name. Columns are found whatever their case."""
 
 

@@ -76,6 +76,8 @@ class Format:
     """How much a record looks like this: 0 or false not at all, 1 or true as it should."""
     rows: Callable[[Source, Reading], Rows]
     """What becomes of a record. Raises BadLine."""
+    for_prompts: frozenset[str] = frozenset()
+    """Those that it reads for prompts alone."""
     pattern: re.Pattern[str] | None = None
     """Names of further columns that `rows` reads."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -93,10 +95,10 @@ class Format:
     fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
     """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """Every column that may change its rows: its own, media, and the system message that goes before a prompt."""
-        return self.fields | MEDIA | (SYSTEM if self.kinds != (PRETRAINING,) else frozenset())
+    def columns(self, kind: DatasetKind) -> frozenset[str]:
+        """Every column that may change rows of this kind: its own, media, and the system message that goes before a prompt."""
+        beside = frozenset() if kind is PROMPTS else self.for_prompts
+        return (self.fields - beside) | MEDIA | (SYSTEM if kind is not PRETRAINING else frozenset())
 
 
 _LONG = 60

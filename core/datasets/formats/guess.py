@@ -7,7 +7,7 @@ from typing import Any
 from core.datasets.columns import Column
 from core.datasets.formats.labels import is_number, suggested
 
-_PROMPTS = ("prompt", "question", "instruction", "query", "input", "context", "post", "history")
+_PROMPTS = ("prompt", "question", "problem", "instruction", "query", "input", "context", "post", "history")
 _PAIRS = (
     ("response_a", "response_b"), ("response_1", "response_2"), ("response_0", "response_1"), ("response1", "response2"),
     ("completion_a", "completion_b"), ("completion_1", "completion_2"), ("output_a", "output_b"), ("output_1", "output_2"),

@@ -27,17 +27,22 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], re
     said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
     if not (_is_conversation(chosen) or _is_conversation(rejected)):
         return said, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
-    found, a = chat.prompt_and_answer(chosen, f"/{names[0]}")
+    found, a = _told_apart(chosen, f"/{names[0]}")
     if _is_conversation(rejected) and found and chosen[:-1] == rejected[:-1]:
         b = chat.answer(rejected[-1:], f"/{names[1]}")
     else:
-        second, b = chat.prompt_and_answer(rejected, f"/{names[1]}")
+        second, b = _told_apart(rejected, f"/{names[1]}")
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
     if isinstance(said, list):
         found = _joined(said, found, names)
     elif found and isinstance(said, str) and not _told_in(said, found):
         reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
     return found or said, a, b
+
+
+def _told_apart(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
+    """A conversation cut before its last answer; a text is an answer by itself."""
+    return ([], side) if isinstance(side, str) else chat.prompt_and_answer(side, pointer)
 
 
 def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:

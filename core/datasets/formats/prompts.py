@@ -14,18 +14,20 @@ from core.datasets.formats.base import (
     says_which,
 )
 from core.datasets.formats.sft import source
-from core.datasets.formats.values import field, first_named, text
+from core.datasets.formats.values import REFERENCES, field, first_named, reference, text
 from core.datasets.line_json import BadLine
 from core.datasets.spelling import refuse_misspelt
 
-_NAMES = ("prompt", "question", "instruction", "query")
+_NAMES = ("prompt", "question", "problem", "instruction", "query")
+_EXACT = tuple(name for name in REFERENCES if name != "solution")
+"""Columns that hold nothing but a reference answer; a solution may be one to imitate."""
+_ASKED = ("question", "problem")
 
 
 def _plain(record: Source, reading: Reading) -> Rows:
     name = first_named(record, _NAMES) or _NAMES[0]
-    refuse_misspelt(record, frozenset({name, "system", "answer", "source"}))
-    answer = {} if record.get("answer") is None else {"answer": record["answer"]}
-    yield {"prompt": chat.prompt(record, name)} | answer | source(record)
+    refuse_misspelt(record, frozenset({name, "system", "source", *REFERENCES}))
+    yield {"prompt": chat.prompt(record, name)} | reference(record) | source(record)
 
 
 def _gsm8k(record: Source, reading: Reading) -> Rows:
@@ -40,7 +42,9 @@ def _gsm8k(record: Source, reading: Reading) -> Rows:
 
 def _answered(record: Source, reading: Reading) -> Rows:
     name = "completion" if reading.kind is SFT else "answer"
-    yield {"prompt": text(record, "question"), name: field(record, "answer")} | source(record)
+    yield {"prompt": text(record, first_named(record, _ASKED) or "question"), name: field(record, "answer")} | source(
+        record
+    )
 
 
 def _text(record: Source, reading: Reading) -> Rows:
@@ -55,7 +59,7 @@ def _fits_plain(record: Source) -> float:
         return 0
     if not (record[name] is None or isinstance(record[name], str) or chat.is_talk(record[name])):
         return 0
-    known = (*_NAMES, "system", "answer", "source")
+    known = (*_NAMES, "system", "source", *_EXACT)
     return 0.5 if says_more(record, known) or says_which(record, known) else 1
 
 
@@ -69,11 +73,11 @@ def _fits_text(record: Source) -> float:
 PLAIN = Format(
     id="prompts",
     title="Prompts",
-    about="A prompt, as text or as messages, and perhaps the `answer` that a reward checks.",
+    about="A prompt, as text or as messages, and perhaps the answer that a reward checks: `answer`, `reference_answer`, `expected_answer`, `ground_truth`, `final_answer` or `solution`.",
     source="https://huggingface.co/docs/trl/dataset_formats#prompt-only",
     kinds=(PROMPTS,),
     example=({"prompt": "What is 6 × 12?", "answer": 72}, {"prompt": [{"role": "user", "content": "What colour is the sky?"}]}),
-    fields=frozenset({*_NAMES, "system", "answer", "source"}),
+    fields=frozenset({*_NAMES, "source", *REFERENCES}),
     fits=_fits_plain,
     rows=_plain,
     specific=10,
@@ -94,12 +98,12 @@ GSM8K = Format(
 ANSWERED = Format(
     id="question_answer",
     title="Question and answer",
-    about="A question and its answer: to imitate (SFT), or for a reward to check (prompts). Which of the two, somebody has to say.",
+    about="A question (or `problem`) and its answer: to imitate (SFT), or for a reward to check (prompts). Which of the two, somebody has to say.",
     source="",
     kinds=(SFT, PROMPTS),
     example=({"question": "What is 6 times 12?", "answer": "72"},),
-    fields=frozenset({"question", "answer", "source"}),
-    fits=lambda record: has(record, "question", "answer"),
+    fields=frozenset({*_ASKED, "answer", "source"}),
+    fits=lambda record: "answer" in record and any(name in record for name in _ASKED),
     rows=_answered,
     names={"prompt": "question", "completion": "answer"},
     specific=20,

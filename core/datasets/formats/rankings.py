@@ -10,6 +10,8 @@ from core.datasets.line_json import BadLine
 
 _ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
 _QUESTIONS = ("prompt", "instruction", "input")
+_CONTEXT = "context"
+"""NeMo-RL's name of a prompt in messages."""
 _RANKS, _SCORES = ("ranks", "rank", "ranking"), ("scores", "rewards", "ratings", "rating")
 
 
@@ -45,8 +47,10 @@ def _objects(record: Source, reading: Reading) -> Rows:
         said = item.get(first_named(item, ("answer", "response", "text", "content", "completion")) or "")
         measure = first_named(item, ("rank", "score")) or "score"
         sign, value = -1 if measure == "rank" else 1, item.get(measure)
+        said = said if said is None else chat.answer(said, f"/{pointer}")
         answers.append((said, sign * number(value, f"{pointer}/{measure}", reading)))
-    yield ranked(_prompt(record), answers, reading) | notes(record)
+    asked = _prompt(record) if first_named(record, _QUESTIONS) else chat.prompt(record, _CONTEXT)
+    yield ranked(asked, answers, reading) | notes(record)
 
 
 def _samples(record: Source, reading: Reading) -> Rows:
@@ -74,7 +78,8 @@ def _side_by_side(record: Source) -> bool:
 def _carries(record: Source) -> bool:
     answers = record.get(first_named(record, _ANSWERS) or "")
     first = answers[0] if isinstance(answers, list) and answers else None
-    return "prompt" in record and isinstance(first, dict) and ("rank" in first or "score" in first)
+    asked = "prompt" in record or chat.is_talk(record.get(_CONTEXT))
+    return asked and isinstance(first, dict) and ("rank" in first or "score" in first)
 
 
 _ASKED = {"role": "user", "content": "The sky?"}
@@ -93,12 +98,12 @@ LISTS = Format(
 )
 OBJECTS = Format(
     id="ranked_answers",
-    title="Answers with ranks (Nectar)",
+    title="Answers with ranks (Nectar, NeMo-RL)",
     about="A prompt and a list of answers, each with its own rank or score.",
     source="https://huggingface.co/datasets/berkeley-nest/Nectar",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
-    fields=NOTED | {"system", "history", *_QUESTIONS, *_ANSWERS},
+    fields=NOTED | {"history", _CONTEXT, *_QUESTIONS, *_ANSWERS},
     fits=_carries,
     rows=_objects,
     specific=75,

@@ -6,7 +6,7 @@ from typing import Any
 from core.datasets.formats import chat
 from core.datasets.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
 from core.datasets.formats.instruction import FIELDS, asked, prompt
-from core.datasets.formats.values import field, first_named
+from core.datasets.formats.values import REFERENCES, field, first_named, reference
 from core.datasets.line_json import BadLine
 
 _TALKS = ("messages", "conversations", "conversation", "chat")
@@ -26,8 +26,7 @@ def _talk(record: Source, reading: Reading) -> Rows:
     if reading.kind is SFT:
         yield from (row | source(record) for row in _learnt(messages, chat.unlearnt(record[name]), reading))
     else:
-        answer = {} if record.get("answer") is None else {"answer": record["answer"]}
-        yield {"prompt": _before_the_last_answer(messages, name)} | answer | source(record)
+        yield {"prompt": _before_the_last_answer(messages, name)} | reference(record) | source(record)
 
 
 def _learnt(messages: list[chat.Message], unlearnt: list[bool], reading: Reading) -> Iterator[Row]:
@@ -64,7 +63,8 @@ def _answered(record: Source, reading: Reading) -> Rows:
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
-    answer = {"completion": chat.answer(field(record, "output"), "/output")} if reading.kind is SFT else {}
+    sft = reading.kind is SFT
+    answer = {"completion": chat.answer(field(record, "output"), "/output")} if sft else reference(record)
     yield {"prompt": asked(record)} | answer | source(record)
 
 
@@ -89,7 +89,7 @@ def _asks(record: Source) -> float:
     talk = _conversation(record)
     if talk is None or not chat.only_asks(talk):
         return 0 if talk is None else 0.1
-    return 0.5 if says_more(record, MESSAGES.fields | {"prompt", "prompt_id", "reference_answer"}) else 1
+    return 0.5 if says_more(record, (MESSAGES.fields - {"solution"}) | {"prompt", "prompt_id"}) else 1
 
 
 def _completes(record: Source) -> float:
@@ -115,7 +115,8 @@ MESSAGES = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#conversational",
     kinds=(SFT, PROMPTS),
     example=({"messages": [{"role": "user", "content": "What colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}]},),
-    fields=frozenset({*_TALKS, "system", "tools", "answer", "source"}),
+    fields=frozenset({*_TALKS, "tools", "source", *REFERENCES}),
+    for_prompts=frozenset(REFERENCES),
     fits=lambda record: 0,
     fits_as={SFT: _demonstrates, PROMPTS: _asks},
     rows=_talk,
@@ -140,7 +141,8 @@ ALPACA = Format(
     source="https://github.com/tatsu-lab/stanford_alpaca",
     kinds=(SFT, PROMPTS),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "output": "Bonjour."},),
-    fields=FIELDS | {"output", "source"},
+    fields=FIELDS | {"output", "source", *REFERENCES},
+    for_prompts=frozenset(REFERENCES),
     fits=_instructs,
     rows=_alpaca,
     names={"prompt": "instruction", "completion": "output"},

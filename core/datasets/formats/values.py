@@ -96,6 +96,16 @@ def _json_trouble(text: str) -> str:
     return "bad_characters" if "\\ud" in text.lower() else "wrong_type"
 
 
+REFERENCES = ("answer", "reference_answer", "expected_answer", "ground_truth", "final_answer", "solution")
+"""Columns of the answer that a reward checks, the more exact ones first."""
+
+
+def reference(record: Source) -> Row:
+    """The reference answer of a prompt, if it has one. An empty text is none."""
+    said = [record[name] for name in REFERENCES if record.get(name) not in (None, "")]
+    return {"answer": said[0]} if said else {}
+
+
 _SECONDS = re.compile(r"\d{9,13}(\.\d+)?")
 """Seconds or milliseconds since 1970 in digits. A date in digits (20260131) is shorter."""
 

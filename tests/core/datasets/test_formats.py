@@ -105,13 +105,17 @@ EXPECTED: dict[str, list[Row]] = {
     "messages": [{"messages": talk(SKY, "Blue, by day.")}],
     "prompt_completion": [{"prompt": "The sky is", "completion": " blue."}],
     "alpaca": [{"prompt": "Translate into French.\nGood morning.", "completion": "Bonjour."}],
+    "ms_swift": [PAIR | {"prompt": talk(SKY)}],
+    "verl": [{"prompt": talk("What is 6 times 12?"), "answer": "72", "source": "openai/gsm8k"}],
+    "nemo_rl": [{"prompt": talk("What is 6 times 12?"), "answer": "72", "source": "math"}],
+    "openrlhf": [{"prompt": "What is 6 times 12?", "answer": "72", "source": "gsm8k"}],
     "prompts": [{"prompt": "What is 6 × 12?", "answer": 72}, {"prompt": talk(SKY)}],
     "gsm8k": [{"prompt": "What is 6 times 12?", "answer": "72"}],
     "question_answer": [{"prompt": "What is 6 times 12?", "completion": "72"}],
     "text": [{"text": "Once upon a time, there was a reward."}],
     "custom": [{"prompt": "The sky is", "a": " blue.", "b": " green.", "label": "a"}],
 }  # fmt: skip
-UNSURE = {"question_answer", "custom", "llama_factory_best_first"}
+UNSURE = {"question_answer", "custom", "llama_factory_best_first", "nemo_rl"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -137,6 +141,11 @@ OTHER_KINDS = [
     ),
     ("trl_unpaired", DatasetKind.SFT, [{"prompt": "The sky is", "completion": " blue."}]),
     ("llama_factory_kto", DatasetKind.SFT, [{"prompt": talk("The sky?"), "completion": "Blue."}]),
+    (
+        "nemo_rl",
+        DatasetKind.SFT,
+        [{"prompt": talk("What is 6 times 12?"), "completion": "72", "source": "math"}],
+    ),
     ("question_answer", DatasetKind.PROMPTS, [{"prompt": "What is 6 times 12?", "answer": "72"}]),
 ]
 

@@ -61,7 +61,10 @@ def test_answers_for_openais_graders_are_kept_with_their_prompts() -> None:
     found = read(jsonl({"messages": talk("q", system="s"), "reference_answer": 5}))
     assert (found.plan.format, found.rows) == ("openai_reinforcement", [{"prompt": talk("q", system="s"), "answer": 5}])
     parts = {"messages": talk("q"), "reference_answer": {"donor": "C"}}
-    assert (read(jsonl(parts)).plan.format, rows_of(parts)) == ("messages", [{"prompt": talk("q")}])
+    assert (read(jsonl(parts)).plan.format, rows_of(parts)) == (
+        "messages",
+        [{"prompt": talk("q"), "answer": '{"donor": "C"}'}],
+    )
 
 
 def test_the_arenas_file_without_winners_waits_to_be_compared() -> None:

@@ -55,7 +55,7 @@ def test_a_label_that_nobody_filled_is_none() -> None:
     [
         {"is_good": False},
         {"quality_tag": "bad"},
-        {"rejected_response": "y"},
+        {"rejected_answer": "y"},
         {"quality.responses": [1]},
     ],
 )
