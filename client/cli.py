@@ -49,7 +49,8 @@ def up(
 ) -> None:
     """Run the whole platform here: PostgreSQL, Redis, API, worker, data worker, sweeper. Ctrl-C stops it.
 
-    DATABASE_URL and REDIS_URL, where set, replace the embedded servers.
+    DATABASE_URL and REDIS_URL, where set, replace the embedded servers. Jobs may read local models from the folder `models`
+    beside the data folder, which this command makes, and from the folders that PROXIMAL_LOCAL_MODELS lists.
     """
     from client.up.options import Options
     from client.up.platform import up as run

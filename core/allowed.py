@@ -1,35 +1,23 @@
-"""What a job may name outside the platform: folders of the worker's machine, and addresses that the trainer would ask.
+"""What a job may name outside the platform: folders of the worker's machine, and addresses that the trainer calls.
 
-Both are the operator's to allow. Whoever holds a key could otherwise have the trainer read any folder of its machine, or
-reach services that only its network can (server-side request forgery).
+The operator allows both. Otherwise a key would be enough to make the trainer read any folder of its machine, or reach
+services that only its network can reach (server-side request forgery).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-LocalModels = Literal["any", "none"] | list[Path]
+from trainer.spec.local_paths import PathRules, is_hub_id
+
 RewardUrls = Literal["any", "none"] | list[str]
 _PORTS = {"http": 80, "https": 443}
 
 
-def why_not_folder(path: str, allowed: LocalModels) -> str | None:
-    """Why a model may not be named so; None if it may. A hub id always may."""
-    return why_not_file(path, allowed) if _names_a_folder(path) else None
-
-
-def why_not_file(path: str, allowed: LocalModels) -> str | None:
-    """The same of a file, which is never a hub id."""
-    if allowed == "any":
-        return None
-    roots = [] if allowed == "none" else allowed
-    # Lexical on purpose: the folder is the worker's, and need not exist here.
-    if ".." not in Path(path).parts and any(Path(path).is_relative_to(root) for root in roots):
-        return None
-    where = f"only below {', '.join(map(str, roots))}" if roots else "nowhere"
-    return f"this platform takes local models and files from {where} (PROXIMAL_LOCAL_MODELS)"
+def why_not_model(name: str, rules: PathRules) -> str | None:
+    """The reason why a job may not name this model; None if it may. A hub id is always allowed."""
+    return None if is_hub_id(name) else rules.why_not(name)
 
 
 def why_not_url(url: str, allowed: RewardUrls) -> str | None:
@@ -83,8 +71,3 @@ def _decoded(path: str) -> str:
     while (decoded := unquote(path)) != path:
         path = decoded
     return path.replace("\\", "/")
-
-
-def _names_a_folder(path: str) -> bool:
-    """Anything but `name` and `owner/name`, which are hub ids."""
-    return path.startswith(("/", ".", "~", "\\")) or path.count("/") > 1 or ":" in path or "\\" in path

@@ -6,16 +6,29 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core.allowed import Address, LocalModels, RewardUrls
+from core.allowed import Address, RewardUrls
 from core.errors import SettingsError
 from core.import_urls import ImportUrls, check_prefix
+from trainer.spec.local_paths import PathRules
 
 Seconds = Annotated[float, Field(gt=0)]
 Kind = TypeVar("Kind", bound=BaseSettings)
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
+
+
+def _folders(value: object) -> object:
+    """Absolute folders from a list separated by `:`."""
+    if not isinstance(value, str):
+        return value
+    if value == "any":
+        raise ValueError("`any` is not supported any more: list the folders that jobs may read models from")
+    return [Path(root).expanduser().absolute() for root in value.split(":") if root and root != "none"]
+
+
+Folders = Annotated[list[Path], NoDecode, BeforeValidator(_folders)]
 
 
 class Settings(BaseSettings):
@@ -88,8 +101,8 @@ class Settings(BaseSettings):
     """Most columns of a dataset, or fields of a record."""
     max_depth: Annotated[int, Field(ge=1)] = 64
     """How deeply the values of a record may be nested."""
-    local_models: Annotated[LocalModels, NoDecode] = "any"
-    """Local folders and files that a job may name, as its models for example: `any`, `none`, or a list of root folders separated by `:`."""
+    local_models: Folders = []
+    """Folders of the worker's machine from which a job may read models and files, separated by `:`. Empty or `none`: no folder. The data and blob folders are never allowed. `proximal up` adds the folder `models` beside its data folder."""
     reward_urls: Annotated[RewardUrls, NoDecode] = "none"
     """Addresses that a job may name as its reward or judge: `any`, `none`, or a list of prefixes separated by spaces, as `https://rewards.example:8443/v1 http://10.0.0.7/`. The trainer asks them from the worker's network."""
 
@@ -127,13 +140,6 @@ class Settings(BaseSettings):
             raise ValueError("only file:///folder addresses are supported so far")
         return url
 
-    @field_validator("local_models", mode="before")
-    @classmethod
-    def _split_roots(cls, value: Any) -> Any:
-        if isinstance(value, str) and value not in ("any", "none"):
-            return [Path(root).expanduser().resolve() for root in value.split(":") if root]
-        return value
-
     @field_validator("reward_urls", mode="before")
     @classmethod
     def _split_prefixes(cls, value: Any) -> Any:
@@ -158,6 +164,26 @@ class Settings(BaseSettings):
             raise ValueError("PROXIMAL_MACHINES needs PROXIMAL_RENDEZVOUS, as host:port")
         return self
 
+    @model_validator(mode="after")
+    def _models_lie_apart(self) -> "Settings":
+        for folder in self.local_models:
+            if PathRules(allowed=(folder,), refused=self.own_folders).why_not(folder):
+                raise ValueError(
+                    f"PROXIMAL_LOCAL_MODELS: {folder} lies in the data or blob folder, which jobs may never read; "
+                    "choose a folder elsewhere"
+                )
+        return self
+
+    @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """The folders of the platform itself, which hold the data of every key."""
+        return self.data_dir, self.blob_dir
+
+    @property
+    def path_rules(self) -> PathRules:
+        """Which local paths a job may name."""
+        return PathRules(allowed=tuple(self.local_models), refused=self.own_folders)
+
     @property
     def blob_dir(self) -> Path:
         """The folder of the blobs."""
@@ -175,6 +201,8 @@ class LocalSettings(BaseSettings):
     """Redis of one's own; left out, an embedded one runs in the data folder."""
     data_dir: Path = Path(".proximal")
     """Folder for what this machine keeps."""
+    local_models: Folders = []
+    """Folders of one's own that jobs may read models from, beside the one that `proximal up` makes."""
 
 
 class MachineSettings(BaseSettings):

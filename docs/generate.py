@@ -144,7 +144,7 @@ def _setting_default(value: Any) -> str:
         return "required"
     if isinstance(value, Path) and value.is_relative_to(ROOT):
         return f"`{value.relative_to(ROOT).as_posix()}` beside the code"
-    return f"`{value}`" if value != "" else "empty"
+    return f"`{value}`" if value not in ("", []) else "empty"
 
 
 def _nested(schema: Schema, prefix: str, root: Schema) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from trainer import confinement
 from trainer.annotation import command as annotation
 from trainer.errors import SpecError, TrainerError
 from trainer.preflight.amounts import parse_bytes
@@ -21,6 +22,14 @@ from trainer.spec_errors import Problem, explain
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    try:
+        with confinement.confined_to(confinement.read_rules(getattr(arguments, "local_paths", None))):
+            return _obey(arguments)
+    except SpecError as error:
+        return _complain(error)
+
+
+def _obey(arguments: argparse.Namespace) -> int:
     if arguments.command == "schema":
         print(json.dumps(JobSpec.model_json_schema(), indent=2))  # noqa: T201 this command's output
         return 0
@@ -30,6 +39,7 @@ def main(argv: list[str] | None = None) -> int:
         return _run(arguments)
     try:
         spec = load_spec(arguments.spec)
+        confinement.check_spec(spec)
     except SpecError as error:
         return _complain(error)
     if arguments.command == "launch" and spec.resources.total > 1:
@@ -63,7 +73,8 @@ def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
 
     command = ["trainer", "run", str(arguments.spec), "--run-dir", str(arguments.run_dir)]
     lease = [] if arguments.lease is None else ["--lease", str(arguments.lease)]
-    return launch(resources, Machine(arguments.machine_rank, arguments.rendezvous), [*command, *lease])
+    paths = [] if arguments.local_paths is None else ["--local-paths", str(arguments.local_paths)]
+    return launch(resources, Machine(arguments.machine_rank, arguments.rendezvous), [*command, *lease, *paths])
 
 
 class InvalidSpec(SpecError):
@@ -155,6 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
         )
+        confinement.add_option_to(command)
     launch.add_argument("--machine-rank", type=int, default=0, help="which of the run's machines this is, from 0")
     launch.add_argument("--rendezvous", metavar="HOST:PORT", help="where the machines meet: a free port of machine 0")
     check = commands.add_parser(

@@ -41,6 +41,7 @@ def trainer_arguments(workspace: Workspace, resources: ResourcesSpec, place: Pla
     """What to type behind `python -m trainer`."""
     what = "run" if resources.total == 1 else "launch"
     files = [str(workspace.spec), "--run-dir", str(workspace.folder), "--lease", str(workspace.lease)]
+    files += ["--local-paths", str(workspace.local_paths)]
     meeting = ["--machine-rank", str(place.rank), "--rendezvous", place.rendezvous] if resources.machines > 1 else []
     return [what, *files, *meeting]
 

@@ -11,10 +11,12 @@ from sqlalchemy.exc import NoResultFound
 from core import jobs
 from core.blobs import BlobStore
 from core.child import Child
-from core.errors import LeaseLost, NotFound
+from core.errors import InvalidSpec, LeaseLost, NotFound
 from core.jobs import Claim
+from core.jobs.naming import check_paths
 from core.models.job import TERMINAL, JobStatus
 from core.settings import Settings
+from trainer.spec import JobSpec
 from worker import workspace as workspaces
 from worker.capacity import refusal, resources_of
 from worker.database import AWAY, patiently
@@ -62,7 +64,7 @@ def _run(claim: Claim, station: Station) -> bool:
     workspace = workspaces.of(claim, station.settings.data_dir)
     trouble: OSError | None = None
     try:
-        workspaces.make(workspace)
+        workspaces.make(workspace, station.settings.path_rules)
         with Lease(claim, workspace.lease, station.settings) as lease:
             status = _Attempt(claim, station, workspace, lease).go()
     except OSError as error:
@@ -100,7 +102,10 @@ class _Attempt:
         if refused := refusal(self._claim.spec, self._station.settings):
             return self._fail(refused.code, refused.message)
         try:
+            self._check_paths()
             self._prepare()
+        except InvalidSpec as error:
+            return self._fail("invalid_spec", error.detail)
         except (NotFound, NoResultFound) as error:
             return self._fail("cannot_prepare", f"The worker could not prepare the run: {error}")
         except _NoLongerWanted:
@@ -114,6 +119,14 @@ class _Attempt:
             return self._fail("invalid_events", f"The trainer wrote an event that is not valid: {error}")
         finally:
             trainer.kill()
+
+    def _check_paths(self) -> None:
+        """Raise InvalidSpec for a path that is not allowed (any more): a link may have changed since the submission."""
+        try:
+            spec = JobSpec.model_validate(self._claim.spec)
+        except ValidationError:
+            return  # a spec of an older release: the trainer refuses it and names the fields
+        check_paths(spec, self._station.settings)
 
     def _prepare(self) -> None:
         inputs = patiently(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)

@@ -18,8 +18,11 @@ from core.jobs.checkpoints import checkpoints_to_resume
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
 from core.models.job import JobStatus
 from trainer.spec import DATASETS
+from trainer.spec.local_paths import PathRules
 from trainer.spec.paths import put
 from worker import checkpoints
+
+LOCAL_PATHS = "local_paths.json"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class Workspace:
     @property
     def lease(self) -> Path:
         return self.folder / "lease"
+
+    @property
+    def local_paths(self) -> Path:
+        """Which folders the trainer may read from, beside this one."""
+        return self.folder / LOCAL_PATHS
 
     @property
     def events(self) -> Path:
@@ -73,11 +81,19 @@ def of(claim: Claim, data_dir: Path) -> Workspace:
     return Workspace(data_dir / "runs" / claim.job_id / f"attempt-{claim.attempt}")
 
 
-def make(workspace: Workspace) -> None:
-    """The folder, empty."""
+def make(workspace: Workspace, rules: PathRules) -> None:
+    """The folder, empty but for the rules that its trainer must keep to."""
     if workspace.folder.exists():
         shutil.rmtree(workspace.folder)
     workspace.folder.mkdir(parents=True)
+    confine(workspace.folder, rules)
+
+
+def confine(folder: Path, rules: PathRules) -> list[str]:
+    """Write the rules for local paths into `folder`; the option that makes a trainer keep to them."""
+    file = folder / LOCAL_PATHS
+    file.write_text(rules.model_dump_json(exclude={"own"}), encoding="utf-8")
+    return ["--local-paths", str(file)]
 
 
 def close(workspace: Workspace, *, keep_log: bool) -> None:

@@ -38,15 +38,23 @@ class DataFolder:
         self.logs = self.path / "logs"
         self.postgres = self.path / "postgres"
         self.redis = self.path / "redis"
+        self.models = self.path.parent / "models"
         self.key_file = self.path / "api_key"
         self._lock = self.path / "up.lock"
+
+    @property
+    def model_folders(self) -> list[Path]:
+        """The folder of local models; none where its parent cannot be written, or where it is the data folder itself."""
+        return [self.models] if self.models.is_dir() and self.models != self.path else []
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
     def prepare(self) -> None:
-        """Make it, open to its owner alone: logs, data and the key are nobody else's business."""
+        """Make it, open to its owner alone; and beside it the folder of local models, where that can be made."""
         folders.private(self.logs)
+        with contextlib.suppress(PermissionError):
+            self.models.mkdir(exist_ok=True)
         found = self.path.stat()
         # Whoever names /tmp as the data folder does not mean to lock everybody out of it.
         if found.st_uid == os.getuid() and not found.st_mode & stat.S_IWOTH:

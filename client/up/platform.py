@@ -99,12 +99,14 @@ def _welcome(options: Options, key: str | None) -> str:
     """With the key only on a terminal: anything else is a log, and logs get around."""
     folder = options.folder
     sign_in = f"?token={key}" if key else ""
+    models = ", ".join(map(str, options.model_folders)) or "none"
     return f"""
 Proximal is running.
 
   Dashboard   {options.url}/{sign_in}
   REST        {options.url}/v1   (reference: {options.url}/docs)
   API key     {folder.key_file}
+  Models      {models}   (jobs may read local models from here)
   Logs        {folder.logs}
 
 Ctrl-C stops it."""

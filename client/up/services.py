@@ -48,7 +48,9 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
     """The API, the sweeper, the data worker and the workers, each with a log of its own."""
     folder = options.folder
     addresses = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-    env = {**os.environ, **addresses, "PROXIMAL_DATA_DIR": str(folder.path)}
+    models = ":".join(map(str, options.model_folders))
+    folders = {"PROXIMAL_DATA_DIR": str(folder.path), "PROXIMAL_LOCAL_MODELS": models}
+    env = {**os.environ, **addresses, **folders}
 
     def start(name: str, *command: str, grace: float = 10.0) -> None:
         def launch() -> child.Child:

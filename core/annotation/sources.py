@@ -91,7 +91,7 @@ def _policies(
             policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
             jobs.append(session.get_one(Job, checkpoint.job_id))
         else:
-            if why := allowed.why_not_folder(value, settings.local_models):
+            if why := allowed.why_not_model(value, settings.path_rules):
                 _refuse(named, why)
             policy["model"] = value
         found.append(policy)

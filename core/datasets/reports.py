@@ -78,7 +78,7 @@ def check_model(session: Session, owner_id: str, model: str, settings: Settings)
     if is_checkpoint_id(model):
         checkpoint_of(session, owner_id, model)
         return
-    detail = allowed.why_not_folder(model, settings.local_models)
+    detail = allowed.why_not_model(model, settings.path_rules)
     if detail is not None:
         raise InvalidRequest(f"`model`: {detail}.", param="model", errors=[{"pointer": "#/model", "detail": detail}])
 

@@ -32,12 +32,19 @@ def check_names(session: Session, owner_id: str, spec: JobSpec, settings: Settin
     """
     for url in named_urls(spec):
         _refuse(url, allowed.why_not_url(url.value, settings.reward_urls))
+    check_paths(spec, settings)
     named = named_paths(spec)
-    for path in named:
-        if not is_checkpoint_id(path.value):
-            rule = allowed.why_not_file if path.kind == "file" else allowed.why_not_folder
-            _refuse(path, rule(path.value, settings.local_models))
     return {path.pointer: owned_checkpoint(session, owner_id, path) for path in named if is_checkpoint_id(path.value)}
+
+
+def check_paths(spec: JobSpec, settings: Settings) -> None:
+    """Raise InvalidSpec, naming the field, for a local path that the operator does not allow."""
+    rules = settings.path_rules
+    for path in named_paths(spec):
+        if path.kind == "file":
+            _refuse(path, rules.why_not(path.value))
+        elif not is_checkpoint_id(path.value):
+            _refuse(path, allowed.why_not_model(path.value, rules))
 
 
 def _refuse(named: NamedPath | NamedUrl, detail: str | None) -> None:

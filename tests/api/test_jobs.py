@@ -106,8 +106,7 @@ def test_a_dataset_of_another_kind(client: TestClient, session: Session, owner: 
     assert problem(response, 422, "wrong_dataset_kind")["param"] == "data.preferences"
 
 
-def test_a_local_model_where_none_are_allowed(client: TestClient, body: Body, settings: Settings) -> None:
-    client.app.state.settings = settings.model_copy(update={"local_models": "none"})  # type: ignore[attr-defined]
+def test_a_local_model_where_none_are_allowed(client: TestClient, body: Body) -> None:
     document = problem(client.post("/v1/jobs", json=body | {"model": "/etc"}), 422, "invalid_spec")
     assert document["param"] == "model.path"
 

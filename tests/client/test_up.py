@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from client.up.errors import UpError
 from client.up.folder import DataFolder, Running
 from client.up.options import Options
 from client.up.platform import _welcome
@@ -95,6 +96,23 @@ def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:
     folder.logs.mkdir(parents=True)
     with folder.hold(Running(1, "")):
         assert {path.stat().st_mode & 0o077 for path in (folder.path, folder.logs)} == {0}
+
+
+def test_jobs_may_read_models_from_a_folder_beside_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And from those that the operator adds, but never from the data folder."""
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", f"{tmp_path}/more:{tmp_path}/yet more")
+    options = Options(tmp_path / "data")
+    options.folder.prepare()
+    folders = [tmp_path / "models", tmp_path / "more", tmp_path / "yet more"]
+    assert options.model_folders == folders and (tmp_path / "models").is_dir()
+    assert f"Models      {tmp_path}/models, {tmp_path}/more, " in _welcome(options, None)
+    DataFolder(tmp_path / "models").prepare()
+    assert DataFolder(tmp_path / "models").model_folders == []
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "any")
+    with pytest.raises(UpError, match="PROXIMAL_LOCAL_MODELS"):
+        _ = options.model_folders
 
 
 def test_a_folder_that_is_everybodys_stays_so(tmp_path: Path) -> None:

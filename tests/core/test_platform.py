@@ -61,6 +61,17 @@ def test_lists_of_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPa
     get_settings.cache_clear()
     assert get_settings().local_models == [Path("/models"), Path("/more")]
     assert get_settings().blob_dir == Path("/some where")
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "none")
+    get_settings.cache_clear()
+    assert get_settings().local_models == []
+
+
+@pytest.mark.parametrize("folders", ["any", "/models:/data/models", "/data", "/blobs/jobs"])
+def test_folders_that_jobs_may_not_read_are_no_models(folders: str) -> None:
+    """`any` was a value once; below the platform's own folders nothing is ever read."""
+    fine = {"database_url": "postgresql://u@h/d", "redis_url": "redis://x", "data_dir": "/data"}
+    with pytest.raises(ValueError, match=r"`any` is not supported|which jobs may never read"):
+        Settings.model_validate(fine | {"blob_url": "file:///blobs", "local_models": folders})
 
 
 def test_an_empty_number_of_processes_is_none(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:

@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("spec", type=Path)
     parser.add_argument("--run-dir", type=Path)
     parser.add_argument("--lease", type=Path)
+    parser.add_argument("--local-paths", type=Path)
     parser.add_argument("--machine-rank", type=int, default=0)
     parser.add_argument("--rendezvous")
     arguments = parser.parse_args()

@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("spec", type=Path)
     parser.add_argument("--run-dir", type=Path)
     parser.add_argument("--lease", type=Path)
+    parser.add_argument("--local-paths", type=Path)
     arguments = parser.parse_args()
     spec = json.loads(arguments.spec.read_text())
     fake = Fake(arguments.run_dir, arguments.lease, spec)

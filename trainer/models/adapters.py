@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from trainer import confinement
 from trainer.errors import ModelError
 
 if TYPE_CHECKING:
@@ -37,15 +38,20 @@ def is_adapter(path: str | Path) -> bool:
 
 
 def base_of(folder: str | Path) -> str:
-    """The model that the adapter belongs on: a folder, or a hub id. Raises ModelError where none is named."""
+    """The model that the adapter belongs on: a folder, or a hub id.
+
+    Raises ModelError where none is named, and SpecError for a folder that this process may not read.
+    """
     folder = Path(folder)
     relative = _role(folder).get("base")
-    if isinstance(relative, str) and (folder / relative).is_dir():
-        return str((folder / relative).resolve())
+    if isinstance(relative, str):
+        beside = os.path.normpath(folder / relative)
+        if confinement.permits(beside) and Path(beside).is_dir():
+            return str(Path(beside).resolve())
     named = json.loads((folder / _CONFIG).read_text(encoding="utf-8")).get("base_model_name_or_path")
     if not named:
         raise ModelError(f"{folder} is an adapter, but its {_CONFIG} does not say for which model.")
-    if Path(named).is_absolute() and not Path(named).is_dir():
+    if Path(named).is_absolute() and not confinement.permitted_folder(named).is_dir():
         raise ModelError(f"{folder} is an adapter for {named}, and there is no such folder on this machine.")
     return str(named)
 
@@ -67,11 +73,16 @@ def write(folder: Path, adapter: Adapter, config: "LoraConfig", base: str) -> No
 
 def read(folder: Path) -> Adapter:
     """Raises ModelError where there are no safetensors."""
-    if not (folder / _WEIGHTS).is_file():
-        raise ModelError(f"{folder} holds no {_WEIGHTS}: an adapter's weights must be safetensors.")
+    require_safetensors(folder)
     weights = {_in_memory(key): value for key, value in load_file(folder / _WEIGHTS).items()}
     role = _role(folder)
     return Adapter(weights, float(role.get("score_bias", 0.0)), float(role.get("score_scale", 1.0)))
+
+
+def require_safetensors(folder: Path) -> None:
+    """Raise ModelError where they are missing: peft would read a pickle in their place."""
+    if not (folder / _WEIGHTS).is_file():
+        raise ModelError(f"{folder} holds no {_WEIGHTS}: an adapter's weights must be safetensors.")
 
 
 def _role(folder: Path) -> Mapping[str, float]:

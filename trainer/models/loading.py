@@ -14,13 +14,19 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 
 from trainer.errors import ModelError
 from trainer.models import adapters
+from trainer.models.folders import located
 from trainer.models.heads import Model, has_linear_score, head_logits, trunk
 from trainer.rounding import slack
 from trainer.spec import ModelSpec
 from trainer.text import Tokenizer
 
-SAFELY = {"use_safetensors": True, "trust_remote_code": False}
-"""No pickle, and no code from a model's folder, not even when somebody at a terminal would say yes."""
+_OWN_FILES = {"trust_remote_code": False, "local_files_only": True}
+"""No code from a model's folder, and nothing from elsewhere: `located` has fetched what is needed."""
+SAFELY = {"use_safetensors": True, **_OWN_FILES}
+"""For weights: no pickle either."""
+_VOCABULARIES = (
+    "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+)  # fmt: skip
 FreshHead = int | Literal["zero"]
 """What a new scalar head begins with. A seed: weights of standard deviation 1/√(H + 1), for a reward model (Huang et al. 2024).
 `zero`: for a critic, which then expects 0 everywhere; drawn weights give it values of standard deviation 1, whatever the
@@ -29,24 +35,34 @@ rewards are."""
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
     """A model's tokenizer; of an adapter that brings none, its base's."""
-    if adapters.is_adapter(path) and not (Path(path) / "tokenizer_config.json").is_file():
-        return load_tokenizer(adapters.base_of(path))
-    return _loading(path, lambda: AutoTokenizer.from_pretrained(str(path), trust_remote_code=False))
+    folder = located(path)
+    if adapters.is_adapter(folder) and not (folder / "tokenizer_config.json").is_file():
+        return load_tokenizer(adapters.base_of(folder))
+    try:
+        return _loading(path, lambda: AutoTokenizer.from_pretrained(str(folder), **_OWN_FILES))
+    except ModelError as error:
+        found = [name for name in (*_VOCABULARIES, "tokenizer_config.json") if (folder / name).is_file()]
+        raise ModelError(
+            f"{path} holds no complete tokenizer. Of the files {', '.join(_VOCABULARIES)} and tokenizer_config.json there "
+            f"{'is none' if not found else 'is only ' + ' and '.join(found)}. Copy the tokenizer's files into the folder. ({error})"
+        ) from error
 
 
 def load_config(path: str | Path) -> Any:
     """A model's configuration; of an adapter, its base's."""
-    if adapters.is_adapter(path):
-        return load_config(adapters.base_of(path))
-    return _loading(path, lambda: AutoConfig.from_pretrained(str(path), trust_remote_code=False))
+    folder = located(path)
+    if adapters.is_adapter(folder):
+        return load_config(adapters.base_of(folder))
+    return _loading(path, lambda: AutoConfig.from_pretrained(str(folder), **_OWN_FILES))
 
 
 def load_policy(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
     """A causal language model, refused if the house cannot compute its logits. `options` go to `from_pretrained`."""
-    if adapters.is_adapter(path):
-        return _merged(path, load_policy(adapters.base_of(path), dtype, **options))
+    folder = located(path, weights=True)
+    if adapters.is_adapter(folder):
+        return _merged(folder, load_policy(adapters.base_of(folder), dtype, **options))
     load = AutoModelForCausalLM.from_pretrained
-    model = _aligned(_loading(path, lambda: load(str(path), dtype=dtype, **SAFELY, **options)))
+    model = _aligned(_loading(path, lambda: load(str(folder), dtype=dtype, **SAFELY, **options)))
     _check_head(model)
     return model.eval()
 
@@ -72,7 +88,7 @@ def new_policy(spec: ModelSpec, tokenizer: Tokenizer, seed: int, dtype: torch.dt
 
 def new_reward_model(policy_path: str | Path, head: FreshHead, dtype: torch.dtype = torch.float32) -> Model:
     """The policy's body with a fresh scalar head."""
-    if adapters.is_adapter(policy_path):
+    if adapters.is_adapter(located(policy_path)):
         model = _scorer_on(load_policy(policy_path, dtype))
     else:
         model = _load_classifier(policy_path, dtype, fresh_head=True)
@@ -82,12 +98,13 @@ def new_reward_model(policy_path: str | Path, head: FreshHead, dtype: torch.dtyp
 
 def load_reward_model(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
     """A model with a scalar head: a reward model, or a critic. `options` go to `from_pretrained`."""
-    if not adapters.is_adapter(path):
+    folder = located(path)
+    if not adapters.is_adapter(folder):
         return _with_scalar_head(path, _load_classifier(path, dtype, **options))
-    adapter = adapters.read(Path(path))
+    adapter = adapters.read(folder)
     if "score.weight" not in adapter.weights:
         raise ModelError(f"{path} is an adapter without a `score` head: it was not trained to score.")
-    model = _merged(path, new_reward_model(adapters.base_of(path), 0, dtype))
+    model = _merged(folder, new_reward_model(adapters.base_of(folder), 0, dtype))
     model.config.score_bias, model.config.score_scale = adapter.score_bias, adapter.score_scale
     return model
 
@@ -109,8 +126,8 @@ def set_fresh(linear: nn.Linear, head: FreshHead) -> None:
 def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = False, **options: Any) -> Model:
     options |= {"dtype": dtype, "output_loading_info": True} | ({"num_labels": 1} if fresh_head else {})
     load = AutoModelForSequenceClassification.from_pretrained
-    model, loading = _loading(path, lambda: load(str(path), **SAFELY, **options))
-    _refuse_loose_adapter(path, model)
+    folder = located(path, weights=True)
+    model, loading = _loading(path, lambda: load(str(folder), **SAFELY, **options))
     if loading["missing_keys"] and not fresh_head:
         raise ModelError(
             f"{path} lacks the weights {', '.join(sorted(loading['missing_keys'])[:3])}: "
@@ -139,12 +156,6 @@ def _scorer_on(policy: Model) -> Model:
     return model.eval()
 
 
-def _refuse_loose_adapter(path: str | Path, model: Model) -> None:
-    """Of a hub id that is an adapter, transformers loads the base and lays the adapter over it, where only it would train."""
-    if getattr(model, "_hf_peft_config_loaded", False):
-        raise ModelError(f"{path} is an adapter on the hub. Download it, and give its folder as path.")
-
-
 def _with_scalar_head(path: str | Path, model: Model) -> Model:
     if not has_linear_score(model):
         raise ModelError(
@@ -156,15 +167,16 @@ def _with_scalar_head(path: str | Path, model: Model) -> Model:
     return model
 
 
-def _merged(path: str | Path, base: Model) -> Model:
-    """The base with the adapter at `path` merged into it, by peft, which knows every kind of adapter."""
+def _merged(folder: Path, base: Model) -> Model:
+    """The base with the adapter in `folder` merged into it by peft. Raises ModelError where its weights are a pickle."""
     from peft import PeftModel  # here, as it takes two seconds that few runs need
 
+    adapters.require_safetensors(folder)
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="`is_gradient_checkpointing` is deprecated"
         )  # between the two of them
-        return _loading(path, lambda: PeftModel.from_pretrained(base, str(path)).merge_and_unload()).eval()
+        return _loading(folder, lambda: PeftModel.from_pretrained(base, str(folder)).merge_and_unload()).eval()
 
 
 @torch.no_grad()
@@ -195,7 +207,11 @@ def _loading(path: str | Path, load: Callable[[], T]) -> T:
     try:
         return load()
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        if Path(path).is_absolute() and not Path(path).is_dir():
-            raise ModelError(f"There is no folder {path} on this machine.") from error
-        first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"{path} cannot be loaded: {first_line}") from error
+        raise ModelError(f"{path} cannot be loaded: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what a library says, with the next ones where it ends in a colon."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    last = next((number for number, line in enumerate(lines, 1) if not line.endswith(":")), len(lines))
+    return " ".join(lines[:last])

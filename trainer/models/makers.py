@@ -16,6 +16,7 @@ from trainer.models import adapters
 from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.compiled import compile_layers
+from trainer.models.folders import located
 from trainer.models.heads import Model, compute_in
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.offload import settle
@@ -157,7 +158,7 @@ class Roles:
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
         """The backbone under `start`, and the adapter to begin with: an adapter folder's own, where the backbone is
         quantized and the adapter cannot be merged into it."""
-        first = Path(start) if self.spec.quantization is not None and adapters.is_adapter(start) else None
+        first = located(start) if self.spec.quantization is not None and adapters.is_adapter(start) else None
         source, load = (str(start), load) if first is None else (adapters.base_of(first), load_policy)
         where = str(Path(source).resolve()) if Path(source).is_dir() else source
         key = where if self.lora.share_backbone else part

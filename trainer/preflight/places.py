@@ -10,6 +10,7 @@ from transformers import AutoConfig
 
 from trainer.errors import ModelError
 from trainer.models import adapters
+from trainer.spec.local_paths import is_hub_id
 
 
 def local(path: str) -> Path | None:
@@ -19,7 +20,7 @@ def local(path: str) -> Path | None:
     """
     if Path(path).is_dir():
         return Path(path)
-    if Path(path).is_absolute() or path.count("/") > 1 or path.startswith("."):
+    if not is_hub_id(path):
         raise ModelError(f"There is no folder {path} on this machine.")
     cached = try_to_load_from_cache(path, "config.json")
     return Path(cached).parent if isinstance(cached, str) else None
@@ -33,7 +34,7 @@ def config_of(folder: Path) -> Any:
             raise ModelError(f"{folder} is an adapter on {adapters.base_of(folder)}, which is not on this machine.")
         return config_of(base)
     try:
-        return AutoConfig.from_pretrained(str(folder), trust_remote_code=False)
+        return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"{folder} has no usable config.json: {str(error).splitlines()[0]}") from error
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from trainer import confinement
 from trainer.errors import InternalError, TrainerError
 from trainer.report.scan import Scanner
 from trainer.report.settings import ReportSettings
+from trainer.spec.local_paths import PathRules
 
 MOST = 8
 """Processes: each holds a tokenizer and, with a model, all of torch."""
@@ -44,7 +46,9 @@ class Pool:
         context = multiprocessing.get_context("spawn")  # a fork would take our threads' locks along
         for _ in range(self._count):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, self._path, self._settings), daemon=True)
+            process = context.Process(
+                target=_work, args=(theirs, self._path, self._settings, confinement.current()), daemon=True
+            )
             process.start()
             theirs.close()
             self._ends.append(ours)
@@ -101,11 +105,12 @@ def _give(end: Connection, method: Method, tasks: Iterator[tuple[int, Any]], bus
         return
 
 
-def _work(end: Connection, path: Path, settings: ReportSettings) -> None:
-    """The life of a process: answer what is asked until nobody asks any more."""
+def _work(end: Connection, path: Path, settings: ReportSettings, rules: PathRules | None) -> None:
+    """The life of a process: answer what is asked until nobody asks any more. `rules` confine it as its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started us
     try:
-        scanner = Scanner(path, settings)
+        with confinement.confined_to(rules):
+            scanner = Scanner(path, settings)
         while True:
             method, argument = end.recv()
             end.send(getattr(scanner, method)(argument))

@@ -5,6 +5,7 @@ import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from trainer import confinement
 from trainer.errors import DataError
 from trainer.rewards.answer import Answer
 from trainer.spec import LengthReward, LexiconReward
@@ -49,9 +50,12 @@ def build_lexicon(spec: LexiconReward) -> Lexicon:
 
 
 def read_lexicon(path: Path) -> dict[str, float]:
-    """Word and valence from each line of a tab-separated file; further columns are ignored."""
+    """Word and valence from each line of a tab-separated file; further columns are ignored.
+
+    Raises DataError, and SpecError for a file that this process may not read.
+    """
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        lines = confinement.permitted_file(path).read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:

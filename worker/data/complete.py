@@ -18,6 +18,7 @@ from worker import checkpoints
 from worker.data.every_row import every_row
 from worker.data.task_run import TaskRun
 from worker.launcher import TRAINER
+from worker.workspace import confine
 
 PREFIX = "draft-round-"
 """Of scratch folders: what a killed worker leaves of them is cleared away with the drafts of datasets."""
@@ -36,6 +37,7 @@ def drafts(task: TaskRun, round_: AnnotationRound) -> tuple[list[Draft], int]:
             file.writelines(orjson.dumps({"prompt": prompt}) + b"\n" for _, prompt in prompts)
         (folder / "request.json").write_text(request(task, round_, folder).model_dump_json(indent=2))
         command = [*TRAINER, "complete", "request.json", "--out", "completions.jsonl", "--nice", BEHIND]
+        command += confine(folder, task.settings.path_rules)
         task.child(command, cwd=folder, span=(0.2, 1.0))
         answered = zip(prompts, _answers(folder / "completions.jsonl"), strict=True)
         found = [

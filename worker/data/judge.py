@@ -12,6 +12,7 @@ from trainer.annotation.requests import JudgeRequest
 from worker.data.complete import BEHIND, PREFIX, fetch, model_settings
 from worker.data.task_run import TaskRun
 from worker.launcher import TRAINER
+from worker.workspace import confine
 
 
 def run(task: TaskRun) -> None:
@@ -34,6 +35,7 @@ def run(task: TaskRun) -> None:
         plain = {"rows": "rows.jsonl", "model": checkpoint_id, **model_settings(spec), **limit}
         (folder / "request.json").write_text(JudgeRequest.model_validate(plain).model_dump_json(indent=2))
         command = [*TRAINER, "judge", "request.json", "--out", "scores.jsonl", "--nice", BEHIND]
+        command += confine(folder, task.settings.path_rules)
         task.child(command, cwd=folder, span=(0.1, 1.0))
         values = [orjson.loads(line)["scores"] for line in (folder / "scores.jsonl").read_bytes().splitlines()]
     with session_scope() as session:

@@ -17,6 +17,7 @@ from core.models import DatasetReport, DatasetVersion
 from worker.checkpoints import TRAINER_STATE
 from worker.data.task_run import TaskRun
 from worker.launcher import TRAINER
+from worker.workspace import confine
 
 _FETCHED, _MADE = 0.02, 0.98
 _BEHIND = "10"
@@ -36,7 +37,7 @@ def run(task: TaskRun) -> None:
         files = [str(folder / file) for file in ("rows.jsonl", "settings.json", "report.json", "rows")]
         rows, settings, out, rows_dir = files
         command = [*TRAINER, "report", rows, "--settings", settings, "--out", out, "--rows-dir", rows_dir]
-        command += ["--nice", _BEHIND]
+        command += ["--nice", _BEHIND, *confine(folder, task.settings.path_rules)]
         task.child(command, cwd=folder, span=(_FETCHED, _MADE))
         _store(task.blobs, report_id, folder)
 

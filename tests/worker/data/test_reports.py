@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from core.db import session_scope
 from core.keys import create_key
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from tests.core.datasets.reading import talk
 from tests.core.factories import jsonl
 from tests.worker.data.lane_tools import drain_all
@@ -24,6 +24,14 @@ ROWS: list[dict[str, Any]] = [
     {"prompt": "When then?", "a": "On Monday.", "b": "On Tuesday.", "label": "b"},
     {"prompt": "At what time?", "chosen": "At nine. ", "rejected": "At nine.</s>"},
 ]
+
+
+@pytest.fixture
+def settings(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Jobs and reports may read models from the test's folder."""
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", str(tmp_path))
+    get_settings.cache_clear()
+    return get_settings()
 
 
 @pytest.fixture

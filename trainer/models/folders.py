@@ -1,0 +1,82 @@
+"""The folder in which a model's files lie: a local one, or a snapshot of a hub repository in the cache.
+
+Every model and tokenizer is loaded from the folder that `located` returns, never by name: transformers would follow an
+adapter's `base_model_name_or_path` to any folder of this machine, and asks an unreachable hub for minutes.
+"""
+
+import json
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+from trainer import confinement
+from trainer.errors import ModelError
+from trainer.models.adapters import is_adapter
+from trainer.spec.local_paths import is_hub_id
+
+_SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
+_INDEX, _WEIGHTS = "model.safetensors.index.json", "model.safetensors"
+
+
+def located(name: str | Path, weights: bool = False) -> Path:
+    """The folder of a model.
+
+    `weights`: a hub repository's weights are wanted too, not only its configuration and tokenizer. Raises ModelError, or
+    SpecError for a local folder that this process may not read.
+    """
+    folder = _local(str(name))
+    if folder is None:
+        folder = _from_hub(str(name), weights)
+    return folder
+
+
+def _local(name: str) -> Path | None:
+    """None for the id of a model on the hub. A confined process reads a hub id never as a folder."""
+    confined = confinement.current() is not None
+    if not (confined and is_hub_id(name)):
+        folder = confinement.permitted_folder(name)
+        if folder.is_dir():
+            return folder
+        if not is_hub_id(name):
+            hint = " `~` is not replaced by the home folder." if name.startswith("~") else ""
+            raise ModelError(f"There is no folder {name} on this machine.{hint}")
+    return None
+
+
+def _from_hub(name: str, weights: bool) -> Path:
+    folder = _snapshot(name, _SMALL_FILES)
+    if is_adapter(folder):
+        raise ModelError(f"{name} is an adapter on the hub. Download it, and give its folder as path.")
+    if weights:
+        _snapshot(name, _weight_files(folder), folder.name)
+    return folder
+
+
+def _weight_files(folder: Path) -> list[str]:
+    index = folder / _INDEX
+    if not index.is_file():
+        return [_WEIGHTS]
+    try:
+        return sorted({str(file) for file in json.loads(index.read_text())["weight_map"].values()})
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ModelError(f"{index} does not say which files hold the weights: {error}") from error
+
+
+def _snapshot(name: str, files: list[str], revision: str | None = None) -> Path:
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=files))
+    except LocalEntryNotFoundError as error:
+        reason = error.__cause__ or error
+        raise ModelError(
+            f"There is no folder {name} on this machine, and the model {name} of the hub is not in this machine's cache "
+            f"and cannot be downloaded: the hub cannot be reached ({type(reason).__name__}: {_first_line(reason)})."
+        ) from error
+    except HfHubHTTPError as error:
+        raise ModelError(
+            f"There is no folder {name} on this machine, and the hub does not give out a model {name}: {_first_line(error)}"
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
