@@ -194,7 +194,7 @@ PPO = [
         "val/first_minibatch_approxkl",
         "First-minibatch KL",
         "½ mean (log π_new − log π_old)² before any update",
-        "Zero but for rounding: the update sees the log-probabilities that the rollout was scored with.",
+        "Zero but for rounding (exactly 0 where the update gives π_old itself): the update sees the log-probabilities that the rollout was scored with.",
         (0.0, 1e-3),
         "Rounding causes less than 1e-9 in float32 and about 1e-4 in bfloat16. Above 1e-3 the ratio is wrong before anything "
         "was learnt: a bug, or dropout that is on.",

@@ -58,7 +58,8 @@ def experience_of(
     """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
     mask_BR = scored.batch.mask_BR
     shaped_B = _shaped(scored, spec, score_scale)
-    rewards_BR = token_rewards(shaped_B, scored.kl_BR, mask_BR, kl_coef if spec.kl.placement == "reward" else 0.0)
+    kl_BR = scored.kl_BR if spec.kl.in_reward else torch.zeros_like(scored.reference_logprobs_BR)
+    rewards_BR = token_rewards(shaped_B, kl_BR, mask_BR, kl_coef)
     if spec.shaping.whiten_rewards:
         rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
     if critic is None:

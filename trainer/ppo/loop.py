@@ -80,10 +80,11 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         # sample
         peak = Peak(device)
         batch, responses, seconds = rollouts.of(index)
-        metrics |= peak.reached("rollout")
+        metrics |= peak.reached("rollout") | {"time/rollout": seconds}
         with rollouts.ahead_of(index + 1):
             # score
-            scored = score(actors, batch, responses, codec, spec, device, spec.temperature, seconds)
+            pass_before = not spec.update_gives_old_logprobs(index)
+            scored = score(actors, batch, responses, codec, spec, device, spec.temperature, pass_before)
             dials.scale = dials.scale.with_scores(scored.rewards.totals)
 
             # advantages
@@ -104,6 +105,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
             began = time.perf_counter()
             coefficients = Coefficients(kl_coef, dials.old_kl_beta)
             updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
+            experience = updated.experience
             metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
         metrics |= peak.reached("train")
         metrics |= describe_rates(learners, updated, spec, index)
@@ -120,7 +122,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         # log
         evaluated = (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps
         if spec.log_samples:
-            shown = completions(scored, held_out.judge, spec.log_samples)
+            shown = completions(experience.scored, held_out.judge, spec.log_samples)
             tables = token_tables(experience, updated, codec.tokenizer, spec, index) if evaluated else []
             rows_shown = zip_longest(shown, tables[: len(shown)])
             session.show("ppo", index + 1, [row.sample(token_table=table) for row, table in rows_shown])

@@ -4,6 +4,7 @@ Shapes: B responses, R response positions.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.kl import kl_loss, old_policy_kl
 from trainer.ppo.learners import Learners
 from trainer.ppo.losses import least_squares_loss, log_ratios, policy_loss, value_loss
+from trainer.ppo.off_policy import importance_weights
 from trainer.sequences import Batch, completion_logprobs, completion_logprobs_and_values, completion_values
 from trainer.spec import PPOSpec
 
@@ -39,12 +41,13 @@ class Part:
 
     batch: Batch
     mask_BR: Tensor
-    old_logprobs_BR: Tensor
+    old_logprobs_BR: Tensor | None
+    """None where this pass works them out itself."""
     reference_logprobs_BR: Tensor
     advantages_BR: Tensor
     old_values_BR: Tensor | None
     returns_BR: Tensor
-    importance_BR: Tensor | None
+    sampler_logprobs_BR: Tensor | None
 
     @classmethod
     def of(cls, experience: Experience, rows: Tensor) -> "Part":
@@ -54,16 +57,28 @@ class Part:
         def cut(values_BR: Tensor) -> Tensor:
             return values_BR[rows, : mask_BR.shape[1]]
 
+        def cut_any(values_BR: Tensor | None) -> Tensor | None:
+            return None if values_BR is None else cut(values_BR)
+
         return cls(
             batch,
             mask_BR,
-            cut(scored.logprobs_BR),
+            cut_any(scored.old_logprobs_BR),
             cut(scored.reference_logprobs_BR),
             cut(experience.advantages_BR),
-            None if experience.values_BR is None else cut(experience.values_BR),
+            cut_any(experience.values_BR),
             cut(experience.returns_BR),
-            None if scored.importance_BR is None else cut(scored.importance_BR),
+            cut_any(scored.sampler_logprobs_BR),
         )
+
+
+class PerToken(NamedTuple):
+    """What the step's forward pass says of each token, (B, R) each, 0 outside the mask."""
+
+    clipped_BR: Tensor
+    """True where a clip decided the policy's loss."""
+    old_logprobs_BR: Tensor
+    """log π_old, where this pass is the one that works it out; else 0."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +99,13 @@ class Minibatch:
         mean = StepMean.over(lengths_B, spec.policy_loss.aggregation, spec.max_new_tokens)
         return cls(experience, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
 
-    def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Sums, Tensor]:
-        """Add the gradients of the whole step; its metrics, and where a clip decided the policy's loss, (B, R)."""
+    def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Sums, PerToken]:
+        """Add the gradients of the whole step; return its metrics and what each token's say is."""
         sums: Sums = {}
-        world, device = learners.policy.world, self.rows_B.device
-        clipped_BR = torch.zeros_like(self.experience.advantages_BR[self.rows_B], dtype=torch.bool)
-        lengths = self.experience.scored.batch.lengths_of(self.rows_B)
+        world, device, scored = learners.policy.world, self.rows_B.device, self.experience.scored
+        old_BR = torch.zeros_like(scored.reference_logprobs_BR[self.rows_B])
+        clipped_BR = torch.zeros_like(old_BR, dtype=torch.bool)
+        lengths = scored.batch.lengths_of(self.rows_B)
         mine = world.share(lengths)
         learning = [None if only_critic else learners.policy.model, learners.critic and learners.critic.model]
         with world.same_fate():
@@ -99,41 +115,48 @@ class Minibatch:
                 if only_critic:
                     metrics = self._critic_alone(learners, part, where)
                 else:
-                    metrics, clipped = self._everyone(learners, part, where)
-                    clipped_BR[where, : clipped.shape[1]] = clipped
+                    metrics, found = self._everyone(learners, part, where)
+                    width = part.mask_BR.shape[1]
+                    clipped_BR[where, :width], old_BR[where, :width] = found
                 for name, value in metrics.items():
                     sums[name] = sums[name] + value if name in sums else value
-        own_BR = clipped_BR[mine] if mine else None
-        return world.sum_numbers(sums), world.gather_rows(own_BR, mine, len(self.rows_B), device)
 
-    def _everyone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
+        def gathered(own_BR: Tensor) -> Tensor:
+            return world.gather_rows(own_BR[mine] if mine else None, mine, len(self.rows_B), device)
+
+        clipped_BR = gathered(clipped_BR)
+        return world.sum_numbers(sums), PerToken(
+            clipped_BR, gathered(old_BR) if scored.old_logprobs_BR is None else old_BR
+        )
+
+    def _everyone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, PerToken]:
         if learners.value_head is not None:
             return self._on_one_trunk(learners, part, where)
         if learners.critic is None:
             return self._policy_alone(learners, part, where)
-        (metrics, clipped_BR), value_metrics = learners.pair(
+        (metrics, tokens), value_metrics = learners.pair(
             lambda: self._policy_alone(learners, part, where), lambda: self._critic_alone(learners, part, where)
         )
-        return metrics | value_metrics, clipped_BR
+        return metrics | value_metrics, tokens
 
-    def _policy_alone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
+    def _policy_alone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, PerToken]:
         policy, temperature = learners.policy.model, self.spec.temperature
         logprobs_BR, entropy_BR = completion_logprobs(policy, part.batch, temperature, with_entropy=True)
         assert entropy_BR is not None  # asked for
-        loss, metrics, clipped_BR = self._policy_terms(logprobs_BR, entropy_BR, part, where)
+        loss, metrics, tokens = self._policy_terms(logprobs_BR, entropy_BR, part, where)
         loss.backward()
-        return metrics, clipped_BR
+        return metrics, tokens
 
-    def _on_one_trunk(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, Tensor]:
+    def _on_one_trunk(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, PerToken]:
         """Policy and value head from one pass of the trunk."""
         assert learners.value_head is not None
         logprobs_BR, entropy_BR, values_BR = completion_logprobs_and_values(
             learners.policy.model, learners.value_head, part.batch, self.spec.temperature
         )
-        policy_loss_, metrics, clipped_BR = self._policy_terms(logprobs_BR, entropy_BR, part, where)
+        policy_loss_, metrics, tokens = self._policy_terms(logprobs_BR, entropy_BR, part, where)
         value_loss_, value_metrics = self._value_terms(values_BR, part, where)
         (policy_loss_ + self.spec.critic.coef * value_loss_).backward()
-        return metrics | value_metrics, clipped_BR
+        return metrics | value_metrics, tokens
 
     def _critic_alone(self, learners: Learners, part: Part, where: Tensor) -> Sums:
         """In a warm-up the policy is not touched, so of a value head's trunk nothing is either."""
@@ -149,9 +172,12 @@ class Minibatch:
 
     def _policy_terms(
         self, logprobs_BR: Tensor, entropy_BR: Tensor, part: Part, where: Tensor
-    ) -> tuple[Tensor, Sums, Tensor]:
-        """Everything the policy minimises, its metrics, and where a clip decided."""
+    ) -> tuple[Tensor, Sums, PerToken]:
+        """Everything the policy minimises, its metrics, and what each token's say is."""
         spec, mask_BR = self.spec.policy_loss, part.mask_BR
+        # before the only step of an iteration the policy is π_old itself, and every ratio is exactly 1
+        old_BR = logprobs_BR.detach() if part.old_logprobs_BR is None else part.old_logprobs_BR
+        weights_BR = self._importance(old_BR, part)
         if spec.kind == "least_squares":
             clipped_BR = torch.zeros_like(mask_BR)
             losses_B = least_squares_loss(
@@ -160,34 +186,40 @@ class Minibatch:
             loss = losses_B.sum() / len(self.rows_B)
         else:
             loss_BR, clipped_BR = policy_loss(
-                spec, logprobs_BR, part.old_logprobs_BR, part.advantages_BR, mask_BR, self.coefficients.old_kl
+                spec, logprobs_BR, old_BR, part.advantages_BR, mask_BR, self.coefficients.old_kl
             )
-            if part.importance_BR is not None:
-                loss_BR = loss_BR * part.importance_BR
-            loss = self.mean.share(loss_BR, mask_BR, where)
+            loss = self.mean.share(loss_BR * weights_BR, mask_BR, where)
         metrics = {"policy_loss": loss.detach()}
         if self.spec.kl.placement == "loss" and self.coefficients.kl:
             kl_BR = kl_loss(
                 self.spec.kl.estimator,
                 logprobs_BR,
                 part.reference_logprobs_BR,
-                part.old_logprobs_BR,
+                old_BR,
                 self.spec.kl.unbiased_gradient,
             )
-            if part.importance_BR is not None:
-                kl_BR = kl_BR * part.importance_BR
-            kl = self.mean.share(kl_BR, mask_BR, where)
+            kl = self.mean.share(kl_BR * weights_BR, mask_BR, where)
             loss, metrics["kl_loss"] = loss + self.coefficients.kl * kl, kl.detach()
         if spec.entropy_coef:
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
         require_finite(loss, "policy loss")
-        return loss, metrics | self._policy_metrics(logprobs_BR, entropy_BR, clipped_BR, part), clipped_BR
+        metrics |= self._policy_metrics(logprobs_BR, old_BR, entropy_BR, clipped_BR, part)
+        return loss, metrics, PerToken(clipped_BR, old_BR)
+
+    def _importance(self, old_logprobs_BR: Tensor, part: Part) -> Tensor | float:
+        """What each token's loss is multiplied by: 1 where tokens are not weighed."""
+        cap = self.experience.scored.importance_cap
+        if cap is None or part.sampler_logprobs_BR is None:
+            return 1.0
+        return importance_weights(old_logprobs_BR, part.sampler_logprobs_BR, cap)
 
     @torch.no_grad()
-    def _policy_metrics(self, logprobs_BR: Tensor, entropy_BR: Tensor, clipped_BR: Tensor, part: Part) -> Sums:
+    def _policy_metrics(
+        self, logprobs_BR: Tensor, old_BR: Tensor, entropy_BR: Tensor, clipped_BR: Tensor, part: Part
+    ) -> Sums:
         """Means over the step's tokens. `approxkl` is ½(log ρ)² (k2, Schulman 2020)."""
         mask_BR, tokens = part.mask_BR, self.token_mean.divisor
-        log_ratio_BR = log_ratios(logprobs_BR, part.old_logprobs_BR, mask_BR)
+        log_ratio_BR = log_ratios(logprobs_BR, old_BR, mask_BR)
         metrics = {
             "approxkl": masked_sum(0.5 * log_ratio_BR**2, mask_BR) / tokens,
             "ratio": masked_sum(log_ratio_BR.exp(), mask_BR) / tokens,

@@ -33,9 +33,8 @@ class Scored:
     responses: list[Response]
     answers: list[Answer]
     """The same responses as text, as rewards and judges see them."""
-    logprobs_BR: Tensor
-    """Under the policy at the sampling temperature, by the training forward pass or (`ppo.rollout.logprobs`) as it was
-    sampled; 0 outside the mask."""
+    old_logprobs_BR: Tensor | None
+    """See `logprobs_BR`; None until the update's own forward pass has worked them out."""
     reference_logprobs_BR: Tensor
     initial_logprobs_BR: Tensor | None
     """Under the policy as it started, where that is not the reference."""
@@ -46,8 +45,22 @@ class Scored:
     seconds: dict[str, float]
     sampler_logprobs_BR: Tensor | None = None
     """As the sampler drew each token, where it says so and `logprobs_BR` are not these."""
-    importance_BR: Tensor | None = None
-    """What each token's policy loss, and its KL in the loss, is multiplied by, where they are weighed."""
+    importance_cap: float | None = None
+    """None: tokens are not weighed."""
+
+    @property
+    def logprobs_BR(self) -> Tensor:
+        """Under the policy before its update (π_old) at the sampling temperature, by the training forward pass or
+        (`ppo.rollout.logprobs`) as it was sampled; 0 outside the mask."""
+        assert self.old_logprobs_BR is not None  # the update has run, or the spec asks for a pass before it
+        return self.old_logprobs_BR
+
+    @property
+    def importance_BR(self) -> Tensor | None:
+        """What each token's policy loss, and its KL in the loss, is multiplied by, where they are weighed."""
+        if self.importance_cap is None or self.sampler_logprobs_BR is None:
+            return None
+        return importance_weights(self.logprobs_BR, self.sampler_logprobs_BR, self.importance_cap)
 
     @property
     def kl_BR(self) -> Tensor:
@@ -57,12 +70,14 @@ class Scored:
     @property
     def finished_B(self) -> Tensor:
         """(B,) True where a response ended with a stop; False where it was cut off."""
-        return torch.tensor([response.finished for response in self.responses], device=self.logprobs_BR.device)
+        return torch.tensor(
+            [response.finished for response in self.responses], device=self.reference_logprobs_BR.device
+        )
 
     @property
     def totals_B(self) -> Tensor:
         """(B,) the rewards' weighted sum, as it came."""
-        return torch.tensor(self.rewards.totals, dtype=self.logprobs_BR.dtype, device=self.logprobs_BR.device)
+        return self.reference_logprobs_BR.new_tensor(self.rewards.totals)
 
     def kl_per_response(self) -> Tensor:
         """(B,) the k1 estimate summed over each response, in nats."""
@@ -96,9 +111,8 @@ def respond_with(
 ) -> Scored:
     """As `respond_and_score`, the uniform number behind each token given: (B, `max_new_tokens`), in [0, 1)."""
     temperature = spec.temperature if temperature is None else temperature
-    began = time.perf_counter()
     responses = sampled_from(actors.policy, prompts, codec, draws_BR, temperature, device, actors.world, actors.sampler)
-    return score(actors, prompts, responses, codec, spec, device, temperature, time.perf_counter() - began)
+    return score(actors, prompts, responses, codec, spec, device, temperature)
 
 
 @torch.no_grad()
@@ -110,39 +124,40 @@ def score(
     spec: PPOSpec,
     device: torch.device,
     temperature: float,
-    seconds_sampled: float,
+    with_policy: bool = True,
 ) -> Scored:
-    """What was sampled, scored and measured against the reference, the policy being as it is now."""
+    """What was sampled, scored and measured against the reference, the policy being as it is now.
+
+    Without `with_policy` the policy makes no forward pass: the update's own gives its log-probabilities.
+    """
     began = time.perf_counter()
     answers = answers_of(prompts, responses, codec)
     batch = Batch.of([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id).to(device)
 
     def logprobs(model: Model) -> Tensor:
-        with present(model):
-            return in_parts(
-                lambda part: completion_logprobs(model, part, temperature)[0],
-                batch,
-                Limits.of(spec),
-                actors.world,
-            )
+        return logprobs_of(model, batch, temperature, spec, actors.world)
 
     reference_BR = logprobs(actors.reference)
     sampler_BR = sampler_logprobs(responses, reference_BR)
+    own_BR: Tensor | None = None
     if spec.rollout.logprobs == "sampler" and sampler_BR is not None:
         own_BR, sampler_BR = sampler_BR, None
-    else:
+    elif with_policy:
         own_BR = logprobs(actors.policy)
     initial_BR = None if actors.initial is actors.reference else logprobs(actors.initial)
     said = actors.rewards.score(answers)
     finished_B = torch.tensor([response.finished for response in responses], device=device)
-    scores_B = missing_eos(torch.tensor(said.totals, dtype=own_BR.dtype, device=device), finished_B, spec.shaping)
-    seconds = {"time/rollout": seconds_sampled, "time/score": time.perf_counter() - began}
-    cap, weights_BR = spec.rollout.cap, None
-    if cap is not None and sampler_BR is not None:
-        weights_BR = importance_weights(own_BR, sampler_BR, cap)
-    return Scored(
-        batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds, sampler_BR, weights_BR
-    )
+    scores_B = missing_eos(reference_BR.new_tensor(said.totals), finished_B, spec.shaping)
+    seconds = {"time/score": time.perf_counter() - began}
+    cap = spec.rollout.cap
+    return Scored(batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds, sampler_BR, cap)
+
+
+@torch.no_grad()
+def logprobs_of(model: Model, batch: Batch, temperature: float, spec: PPOSpec, world: World) -> Tensor:
+    """Log-probability of every completion token, (B, R), by a forward pass without gradients over all rows."""
+    with present(model):
+        return in_parts(lambda part: completion_logprobs(model, part, temperature)[0], batch, Limits.of(spec), world)
 
 
 @torch.no_grad()

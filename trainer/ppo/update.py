@@ -1,15 +1,14 @@
 """PPO's update: several passes over one batch of experience, in minibatches."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from trainer.errors import Diverged
 from trainer.masking import masked_mean
-from trainer.microbatches import Limits
-from trainer.models import Model, present
+from trainer.models import Model
 from trainer.parallel import SINGLE, World
 from trainer.ppo.experience import Experience
 from trainer.ppo.guards import cut_steps_left, went_too_far
@@ -18,9 +17,8 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.losses import log_ratios
 from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.ptx import Pretraining
-from trainer.ppo.rollout import in_parts
+from trainer.ppo.rollout import logprobs_of
 from trainer.randomness import generator
-from trainer.sequences import completion_logprobs
 from trainer.spec import PPOSpec
 
 
@@ -28,6 +26,8 @@ from trainer.spec import PPOSpec
 class Updated:
     """What an update did."""
 
+    experience: Experience
+    """What it learnt from, π_old included."""
     history: list[dict[str, float]]
     """Of each minibatch, in order; one whose step was not taken has no gradient norm, one left out nothing at all."""
     clipped_BR: Tensor
@@ -54,18 +54,24 @@ def update(
     """
     history: list[dict[str, float]] = []
     clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
-    only_critic, factor = spec.only_critic_learns(iteration), 1.0
+    old_BR = experience.scored.old_logprobs_BR
+    only_critic, factor, stopped_early = spec.only_critic_learns(iteration), 1.0, False
     for step, rows_B in enumerate(minibatches(len(experience.scored.batch), spec, iteration, seed)):
         minibatch = Minibatch.of(experience, rows_B, spec, coefficients)
         entry: dict[str, float] = {}
         history.append(entry)
         try:
-            sums, clipped_BR[minibatch.rows_B] = minibatch.accumulate(learners, only_critic)
+            sums, tokens = minibatch.accumulate(learners, only_critic)
+            clipped_BR[minibatch.rows_B] = tokens.clipped_BR
+            if old_BR is None:  # this is the only step, of all rows
+                old_BR = torch.empty_like(tokens.old_logprobs_BR)
+                old_BR[minibatch.rows_B] = tokens.old_logprobs_BR
             entry |= {name: float(value) for name, value in sums.items()}
             approxkl = entry.get("approxkl", 0.0)
             if went_too_far(approxkl, spec.guards):
                 learners.forget()
-                return Updated(history, clipped_BR, cut_left, factor, stopped_early=True)
+                stopped_early = True
+                break
             cut_left = cut_steps_left(cut_left, approxkl, spec.guards)
             factor = spec.guards.lr_cut_factor if cut_left else 1.0
             if pretraining is not None and not only_critic:
@@ -76,7 +82,12 @@ def update(
             learners.leave_out(iteration + 1, trouble)
             learners.forget()
             entry.clear()
-    return Updated(history, clipped_BR, cut_left, factor, stopped_early=False)
+    if old_BR is None:  # the only step was left out: the policy is still π_old
+        old_BR = logprobs_of(
+            learners.policy.model, experience.scored.batch, spec.temperature, spec, learners.policy.world
+        )
+    experience = replace(experience, scored=replace(experience.scored, old_logprobs_BR=old_BR))
+    return Updated(experience, history, clipped_BR, cut_left, factor, stopped_early)
 
 
 def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Tensor]:
@@ -86,14 +97,10 @@ def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterato
         yield from order_B.split(max(1, count // spec.minibatches))
 
 
-@torch.no_grad()
 def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec, world: World = SINGLE) -> float | None:
     """KL(π_old ‖ π) after the update, in nats per token, by a pass of its own; None where no β follows it."""
     if spec.policy_loss.old_kl_target is None:
         return None
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
-    with present(policy):
-        logprobs_BR = in_parts(
-            lambda part: completion_logprobs(policy, part, spec.temperature)[0], scored.batch, Limits.of(spec), world
-        )
+    logprobs_BR = logprobs_of(policy, scored.batch, spec.temperature, spec, world)
     return float(masked_mean(old_policy_kl(log_ratios(logprobs_BR, scored.logprobs_BR, mask_BR)), mask_BR))

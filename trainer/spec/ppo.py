@@ -167,6 +167,11 @@ class KLSpec(Section):
             self.refuse_idle(["final_coef"], f'with `controller` = "{self.controller}"')
         return self
 
+    @property
+    def in_reward(self) -> bool:
+        """Whether the rewards of any iteration hold a KL penalty."""
+        return self.placement == "reward" and max(self.coef, self.final_coef) > 0
+
 
 class ReferenceSpec(Section):
     """The policy that the KL is taken to."""
@@ -398,6 +403,15 @@ class PPOSpec(OptimizerSpec):
     @property
     def uses_critic(self) -> bool:
         return self.advantage.estimator == "gae"
+
+    def update_gives_old_logprobs(self, iteration: int) -> bool:
+        """Whether iteration `iteration` (0-based) takes π_old from the forward pass of its one optimizer step.
+
+        A KL in the reward needs π_old before that step, and so does a warm-up, in which the policy makes no pass.
+        """
+        one_step = self.epochs == 1 and self.minibatches == 1
+        recomputed = self.rollout.logprobs == "recomputed"
+        return one_step and recomputed and not self.kl.in_reward and not self.only_critic_learns(iteration)
 
     def only_critic_learns(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) belongs to the critic's warm-up."""

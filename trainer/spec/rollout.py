@@ -17,7 +17,7 @@ class RolloutSpec(Section):
     decode: Literal["auto", "eager", "cuda_graphs"] = "auto"
     """How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it."""
     logprobs: Literal["recomputed", "sampler"] = "recomputed"
-    """Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. The built-in engine's agree with the trainer's but for rounding."""
+    """Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. With one epoch, one minibatch and no KL in the reward, the update's own pass is that pass. The built-in engine's agree with the trainer's but for rounding."""
     importance_cap: Positive | Literal["auto"] | None = "auto"
     """C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all."""
     asynchronous: bool = False

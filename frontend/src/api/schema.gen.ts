@@ -5855,7 +5855,7 @@ export interface components {
             decode: "auto" | "eager" | "cuda_graphs";
             /**
              * Logprobs
-             * @description Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. The built-in engine's agree with the trainer's but for rounding.
+             * @description Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. With one epoch, one minibatch and no KL in the reward, the update's own pass is that pass. The built-in engine's agree with the trainer's but for rounding.
              * @default recomputed
              * @enum {string}
              */

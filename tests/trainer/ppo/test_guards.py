@@ -9,7 +9,7 @@ from tests.trainer.stage_tools import new_codec, respond_and_learn
 from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.update import _minibatches, update
+from trainer.ppo.update import minibatches, update
 from trainer.spec import GuardsSpec
 
 
@@ -30,7 +30,7 @@ def test_the_passes_end_before_the_step_of_the_minibatch_that_went_too_far() -> 
 @pytest.mark.parametrize("value", [float("nan"), 1e38], ids=["the loss is not finite", "the gradient overflows"])
 def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(value: float) -> None:
     spec = spec_of(epochs=1, minibatches=2, micro_batch_size=1)  # micro-batches by rising length
-    (first, _) = _minibatches(6, spec, iteration=0, seed=0)
+    (first, _) = minibatches(6, spec, iteration=0, seed=0)
 
     def left_with(broken: list[int], value: float) -> tuple[Tensor, Tensor, list[dict[str, float]]]:
         cast = cast_for(spec)

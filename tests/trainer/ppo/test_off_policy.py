@@ -54,7 +54,8 @@ def test_the_loss_of_each_token_is_multiplied_by_its_weight() -> None:
         assert found.scored.importance_BR is not None  # all but 1, by rounding
         torch.testing.assert_close(found.scored.importance_BR, torch.ones_like(found.scored.importance_BR))
         width = found.advantages_BR.shape[1]
-        scored = replace(found.scored, importance_BR=weights[:, :width])
+        sampler_BR = found.scored.logprobs_BR - weights[:, :width].log()
+        scored = replace(found.scored, sampler_logprobs_BR=sampler_BR)
         experience = replace(found, scored=scored, advantages_BR=found.advantages_BR * factors[:, :width])
         update(experience, Learners.of(cast, spec), spec, 0, 0, Coefficients(0.0, 1.0), 0, None)
         moved.append(weights_of(cast.policy))

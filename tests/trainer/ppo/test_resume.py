@@ -47,6 +47,7 @@ CASES: dict[str, dict[str, Any]] = {
         "reference": {"update": "reanchored", "every": 2},
         "kl": {"controller": "cosine", "coef": 0.2},
     },
+    "one optimizer step": {"epochs": 1, "minibatches": 1, "kl": {"placement": "loss", "estimator": "k2"}},
     "one step off": {"rollout": {"asynchronous": True}},
     "one step off, stop strings": {"rollout": {"asynchronous": True}, "stop": STOP},
     "one step off, online, a value head": {

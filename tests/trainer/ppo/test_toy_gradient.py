@@ -225,7 +225,7 @@ def test_tokens_of_another_sampler_are_weighed_in_the_kl_too(choice: dict[str, A
         policy_loss={"kind": "unclipped"}, rollout={"importance_cap": 1e6},
     )  # fmt: skip
     drawn = sampled_from(sampler, [PROMPT] * ALL, CODEC, REPRESENTATIVE, 1.0, CPU)
-    found = gradient_on(score(cast, [PROMPT] * ALL, drawn, CODEC, spec, CPU, 1.0, 0.0), cast, spec)
+    found = gradient_on(score(cast, [PROMPT] * ALL, drawn, CODEC, spec, CPU, 1.0), cast, spec)
     exact = exact_gradient(documented_kl(choice, cast.policy, cast.reference, states_of=sampler), cast.policy)
     torch.testing.assert_close(found, BETA * exact / STEPS, rtol=1e-5, atol=1e-6)
     assert exact.abs().max() > 0.1
