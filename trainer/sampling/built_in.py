@@ -8,7 +8,7 @@ from torch import Tensor
 
 from trainer.models import Model
 from trainer.sampling.cache import keeps_in_place
-from trainer.sampling.decoding import Stepper, eager, sample_in_place
+from trainer.sampling.decoding import Caches, Stepper, eager, fresh_cache, sample_in_place
 from trainer.sampling.draws import uniforms
 from trainer.sampling.growing import sample_growing
 from trainer.sampling.responses import Response
@@ -43,13 +43,14 @@ def sample_with(  # noqa: PLR0913 each is one thing to say
     with_logprobs: bool = False,
     rows_at_once: int | None = None,
     step: Stepper = eager,
+    caches: Caches = fresh_cache,
 ) -> list[Response]:
     """As `sample`, from given uniform numbers (B, `max_new_tokens`), `rows_at_once` rows in memory at a time (None: all).
 
     Rows are sampled in order of their prompts' length: those of a part are then all about as long.
     """
     order = sorted(range(len(prompts)), key=lambda row: (len(prompts[row]), prompts[row]))
-    way = partial(sample_in_place, stepper=step) if keeps_in_place(model) else sample_growing
+    way = partial(sample_in_place, stepper=step, caches=caches) if keeps_in_place(model) else sample_growing
     draws_BR = draws_BR.to(device)
     responses: dict[int, Response] = {}
     for first in range(0, len(order), rows_at_once or len(order)):

@@ -38,6 +38,11 @@ class Window:
     are read."""
     columns: int = 0
 
+    def begin(self) -> None:
+        """As before the first batch: what the cache holds is of another one."""
+        self.first = self.at = self.live = self.columns = 0
+        self.prefilled = self.column = None
+
 
 class InPlaceLayer(CacheLayerMixin):
     """Keys and values (B, H, W, D) of one layer. A layer with a sliding window keeps all columns too: its mask says what counts."""

@@ -51,12 +51,13 @@ class Progress:
         stops: Stops,
         temperature: float,
         logprobs: bool,
+        caches: "Caches | None" = None,
     ) -> "Progress":
         device, longest, (count, tokens) = draws_BR.device, len(prompts[-1]), draws_BR.shape
         width = longest + tokens - 1
         starts_B = torch.tensor([longest - len(prompt) for prompt in prompts], device=device)
         return cls(
-            InPlaceCache(model, count, width),
+            (caches or fresh_cache)(model, count, width, device),
             torch.arange(count, device=device),
             starts_B,
             torch.arange(width, device=device) >= starts_B[:, None],
@@ -123,10 +124,17 @@ class Progress:
 Step = Callable[[Tensor], Tensor]
 """The live rows' last tokens (B,) to the logits (B, V) of what comes next; the column is the window's `at`."""
 Stepper = Callable[[Model, Progress], Step]
+Caches = Callable[[Model, int, int, torch.device], InPlaceCache]
+"""A cache of at least so many rows and columns."""
+
+
+def fresh_cache(model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
+    """One that is let go after the batch."""
+    return InPlaceCache(model, rows, width)
 
 
 @torch.no_grad()
-def sample_in_place(
+def sample_in_place(  # noqa: PLR0913 each is one thing to say
     model: Model,
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
@@ -136,9 +144,10 @@ def sample_in_place(
     temperature: float,
     with_logprobs: bool,
     stepper: Stepper | None = None,
+    caches: Caches | None = None,
 ) -> list[Response]:
     """One response per prompt; `prompts` come in order of their length, equal ones together."""
-    progress = Progress.of(model, prompts, draws_BR, stops, temperature, with_logprobs)
+    progress = Progress.of(model, prompts, draws_BR, stops, temperature, with_logprobs, caches)
     window = progress.cache.window
     with autocast(model):  # around all steps, so that weights of a larger type are cast once
         drawn_B = _read(model, progress, prompts, pad_id)

@@ -2,31 +2,39 @@
 every launch. That is most of a step's time where a batch is small or a model's layers are.
 
 A graph runs over fixed memory, so a step here reads one of a few numbers of rows and of columns of the cache, the unused
-ones masked. Graphs live as long as one batch of responses: the weights that autocast has cast for it do too.
+ones masked. The graphs of a model, with the cache that they run over, are kept from one batch of responses to the next,
+while they take a small share of the device's memory and the weights stay where they are.
 
 Shapes: B rows of a bucket, W columns, V vocabulary.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
 
 from trainer.models import Model
+from trainer.models.heads import underlying
 from trainer.parallel.steps import is_sharded
-from trainer.sampling.cache import InPlaceLayer
-from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
+from trainer.sampling.cache import InPlaceCache, InPlaceLayer
+from trainer.sampling.decoding import Progress, Step, eager, fresh_cache, takes_ready_masks
 
-_REFUSED: WeakSet[Any] = WeakSet()
-"""Models of which no graph could be captured."""
 _COLUMNS = 256
 """A capture costs about as much time as twenty steps; the columns that a step reads in vain, a few percent of its own."""
 _ALIGNED = 8
 """Numbers: the kernels copy a mask in which rows begin elsewhere, in every layer."""
+_WIDTHS = 64
+"""A kept cache is this many columns wide, or a multiple: the longest prompt of the next batch may be a few tokens longer."""
+KEPT_SHARE = 1 / 16
+"""Of the device's memory: a cache that is larger is let go after each batch, and the graphs with it."""
+_LONGEST_PAUSE = 64
+"""Batches of responses without another try, after captures that ran out of memory."""
 
 
 def buckets(rows: int) -> list[int]:
@@ -49,21 +57,27 @@ class Inputs:
     column: Tensor
 
     @classmethod
-    def of(cls, progress: Progress) -> "Inputs":
-        device, (rows, width) = progress.draws_BR.device, progress.mask_BW.shape
-        first = progress.cache.layers[0]
+    def over(cls, cache: InPlaceCache, device: torch.device) -> "Inputs":
+        """For all rows and columns of a cache that has been allocated."""
+        rows, first = cache.window.rows, cache.layers[0]
         assert isinstance(first, InPlaceLayer)  # the cache has no others
-        aligned = -(-width // _ALIGNED) * _ALIGNED
+        aligned = -(-cache.window.width // _ALIGNED) * _ALIGNED
         return cls(
             torch.zeros(rows, 1, dtype=torch.long, device=device),
             torch.zeros(rows, 1, dtype=torch.long, device=device),
-            torch.full((rows, 1, 1, aligned), -torch.inf, dtype=first.values.dtype, device=device),
+            torch.empty((rows, 1, 1, aligned), dtype=first.values.dtype, device=device),
             torch.zeros(1, dtype=torch.long, device=device),
         )
 
+    def begin(self) -> None:
+        """Before the first step of a batch. A row that the batch does not have sees one column: of none at all the softmax
+        is NaN, which would stay in the cache."""
+        self.mask_B11W.fill_(-torch.inf)
+        self.mask_B11W[..., 0] = 0.0
+
     def take(self, progress: Progress, tokens_B: Tensor, rows: int) -> None:
-        """What this step is about: of the live rows, and of those up to `rows` whatever they left, which nobody reads."""
-        window, live = progress.cache.window, len(tokens_B)
+        """What this step is about: of the live rows, and of those up to `rows` whatever they left, which is not read."""
+        window, live, rows = progress.cache.window, len(tokens_B), min(rows, len(progress.number_B))
         self.tokens_B1[:live, 0].copy_(tokens_B)
         torch.sub(window.at, progress.starts_B[:rows, None], out=self.positions_B1[:rows])
         seen_BW = progress.mask_BW[:rows, : window.at + 1]
@@ -71,42 +85,159 @@ class Inputs:
         self.column.fill_(window.at)
 
 
-def fixed(
-    model: Model, progress: Progress, capture: Callable[[Callable[[], Tensor]], Callable[[], Tensor]] = lambda run: run
-) -> Step:
-    """A step over fixed memory; `capture` turns a computation over it into one that can be repeated."""
-    window, inputs, sizes = progress.cache.window, Inputs.of(progress), buckets(len(progress.number_B))
-    captured: dict[tuple[int, int], Callable[[], Tensor]] = {}
+class Casts:
+    """Weights of linear layers that are trained in float32, in the type that autocast multiplies them in. Autocast's own
+    casts live as long as one batch, and a graph would go on to read where they were."""
 
-    def forward(rows: int, columns: int) -> Tensor:
+    def __init__(self, model: Model, dtype: torch.dtype) -> None:
+        trained = {
+            id(weight) for weight in model.parameters() if weight.requires_grad and weight.dtype == torch.float32
+        }
+        self._places = [
+            (module, name, weight, weight.detach().to(dtype))
+            for module in underlying(model).modules()
+            for name, weight in (module._parameters.items() if isinstance(module, nn.Linear | Conv1D) else ())
+            if id(weight) in trained and weight is not None
+        ]
+
+    def nbytes(self) -> int:
+        return sum(cast.nbytes for *_, cast in self._places)
+
+    @torch.no_grad()
+    def refresh(self) -> None:
+        """Take over the weights as they are now."""
+        for _, _, weight, cast in self._places:
+            cast.copy_(weight)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """While inside, the layers compute with the casts. The weights themselves are not touched."""
+        for module, name, _, cast in self._places:
+            module._parameters[name] = cast
+        try:
+            yield
+        finally:
+            for module, name, weight, _ in self._places:
+                module._parameters[name] = weight
+
+
+Repeat = Callable[[], Tensor]
+Capture = Callable[[Repeat], Repeat]
+"""Turns a computation over fixed memory into one that can be repeated."""
+
+
+@dataclass
+class Kept:
+    """What the graphs of one model run over, and the graphs, by their numbers of rows and columns."""
+
+    cache: InPlaceCache
+    captured: dict[tuple[int, int], Repeat] = field(default_factory=dict)
+    inputs: Inputs | None = None
+    weights: tuple[int, ...] = ()
+    """Where the model's weights lie: graphs read them there."""
+    casts: Casts | None = None
+    """Of weights that are trained under autocast."""
+
+    def nbytes(self) -> int:
+        layers = [layer for layer in self.cache.layers if isinstance(layer, InPlaceLayer)]
+        of_cache = sum(kept.nbytes for layer in layers for kept in (layer.keys, layer.values))
+        return of_cache + (self.casts.nbytes() if self.casts else 0)
+
+    def begin(self, model: Model, device: torch.device) -> None:
+        """Before the first step of a batch, whose prompts have been read into the cache."""
+        now = _addresses(model)
+        if now != self.weights:
+            self.captured.clear()
+            self.weights, self.casts = now, None
+        if torch.is_autocast_enabled(device.type):
+            self.casts = self.casts or Casts(model, torch.get_autocast_dtype(device.type))
+            self.casts.refresh()
+        self.inputs = self.inputs or Inputs.over(self.cache, device)
+        self.inputs.begin()
+
+
+@dataclass
+class Trouble:
+    """Captures of one model that failed."""
+
+    never: bool = False
+    """It cannot be captured, whatever the shape."""
+    smallest: tuple[int, int] | None = None
+    """Rows and columns of the smallest capture that ran out of memory, while larger ones are not tried."""
+    pause: int = 0
+    """Batches of responses until they are."""
+    failures: int = 0
+
+    def next_batch(self) -> None:
+        self.pause = max(0, self.pause - 1)
+        if self.pause == 0:
+            self.smallest = None
+
+    def out_of_memory(self, rows: int, columns: int) -> None:
+        if self.smallest is None or rows * columns < self.smallest[0] * self.smallest[1]:
+            self.smallest = rows, columns
+        self.failures += 1
+        self.pause = min(2**self.failures, _LONGEST_PAUSE)
+
+    def allows(self, rows: int, columns: int) -> bool:
+        smaller = self.smallest is None or rows * columns < self.smallest[0] * self.smallest[1]
+        return smaller and not self.never
+
+
+_KEPT: WeakKeyDictionary[Any, Kept] = WeakKeyDictionary()
+_TROUBLE: WeakKeyDictionary[Any, Trouble] = WeakKeyDictionary()
+
+
+class FixedSteps:
+    """Steps over fixed memory, of one batch of responses that `kept` has begun."""
+
+    def __init__(self, model: Model, progress: Progress, capture: Capture, kept: Kept) -> None:
+        self._model, self._progress, self._capture, self._kept = model, progress, capture, kept
+        self._sizes = buckets(progress.cache.window.rows)
+
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the next step."""
+        window = self._progress.cache.window
+        rows = next(size for size in self._sizes if size >= window.live)
+        return rows, min(window.width, -(-(window.at + 1) // _COLUMNS) * _COLUMNS)
+
+    def captured(self, shape: tuple[int, int]) -> bool:
+        return shape in self._kept.captured
+
+    def __call__(self, tokens_B: Tensor) -> Tensor:
+        shape, captured = self.shape(), self._kept.captured
+        assert self._kept.inputs is not None  # made as the batch began
+        self._kept.inputs.take(self._progress, tokens_B, shape[0])
+        if shape not in captured:
+            captured[shape] = self._capture(partial(self._forward, *shape))
+        return captured[shape]()[: len(tokens_B)]
+
+    def _forward(self, rows: int, columns: int) -> Tensor:
+        window, inputs = self._progress.cache.window, self._kept.inputs
+        assert inputs is not None
         live, window.live, window.column, window.columns = window.live, rows, inputs.column, columns
         try:
-            logits: Tensor = model(
-                input_ids=inputs.tokens_B1[:rows],
-                attention_mask=inputs.mask_B11W[:rows, ..., :columns],
-                position_ids=inputs.positions_B1[:rows],
-                past_key_values=progress.cache,
-                use_cache=True,
-                logits_to_keep=1,
-            ).logits[:, -1]
+            with self._kept.casts.in_place() if self._kept.casts else nullcontext():
+                logits: Tensor = self._model(
+                    input_ids=inputs.tokens_B1[:rows],
+                    attention_mask=inputs.mask_B11W[:rows, ..., :columns],
+                    position_ids=inputs.positions_B1[:rows],
+                    past_key_values=self._progress.cache,
+                    use_cache=True,
+                    logits_to_keep=1,
+                ).logits[:, -1]
         finally:
             window.live, window.column = live, None
         return logits
 
-    def step(tokens_B: Tensor) -> Tensor:
-        rows = next(size for size in sizes if size >= window.live)
-        columns = min(window.width, -(-(window.at + 1) // _COLUMNS) * _COLUMNS)
-        inputs.take(progress, tokens_B, rows)
-        if (rows, columns) not in captured:
-            captured[rows, columns] = capture(lambda: forward(rows, columns))
-        return captured[rows, columns]()[: window.live]
 
-    return step
+def captured_on_cuda(device: torch.device, run: Repeat) -> Repeat:
+    """A graph of `run`, which writes to the same memory whenever it is replayed.
 
-
-def captured_on_cuda(device: torch.device, run: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """A graph of `run`, which writes to the same memory whenever it is replayed. Raises RuntimeError for what cannot be
-    captured, as where a layer reads a number back from the device."""
+    All graphs share one pool of memory: they are replayed one after the other, and their results are read before the next
+    replay. Raises torch.OutOfMemoryError, and RuntimeError for what cannot be captured, as where a layer reads a number
+    back from the device.
+    """
     before, side = torch.cuda.current_stream(device), _side(device)
     # a thread of its own begins on the first device, and a capture that fails does not go back to the stream before it
     with torch.cuda.device(device), torch.cuda.stream(before):
@@ -115,9 +246,9 @@ def captured_on_cuda(device: torch.device, run: Callable[[], Tensor]) -> Callabl
             run()  # kernels are chosen and work spaces made
         before.wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        # another thread may be training meanwhile
-        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
-            logits = run()
+        with torch.cuda.stream(side):
+            logits = _recorded(graph, _pool(device), run)
+        before.wait_stream(side)
 
     def replay() -> Tensor:
         graph.replay()
@@ -126,34 +257,129 @@ def captured_on_cuda(device: torch.device, run: Callable[[], Tensor]) -> Callabl
     return replay
 
 
+def _recorded(graph: Any, pool: Any, run: Repeat) -> Tensor:
+    """Not by `torch.cuda.graph`: it empties the allocator's cache before each capture, and the next phase then waits for
+    the driver to hand out again what it had."""
+    graph.capture_begin(pool=pool, capture_error_mode="thread_local")  # another thread may be training meanwhile
+    try:
+        logits = run()
+    except BaseException:
+        with suppress(RuntimeError):  # the capture may have been lost with the error
+            graph.capture_end()
+        raise
+    graph.capture_end()
+    return logits
+
+
 @cache
 def _side(device: torch.device) -> torch.cuda.Stream:
     """One for all captures: cuBLAS keeps a work space for every stream that it has seen."""
     return torch.cuda.Stream(device)
 
 
-def stepper(decode: str, notify: Callable[[str], None]) -> Callable[[Model, Progress], Step]:
-    """How `ppo.rollout.decode` takes its steps. Where graphs cannot be had, it says so once and goes on without."""
+@cache
+def _pool(device: torch.device) -> Any:
+    with torch.cuda.device(device):
+        return torch.cuda.graph_pool_handle()
 
-    def choose(model: Model, progress: Progress) -> Step:
-        on_cuda = progress.draws_BR.device.type == "cuda"
-        # a gathered model's weights lie elsewhere the next time, and its layers' hooks bring in streams of their own
-        plainly = decode == "eager" or not on_cuda or is_sharded(model) or model in _REFUSED
-        if plainly or not takes_ready_masks(model, progress.cache):
-            return eager(model, progress)
-        capture = partial(captured_on_cuda, progress.draws_BR.device)
-        graphs, plain = fixed(model, progress, capture), eager(model, progress)
+
+class Decoding:
+    """How `ppo.rollout.decode` takes its steps: the cache of each batch, and its steps.
+
+    A model that cannot be captured goes on without graphs, and so does a shape that there is no memory for: smaller ones
+    are still captured, and after a pause of some batches that shape is tried again. `notify` hears of it once.
+    """
+
+    def __init__(
+        self, decode: str, notify: Callable[[str], None], capture: Callable[[torch.device], Capture] | None = None
+    ) -> None:
+        """`capture` stands for `captured_on_cuda` on another kind of device."""
+        self._decode, self._notify, self._capture = decode, notify, capture
+
+    def cache(self, model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
+        """For a batch of that many rows and columns: the one that the model's graphs run over, where it is large enough."""
+        if not self._captures(model, device):
+            return fresh_cache(model, rows, width, device)
+        kept = _KEPT.get(model)
+        if kept is None or rows > kept.cache.window.rows or width > kept.cache.window.width:
+            before = kept.cache.window if kept else None
+            rows, width = (max(rows, before.rows), max(width, before.width)) if before else (rows, width)
+            kept = Kept(InPlaceCache(model, rows, -(-width // _WIDTHS) * _WIDTHS))
+            _KEPT[model] = kept
+        kept.cache.window.begin()
+        return kept.cache
+
+    def step(self, model: Model, progress: Progress) -> Step:
+        device, plain = progress.draws_BR.device, eager(model, progress)
+        if not self._captures(model, device) or not takes_ready_masks(model, progress.cache):
+            _KEPT.pop(model, None)
+            return plain
+        trouble = _TROUBLE.setdefault(model, Trouble())
+        trouble.next_batch()
+        capture = partial(captured_on_cuda, device) if self._capture is None else self._capture(device)
+        graphs = FixedSteps(model, progress, capture, self._kept(model, progress))
+        torch.clear_autocast_cache()  # what the prompts were read with, and the graphs are not
 
         def step(tokens_B: Tensor) -> Tensor:
-            if model in _REFUSED:
+            shape = graphs.shape()
+            if not graphs.captured(shape) and not trouble.allows(*shape):
                 return plain(tokens_B)
             try:
                 return graphs(tokens_B)
             except RuntimeError as error:
-                _REFUSED.add(model)
-                notify(f"Decoding goes on without CUDA graphs: {error}")
+                self._note(error, trouble, shape)
                 return plain(tokens_B)
 
         return step
 
-    return choose
+    def _captures(self, model: Model, device: torch.device) -> bool:
+        if self._decode == "eager" or (device.type != "cuda" and self._capture is None):
+            return False
+        known = _TROUBLE.get(model)
+        # a gathered model's weights lie elsewhere the next time, and its layers' hooks bring in streams of their own
+        return not is_sharded(model) and not (known is not None and known.never)
+
+    def _kept(self, model: Model, progress: Progress) -> Kept:
+        """For this batch alone where it takes too much of the device, or reads weights that only autocast can cast."""
+        device, kept = progress.draws_BR.device, _KEPT.get(model)
+        if kept is None or kept.cache is not progress.cache:
+            kept = Kept(progress.cache)
+        kept.begin(model, device)
+        if _KEPT.get(model) is kept and (_is_cast_anew(model, device) or kept.nbytes() > KEPT_SHARE * _memory(device)):
+            del _KEPT[model]
+        return kept
+
+    def _note(self, error: RuntimeError, trouble: Trouble, shape: tuple[int, int]) -> None:
+        if isinstance(error, torch.OutOfMemoryError):
+            rows, columns = shape
+            if not trouble.failures:
+                self._notify(
+                    f"Decoding goes on without a CUDA graph of {rows} rows and {columns} columns, for which there is no "
+                    "memory; it is tried again in later iterations."
+                )
+            trouble.out_of_memory(rows, columns)
+            return
+        trouble.never = True
+        self._notify(f"Decoding goes on without CUDA graphs: {error}")
+
+
+def _addresses(model: Model) -> tuple[int, ...]:
+    """Where the weights lie, of a role those of its backbone too."""
+    return tuple(weight.data_ptr() for part in (model, underlying(model)) for weight in part.parameters())
+
+
+def _is_cast_anew(model: Model, device: torch.device) -> bool:
+    """Whether autocast casts trained matrices outside linear layers: those casts live as long as one batch."""
+    if not torch.is_autocast_enabled(device.type):
+        return False
+    trained = {id(weight) for weight in model.parameters() if weight.requires_grad and weight.dtype == torch.float32}
+    return any(
+        id(weight) in trained and weight.ndim > 1
+        for module in underlying(model).modules()
+        if not isinstance(module, nn.Linear | Conv1D | nn.Embedding)
+        for weight in module.parameters(recurse=False)
+    )
+
+
+def _memory(device: torch.device) -> float:
+    return torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else float("inf")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from trainer.models import Model
 from trainer.sampling.built_in import sample_with
-from trainer.sampling.graphs import stepper
+from trainer.sampling.graphs import Decoding
 from trainer.sampling.responses import Response
 from trainer.spec import RolloutSpec
 from trainer.stops import Stops
@@ -65,6 +65,7 @@ class Sampler:
             responses = self.engine.sample(prompts, draws_BR, temperature)
             self.engine.rest()
             return responses
+        decoding = Decoding(self.decode, self.notify)
         return sample_with(
             model,
             prompts,
@@ -75,7 +76,8 @@ class Sampler:
             device=device,
             with_logprobs=True,
             rows_at_once=self.rows_at_once,
-            step=stepper(self.decode, self.notify),
+            step=decoding.step,
+            caches=decoding.cache,
         )
 
 

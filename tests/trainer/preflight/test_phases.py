@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -65,15 +65,30 @@ def spec_of(**changes: Any) -> JobSpec:
     return JobSpec.model_validate({**raw, **changes})
 
 
-def estimated(spec: JobSpec, kind: str) -> dict[str, PhaseMemory]:
+def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") -> dict[str, PhaseMemory]:
     """Every demonstration and every side of a pair has the same length, so that nothing is left to chance."""
     sizes = Sizes(
         [Example(PROMPT, ANSWER, True)] * 16, [], [Pair(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
         {"demonstrations": Counter()}, Encoded([], [], [], [], [], [], []),
         [Example(PROMPT, ANSWER, True)] * 16,
     )  # fmt: skip
-    passes = Passes(Blueprint(POLICIES[kind][0], spec.model, "cpu"))
+    passes = Passes(Blueprint(POLICIES[kind][0], spec.model, device))
     return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
+
+
+def test_on_a_gpu_a_small_cache_that_graphs_run_over_stays_for_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rollout's: 2 · 3 layers · 2 heads · 12 numbers of 4 bytes for each of 16 rows of 25 columns."""
+    cache = 2 * 3 * 2 * 12 * 4 * 16 * (PROMPT + ANSWER - 1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+    def kept(memory: int, **rollout: Any) -> list[int]:
+        monkeypatch.setattr("trainer.preflight.memory.phases.available", lambda device: memory)
+        ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": rollout}
+        found = estimated(spec_of(ppo=ppo, runtime={}), "llama", "cuda")
+        return [found[phase].parts.get("kv_cache", 0) for phase in ("ppo_rollout", "ppo_score", "ppo_update")]
+
+    assert kept(16 * cache) == [cache, cache, cache]
+    assert kept(16 * cache - 16) == kept(16 * cache, decode="eager") == [cache, 0, 0]
 
 
 def models_of(kind: str) -> tuple[Model, Model, Model, Model]:

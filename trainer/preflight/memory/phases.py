@@ -10,10 +10,13 @@ scoring and learning. Experience itself (a few numbers per token) is left out. A
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import torch
+
 from trainer.microbatches import Limits
 from trainer.pairing import LARGE
 from trainer.preflight.memory import shapes
 from trainer.preflight.memory.blueprint import Head
+from trainer.preflight.memory.device import available
 from trainer.preflight.memory.learning import Learning
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
 from trainer.preflight.memory.processes import Processes, gathered_for_training
@@ -21,6 +24,7 @@ from trainer.preflight.memory.residents import Resident, members, passes_of
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.sizes import Sizes
+from trainer.sampling.graphs import KEPT_SHARE
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, RewardModelSpec, StageName
 from trainer.threads import available_cores
 
@@ -148,11 +152,22 @@ class Phases:
         return self._sampling(Responses.of(self.sizes, self.spec.ppo.max_new_tokens), self.spec.ppo.batch_size, level)
 
     def _beside(self, parts: Parts, level: Level) -> Parts:
-        """With the next responses, where they are sampled meanwhile."""
+        """With the next responses, where they are sampled meanwhile; else with what is kept of the rollout."""
         if not self.spec.ppo.rollout.asynchronous:
-            return parts
+            return parts | self._kept(level)
         sampling = self._of_rollout(level)
         return {name: parts.get(name, 0) + sampling.get(name, 0) for name in (parts | sampling)}
+
+    def _kept(self, level: Level) -> Parts:
+        """The cache that CUDA graphs run over, and the weights as autocast would cast them, where the two are small enough
+        to be kept (trainer/sampling/graphs.py). On an unknown GPU: nothing."""
+        rollout, model = self.spec.ppo.rollout, self.spec.model
+        captured = rollout.engine == "built_in" and rollout.decode != "eager" and not self.processes.sharded
+        if self.blueprint.device != "cuda" or not captured or not torch.cuda.is_available():
+            return {}
+        cast = model.dtype != "float32" and model.trained_weights == "float32"
+        size = self._of_rollout(level)["kv_cache"] + (self.blueprint.trained_bytes("policy") // 2 if cast else 0)
+        return {"kv_cache": size} if size <= KEPT_SHARE * available("cuda") else {}
 
     def _sampling(self, responses: Responses, rows: int, level: Level) -> Parts:
         rows = self.processes.block(rows)
