@@ -3,29 +3,25 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.models import OFFLINE, Models
 from benchmarks.places import trainer_python
-from benchmarks.runs import Run, counted, from_events, measured
+from benchmarks.runs import Finished, Run, counted, from_events, measured
 from benchmarks.settings import Settings
 
 SYSTEM = "proximal"
-KL_COEF = 0.05
 NEVER = 1_000_000
 
 
 def run(settings: Settings, models: Models, folder: Path, processes: int = 1, keep: bool = False) -> Run:
     """One run in `folder`, which is made anew; `keep`: with the checkpoint that it ends with."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    verb, wanted = "run", spec(settings, models)
+    wanted = spec(settings, models)
     if processes > 1:
-        verb, wanted = "launch", wanted | {"resources": {"processes": processes}}
-    (folder / "spec.json").write_text(json.dumps(wanted, indent=1))
-    command = [trainer_python(), "-m", "trainer", verb, str(folder / "spec.json"), "--run-dir", str(folder / "run")]
-    done = measured(command, folder / "log.txt", OFFLINE, settings.size.device)
+        wanted |= {"resources": {"processes": processes}}
+    done = train(wanted, folder, settings.size.device)
     iterations = from_events(folder / "run" / "events.jsonl", settings.size.batch)
     if not keep:
         shutil.rmtree(folder / "run" / "checkpoints")
@@ -40,6 +36,16 @@ def run(settings: Settings, models: Models, folder: Path, processes: int = 1, ke
         done.peak_device_mib,
         _versions(folder / "run" / "events.jsonl"),
     )
+
+
+def train(wanted: Mapping[str, Any], folder: Path, device: str = "cpu") -> Finished:
+    """Write a spec to `folder`, which is made anew, and run it there: its run folder is `folder`/run."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "spec.json").write_text(json.dumps(wanted, indent=1))
+    verb = "launch" if wanted.get("resources", {}).get("processes", 1) > 1 else "run"
+    command = [trainer_python(), "-m", "trainer", verb, str(folder / "spec.json"), "--run-dir", str(folder / "run")]
+    return measured(command, folder / "log.txt", OFFLINE, device)
 
 
 def ask(program: str, *arguments: str) -> str:
@@ -81,7 +87,8 @@ def _ppo(settings: Settings) -> dict[str, Any]:
         "max_grad_norm": 1e9,
         "max_new_tokens": size.response,
         "critic": {"learning_rate": rate},
-        "kl": {"coef": KL_COEF},
+        "kl": {"coef": settings.kl_coef},
+        "shaping": {"missing_eos_penalty": settings.missing_eos_penalty},
         "rollout": {"logprobs": "sampler"},  # as the peer, which takes them from the logits of generation
         "self_test": False,
         "save_every": NEVER,

@@ -5,12 +5,13 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.models import OFFLINE, Models
-from benchmarks.ours import KL_COEF
 from benchmarks.places import say, trainer_python
-from benchmarks.runs import Run, counted, from_peer, measured
+from benchmarks.runs import Finished, Run, counted, from_peer, measured
 from benchmarks.settings import Settings
 
 SYSTEM = "trl"
@@ -87,14 +88,8 @@ def _reachable(host: str) -> bool:
 
 def run(settings: Settings, models: Models, folder: Path, python: Path, script: Path) -> Run:
     """One run of the peer's script, its report in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    report = folder / "peer.json"
-    command = command_for(settings, models, python, script, report)
-    environment = {**OFFLINE, "PYTHONWARNINGS": "ignore"} | (
-        {} if settings.size.device == "cuda" else {"CUDA_VISIBLE_DEVICES": ""}
-    )
-    done = measured(command, folder / "peer-log.txt", environment, settings.size.device)
-    found = json.loads(report.read_text())
+    through = [str(Path(__file__).with_name("peer_on_gpu.py"))] if settings.size.device == "cuda" else []
+    found, done = train(settings, models, folder, python, [*through, str(script)])
     iterations = from_peer(found)
     return Run(
         SYSTEM,
@@ -109,9 +104,22 @@ def run(settings: Settings, models: Models, folder: Path, python: Path, script: 
     )
 
 
-def command_for(settings: Settings, models: Models, python: Path, script: Path, report: Path) -> list[str]:
+def train(
+    settings: Settings, models: Models, folder: Path, python: Path, program: Sequence[str]
+) -> tuple[dict[str, Any], Finished]:
+    """Run `program` (the script, behind a wrapper where one is needed); its report, and what the process took."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "peer.json"
+    environment = {**OFFLINE, "PYTHONWARNINGS": "ignore"} | (
+        {} if settings.size.device == "cuda" else {"CUDA_VISIBLE_DEVICES": ""}
+    )
+    command = command_for(settings, models, python, program, report)
+    done = measured(command, folder / "peer-log.txt", environment, settings.size.device)
+    return json.loads(report.read_text()), done
+
+
+def command_for(settings: Settings, models: Models, python: Path, program: Sequence[str], report: Path) -> list[str]:
     size = settings.size
-    through = [str(Path(__file__).with_name("peer_on_gpu.py"))] if size.device == "cuda" else []
     values = {
         "--model": models.policy,
         "--reward-model": models.reward,
@@ -123,13 +131,14 @@ def command_for(settings: Settings, models: Models, python: Path, script: Path, 
         "--minibatches": size.minibatches,
         "--lr": settings.learning_rate,
         "--lr-schedule": settings.schedule,
-        "--kl-coef": KL_COEF,
+        "--kl-coef": settings.kl_coef,
+        "--missing-eos-penalty": settings.missing_eos_penalty,
         "--threads": settings.threads,
         "--seed": settings.seed,
         "--out": report,
     }
     flags = ["--bf16"] if size.dtype == "bfloat16" else []
-    return [str(python), *through, str(script), *(str(x) for pair in values.items() for x in pair), *flags]
+    return [str(python), *program, *(str(x) for pair in values.items() for x in pair), *flags]
 
 
 def script_at(given: Path) -> Path:

@@ -17,6 +17,9 @@ class Settings:
     learn: bool = False
     """At a rate at which the policy learns, for the curves; else at one so small that the lengths stay put."""
     rate: float | None = None
+    kl_coef: float = 0.05
+    """β of both, in the reward."""
+    missing_eos_penalty: float = 1.0
 
     @property
     def learning_rate(self) -> float:

@@ -20,7 +20,7 @@ def test_the_spec_of_ours_is_valid_at_every_size() -> None:
 def test_both_are_given_the_same_numbers() -> None:
     settings = Settings(SIZES["3m"], 5, 2, seed=7)
     found = ours.spec(settings, MODELS)
-    command = peer.command_for(settings, MODELS, Path("python"), Path("script.py"), Path("out.json"))
+    command = peer.command_for(settings, MODELS, Path("python"), ["script.py"], Path("out.json"))
     options = dict(zip(command[2::2], command[3::2], strict=True))
     assert options["--model"] == found["model"]["path"] == "/m/policy"
     assert float(options["--lr"]) == found["ppo"]["learning_rate"] == found["ppo"]["critic"]["learning_rate"] == 1e-6
