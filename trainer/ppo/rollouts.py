@@ -9,7 +9,7 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import torch
@@ -48,6 +48,8 @@ class Rollouts:
         self._waited = 0.0
         self._behind: Model | None = None
         self._thread = ThreadPoolExecutor(1, "rollout") if spec.rollout.asynchronous else None
+        on_gpu = spec.rollout.asynchronous and device.type == "cuda"
+        self._stream = torch.cuda.Stream(device) if on_gpu else None
 
     def rows(self, iteration: int) -> list[int]:
         """Which prompts the iteration's responses answer."""
@@ -82,18 +84,24 @@ class Rollouts:
             torch.set_num_threads(share)
             if self._device.index is not None:  # and its device is the first one, whichever this process has
                 torch.cuda.set_device(self._device)
-            return self._sampled(behind, iteration)
+            with nullcontext() if self._stream is None else torch.cuda.stream(self._stream):
+                return self._sampled(behind, iteration)
 
         torch.set_num_threads(share)
+        _let_wait(self._stream, self._current_stream())  # for the copy of the policy
         future: Future[list[Response]] = self._thread.submit(sampled)
         try:
             yield
         finally:
             began = time.perf_counter()
             wait([future])
+            _let_wait(self._current_stream(), self._stream)  # or the next copy would overtake the last step
             self._waited = time.perf_counter() - began
             torch.set_num_threads(threads)
         self._pending = iteration, self._gathered(future.result())
+
+    def _current_stream(self) -> torch.cuda.Stream | None:
+        return None if self._stream is None else torch.cuda.current_stream(self._device)
 
     def state(self) -> dict[str, dict[str, Tensor]]:
         """What waits, as tensors."""
@@ -146,6 +154,17 @@ class Rollouts:
         for own, current in zip(self._behind.parameters(), policy.parameters(), strict=True):
             own.copy_(current)
         return self._behind
+
+
+def _let_wait(one: torch.cuda.Stream | None, other: torch.cuda.Stream | None) -> None:
+    """What stream `one` is given from now on waits for what `other` was given so far. On one stream the kernels of both
+    threads would run one after the other.
+
+    No tensor needs `record_stream`, as none is let go while the other stream uses it: the copy of the policy stays, and
+    what is sampled comes back as numbers.
+    """
+    if one is not None and other is not None:
+        one.wait_stream(other)
 
 
 def _copied(policy: Model) -> Model:

@@ -1,5 +1,7 @@
 """Responses sampled while the ones before are learnt from: by which policy, for which iteration, and what waits when."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +95,43 @@ def test_without_it_nothing_is_sampled_before_its_time() -> None:
     with now.ahead_of(1):
         pass
     assert now.state() == {}
+
+
+def test_on_a_gpu_they_are_sampled_on_a_stream_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fakes record what is asked of CUDA. The stream waits for the copy of the policy, not for the update; the update's
+    stream waits for it before the copy is written again."""
+    asked: list[str] = []
+
+    class Stream:
+        def __init__(self, name: object) -> None:
+            self.name = name if isinstance(name, str) else "own"
+
+        def wait_stream(self, other: "Stream") -> None:
+            asked.append(f"{self.name} waits for {other.name}")
+
+    @contextmanager
+    def on(stream: Stream) -> Iterator[None]:
+        current.append(stream)
+        yield
+        current.pop()
+
+    def sampled(self: Rollouts, model: object, iteration: int) -> list[Response]:
+        asked.append(f"sampled on {current[-1].name}")
+        return []
+
+    current = [Stream("default")]
+    for name, fake in (("Stream", Stream), ("stream", on), ("current_stream", lambda device: current[0])):
+        monkeypatch.setattr(torch.cuda, name, fake)
+    monkeypatch.setattr(Rollouts, "_policy_as_it_is", lambda self: asked.append("copied"))
+    monkeypatch.setattr(Rollouts, "_sampled", sampled)
+    monkeypatch.setattr(Rollouts, "_gathered", lambda self, own: own)
+    spec = spec_of(steps=4, rollout={"asynchronous": True})
+    ahead = Rollouts(spec, cast_for(spec), new_codec(), ENCODED, 5, torch.device("cuda"))
+    for iteration in (1, 2):
+        with ahead.ahead_of(iteration):
+            pass
+    once = ["copied", "own waits for default", "sampled on own", "default waits for own"]
+    assert asked == [*once, *once]
+    asked.clear()
+    ahead.of(3)
+    assert asked == ["sampled on default"]
