@@ -1,18 +1,28 @@
 """Smaller types: what is stored in them, what computes in them, and what stays in float32."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers.pytorch_utils import Conv1D
 
 from tests import tolerance
 from tests.trainer.lora.tools import BATCH, maker, policy_in, stir
-from tests.trainer.stage_tools import CPU
-from trainer.models import load_policy, maker_for, save_result
+from tests.trainer.models import gpt2, llama
+from tests.trainer.stage_tools import CPU, new_codec
+from trainer.models import Care, Model, load_policy, maker_for, save_result
 from trainer.models.makers import Maker
+from trainer.ppo import rollouts
+from trainer.ppo.actors import Actors
+from trainer.preflight.memory.blueprint import Blueprint
+from trainer.rewards.base import Rewards
 from trainer.sampling import sample
 from trainer.sequences import Batch, completion_logprobs, completion_values
-from trainer.spec import ModelSpec
+from trainer.spec import ModelSpec, PPOSpec
 from trainer.stops import NEVER, Stops
 
 TYPES = ("bfloat16", "float16")
@@ -23,17 +33,116 @@ def whole(folder: Path, dtype: str) -> Maker:
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_trained_weights_stay_in_float32_and_frozen_ones_do_not(tmp_path: Path, dtype: str) -> None:
+def test_trained_weights_stay_in_float32_and_linear_layers_of_frozen_models_do_not(tmp_path: Path, dtype: str) -> None:
     make = whole(policy_in(tmp_path), dtype)
     small = getattr(torch, dtype)
-    for care, expected in (("trained", torch.float32), ("exact", torch.float32), ("frozen", small)):
+    for care, expected in (("trained", torch.float32), ("exact", small), ("frozen", small)):
         model = make.policy("policy", tmp_path, care)  # type: ignore[arg-type]
-        assert {p.dtype for p in model.parameters()} == {expected}
+        types = {name: p.dtype for name, p in model.named_parameters()}
+        assert {t for name, t in types.items() if "_proj" in name or name == "lm_head.weight"} == {expected}
+        assert {t for name, t in types.items() if "norm" in name or "embed" in name} == {torch.float32}
         hidden = model.base_model.layers[0].mlp.down_proj
         seen = []
         hidden.register_forward_hook(lambda _, inputs, out: seen.append(out.dtype))  # noqa: B023 used at once
         completion_logprobs(model, BATCH)[0].sum()
         assert seen == [small]
+
+
+@pytest.mark.parametrize("care", ["frozen", "exact", "moving"])
+@pytest.mark.parametrize("dtype", ["float32", *TYPES])
+@pytest.mark.parametrize(
+    "kind", [llama, gpt2]
+)  # the second one's layers are no nn.Linear, and its output layer is tied
+def test_models_left_alone_compute_the_bits_of_the_one_that_is_trained(
+    tmp_path: Path, kind: Callable[[], Model], dtype: str, care: Care
+) -> None:
+    """So the KL of a policy to its own reference is exactly 0 before the first step, and a score is one score."""
+    kind().save_pretrained(tmp_path)
+    make = whole(tmp_path, dtype)
+    policy, reference = make.policy("policy", tmp_path, "trained"), make.policy("reference", tmp_path, care)
+    assert torch.equal(completion_logprobs(policy, BATCH)[0], completion_logprobs(reference, BATCH)[0])
+    critic, scorer = (make.scorer("critic", tmp_path, each, fresh_head=3) for each in ("trained", care))
+    assert torch.equal(completion_values(critic, BATCH), completion_values(scorer, BATCH))
+
+
+@pytest.mark.parametrize("dtype", ["float32", *TYPES])
+@pytest.mark.parametrize("kind", [llama, gpt2])
+def test_the_preflight_counts_the_bytes_that_a_frozen_model_has(
+    tmp_path: Path, kind: Callable[[], Model], dtype: str
+) -> None:
+    kind().save_pretrained(tmp_path)
+    make = whole(tmp_path, dtype)
+    policy, scorer = make.policy("policy", tmp_path, "frozen"), make.scorer("scorer", tmp_path, "frozen", fresh_head=3)
+    blueprint = Blueprint(policy.config, ModelSpec.model_validate({"path": str(tmp_path), "dtype": dtype}), "cpu")
+    assert blueprint.frozen_bytes("policy") == sum(weight.nbytes for weight in policy.parameters())
+    assert blueprint.frozen_bytes("scalar") == sum(weight.nbytes for weight in scorer.parameters())
+
+
+def test_bfloat16_weights_that_are_trained_have_a_reference_of_their_bits(tmp_path: Path) -> None:
+    spec = {"path": str(policy_in(tmp_path)), "dtype": "bfloat16", "trained_weights": "bfloat16"}
+    make = maker_for(ModelSpec.model_validate(spec), CPU, lambda part: 0)
+    policy, reference = (make.policy("policy", tmp_path, care) for care in ("trained", "frozen"))  # type: ignore[arg-type]
+    assert torch.equal(completion_logprobs(policy, BATCH)[0], completion_logprobs(reference, BATCH)[0])
+
+
+class Casts(TorchDispatchMode):
+    """Counts the conversions of a model's weights to another type."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.count = 0
+        self._weights = {weight.data_ptr() for weight in model.parameters()}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func is torch.ops.aten._to_copy.default and args[0].data_ptr() in self._weights
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("kind", [llama, gpt2])
+@pytest.mark.parametrize("care", ["trained", "exact", "frozen", "asynchronous"])
+def test_weights_are_cast_once_and_not_at_each_decode_step(
+    tmp_path: Path, care: Literal["trained", "exact", "frozen", "asynchronous"], kind: Callable[[], Model], dtype: str
+) -> None:
+    """A frozen model's are stored as they are multiplied; of one that learns, a batch of responses shares one cast."""
+    kind().save_pretrained(tmp_path)
+    model = whole(tmp_path, dtype).policy("policy", tmp_path, "trained" if care == "asynchronous" else care)
+    if care == "asynchronous":
+        model = rollouts._copied(model)
+    counts = []
+    for tokens in (2, 7):
+        draws = torch.Generator().manual_seed(0)
+        with Casts(model) as casts:
+            sample(
+                model,
+                [[5], [6, 7]],
+                stops=NEVER,
+                pad_id=0,
+                max_new_tokens=tokens,
+                temperature=1.0,
+                generator=draws,
+                device=CPU,
+            )
+        counts.append(casts.count)
+    linear = sum(isinstance(module, nn.Linear | Conv1D) for module in model.modules())
+    assert counts[0] == counts[1] <= 2 * linear and (counts[0] > 0) == (care == "trained")
+
+
+@pytest.mark.parametrize("kind", [llama, gpt2])
+def test_the_copy_that_samples_meanwhile_follows_the_policy_to_the_bit(
+    tmp_path: Path, kind: Callable[[], Model]
+) -> None:
+    kind().save_pretrained(tmp_path)
+    model = whole(tmp_path, "bfloat16").policy("policy", tmp_path, "trained")
+    actors = Actors(model, model, model, None, Rewards([]), None)
+    spec = PPOSpec.model_validate({"rollout": {"asynchronous": True}})
+    ahead = rollouts.Rollouts(spec, actors, new_codec(), [], 0, CPU)
+    for _ in range(2):
+        behind = ahead._policy_as_it_is()
+        assert torch.equal(completion_logprobs(behind, BATCH)[0], completion_logprobs(model, BATCH)[0])
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.mul_(1.25)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
 
 from trainer.models import half
 
@@ -28,6 +29,27 @@ def compute_in(model: Model, dtype: torch.dtype) -> Model:
         head = getattr(model, "score", None)  # computes in float32
         outside = set() if head is None else set(head.parameters())
         half.weights_take([p for p in model.parameters() if p.requires_grad and p not in outside])
+    return model
+
+
+def store_as_computed(model: Model, dtype: torch.dtype) -> Model:
+    """Store the linear layers of a frozen model in `dtype`, the type in which autocast multiplies their weights.
+
+    Every number stays what it is for a model that is trained under autocast. Embeddings and norms keep their type, and with
+    them the residual stream; so does a scalar head, which computes in float32. An output layer that is tied to the
+    embedding gets weights of its own.
+    """
+    if dtype == torch.float32:
+        return model
+    tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    for module in model.modules():
+        if not isinstance(module, nn.Linear | Conv1D) or module is getattr(model, "score", None):
+            continue
+        for name, weight in module.named_parameters(recurse=False):
+            if id(weight) in tables:
+                setattr(module, name, nn.Parameter(weight.detach().to(dtype), requires_grad=False))
+            elif weight.is_floating_point():
+                weight.data = weight.data.to(dtype)
     return model
 
 

@@ -17,7 +17,7 @@ from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.compiled import compile_layers
 from trainer.models.folders import located
-from trainer.models.heads import Model, compute_in
+from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.offload import settle
 from trainer.models.quantized import quantization_options
@@ -30,8 +30,8 @@ from trainer.text import Tokenizer
 Start = str | Path
 Care = Literal["trained", "moving", "exact", "frozen"]
 """`trained`: weights that take gradients, in `model.trained_weights`; `moving`: in float32, and changed in other ways (a
-reference that follows the policy); `exact`: what was trained before, in the type it was trained in, and left alone;
-`frozen`: left alone, in `model.dtype`."""
+reference that follows the policy); `frozen`: left alone, with the linear layers in `model.dtype` and all other weights in
+`model.trained_weights`, so that they compute exactly as trained ones; `exact`: the same, and never away in host memory."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -105,6 +105,8 @@ class WholeModels:
         return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
 
     def _ready(self, model: Model, care: Care) -> Model:
+        if care in ("exact", "frozen"):
+            store_as_computed(model, dtype_of(self.spec))
         model = _run_as(self.runtime, settle(model, self.device, self.offload_frozen and care == "frozen"))
         if care == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
@@ -112,9 +114,7 @@ class WholeModels:
         return model if self.shard is None else self.shard(model)
 
     def _dtype(self, care: Care) -> torch.dtype:
-        if care in ("trained", "exact"):
-            return _DTYPES[self.spec.trained_weights]
-        return dtype_of(self.spec) if care == "frozen" else torch.float32
+        return torch.float32 if care == "moving" else _DTYPES[self.spec.trained_weights]
 
 
 class Roles:
@@ -186,6 +186,8 @@ class Roles:
         role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
         if origin is not None:
             role.load(origin, with_head)
+        if care in ("exact", "frozen"):
+            role.store_as_computed(dtype_of(self.spec))
         return _settled(role, care, self.spec)
 
 

@@ -105,6 +105,11 @@ class Role(nn.Module):
             self.config.score_bias, self.config.score_scale = found.score_bias, found.score_scale
         return self
 
+    def store_as_computed(self, dtype: torch.dtype) -> None:
+        """Store an adapter that learns no more in `dtype`, in which it is multiplied; the head stays in float32."""
+        for weight in self._adapter:
+            weight.data = weight.data.to(dtype)
+
     def _weights(self) -> dict[str, nn.Parameter]:
         own: dict[str, nn.Parameter] = dict(zip(self._names, self._adapter, strict=True))
         return own if self.score is None else {**own, "score.weight": cast(nn.Parameter, self.score.weight)}

@@ -18,6 +18,8 @@ from torch import Tensor
 from trainer.checkpoint import STATE, load_optimizer
 from trainer.errors import ModelError
 from trainer.models import Model
+from trainer.models.heads import store_as_computed
+from trainer.models.roles import Role
 from trainer.ppo.actors import Actors
 from trainer.ppo.rollout import sample_mine
 from trainer.prompts import EncodedPrompt
@@ -147,12 +149,13 @@ class Rollouts:
 
     @torch.no_grad()
     def _policy_as_it_is(self) -> Model:
-        """A copy of the policy that no update touches, its matrices in the type that they are computed in."""
+        """A copy of the policy that no update touches, its linear layers in the type that they are computed in."""
         policy = self._actors.policy
         if self._behind is None:
             self._behind = _copied(policy)
-        for own, current in zip(self._behind.parameters(), policy.parameters(), strict=True):
-            own.copy_(current)
+        current = dict(policy.named_parameters(remove_duplicate=False))  # the copy's output layer is not tied
+        for name, own in self._behind.named_parameters(remove_duplicate=False):
+            own.copy_(current[name])
         return self._behind
 
 
@@ -174,6 +177,7 @@ def _copied(policy: Model) -> Model:
     dtype = getattr(policy, "compute_dtype", torch.float32)
     for weight in behind.parameters():
         weight.grad = None
-        if weight.ndim > 1 and weight.is_floating_point():
-            weight.data = weight.data.to(dtype)
-    return behind
+    if isinstance(behind, Role):
+        behind.store_as_computed(dtype)
+        return behind
+    return store_as_computed(behind, dtype)

@@ -30,7 +30,7 @@ from trainer.ppo.update import minibatches
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
 from trainer.rewards.base import Scores
-from trainer.rounding import Gap, Tolerance, gap, tolerance
+from trainer.rounding import HARMLESS, Gap, Tolerance, gap, tolerance
 from trainer.sampling import Response, uniforms
 from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 from trainer.session import Session
@@ -101,7 +101,7 @@ def _run(
         values = partial(completion_values, critic)
         of_critic = _measured("the critic's values", critic, values, batch, mask_BR)
         figures |= _worse(figures, _company("the critic's values", values, batch, mask_BR, of_critic))
-    figures |= _reference(sampled, actors, spec, of_policy)
+    figures |= _reference(sampled, actors, spec)
     if actors.reward_model is not None:
         scores = _scores_forward(actors.reward_model)
         whole_B1 = torch.ones(len(batch), 1, dtype=torch.bool, device=batch.input_ids_BT.device)
@@ -241,8 +241,8 @@ def _company(what: str, forward: Forward, batch: Batch, mask_BX: Tensor, allowed
     return {"padding gap": max(found.largest for found in causes.values())}
 
 
-def _reference(sampled: Sampled, actors: Actors, spec: PPOSpec, allowed: Tolerance) -> dict[str, float]:
-    """The starting policy is its own reference, unless another one is named."""
+def _reference(sampled: Sampled, actors: Actors, spec: PPOSpec) -> dict[str, float]:
+    """The starting policy is its own reference, unless another one is named. Both compute alike, so rounding has no part."""
     with present(actors.reference):
         reference_BR = in_parts(
             lambda part: completion_logprobs(actors.reference, part, spec.temperature)[0],
@@ -252,9 +252,9 @@ def _reference(sampled: Sampled, actors: Actors, spec: PPOSpec, allowed: Toleran
         )
     mean = gap(sampled.logprobs_BR, reference_BR, sampled.batch.mask_BR).mean
     _demand(
-        spec.reference.path is not None or mean <= allowed.mean,
+        spec.reference.path is not None or mean <= HARMLESS.mean,
         "the KL to the reference is not 0 at the start",
-        f"mean |log π − log π_ref| is {_of(mean, allowed.mean)} nats per token",
+        f"mean |log π − log π_ref| is {_of(mean, HARMLESS.mean)} nats per token",
         "a reference loaded from another checkpoint than the policy, in another type, or a policy that has already moved",
     )
     return {"distance from the reference": mean}

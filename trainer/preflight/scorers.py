@@ -7,6 +7,7 @@ from trainer.data import Data, prompt_key, prompt_text
 from trainer.errors import RewardError, TrainerError
 from trainer.judges import GROUP as JUDGES
 from trainer.judges import ComparingJudge
+from trainer.preflight.memory.blueprint import is_linear
 from trainer.preflight.models import finding
 from trainer.preflight.places import config_of, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
@@ -55,14 +56,21 @@ def look_at_models(spec: JobSpec) -> Iterator[Finding]:
 
 
 def weights(spec: JobSpec) -> int:
-    """Bytes of the reward models that the run only loads, in the model's type; 0 for those that are not here."""
-    size = 4 if spec.model.dtype == "float32" else 2
+    """Bytes of the reward models that the run only loads; 0 for those that are not here.
+
+    All of a classifier is in the model's type, of a reward model the linear layers are.
+    """
+    small = 4 if spec.model.dtype == "float32" else 2
     total = 0
     for reward in [*spec.scoring, spec.evaluation.judge]:
         if isinstance(reward, ModelReward | ClassifierReward) and reward.path is not None:
             folder = local(reward.path)
             if folder is not None:
-                total += size * sum(math.prod(shape) for shape in weights_of(folder).values())
+                others = 4 if isinstance(reward, ModelReward) else small
+                total += sum(
+                    math.prod(shape) * (small if is_linear(name, len(shape)) else others)
+                    for name, shape in weights_of(folder).items()
+                )
     return total
 
 

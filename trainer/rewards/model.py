@@ -10,8 +10,9 @@ import torch
 
 from trainer.errors import ModelError, RewardError
 from trainer.microbatches import AtOnce, limits
-from trainer.models import Model, load_reward_model, load_tokenizer, present, settle
+from trainer.models import Model, compute_in, load_reward_model, load_tokenizer, present, settle
 from trainer.models.attention import pack_as
+from trainer.models.heads import store_as_computed
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Reward, RewardContext
 from trainer.sequences import Batch, sequence_scores
@@ -27,7 +28,8 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
             raise ModelError("This run has no reward model of its own: give the `path` of one.")
         return TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
     tokenizer = load_tokenizer(spec.path)
-    model = settle(load_reward_model(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
+    model = store_as_computed(load_reward_model(spec.path).requires_grad_(False), context.dtype)
+    model = compute_in(settle(model, context.device, context.offload), context.dtype)
     pack_as(model, context.packing)
     check_vocabulary(spec.path, model, tokenizer)
     scorer = TokenScorer(model, context.codec.pad_id, context.at_once)

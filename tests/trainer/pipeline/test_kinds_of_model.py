@@ -44,6 +44,7 @@ def test_a_gpt2_goes_through_all_stages(
     run(tmp_path, STAGES, model={"path": str(base), "gradient_checkpointing": True} | model)
     assert finished(tmp_path) == STAGES
     first_step = metrics_of(tmp_path)["ppo", 1]
+    assert first_step["objective/kl"] == 0
     # the minibatches are narrower than the batch that was scored, so their products round differently
     computed_in = getattr(torch, model.get("dtype", "float32"))
     assert first_step["val/first_minibatch_ratio"] == pytest.approx(1, abs=tolerance.mean(computed_in))

@@ -1,8 +1,9 @@
 """The run's models as fake ones: built by the trainer's own code, without their memory.
 
 Sizes in bytes, N parameters: a trained model holds 4·N or 2·N by `model.trained_weights`, what learning adds is in
-trainer/preflight/memory/learning.py; a frozen one 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2 with 0.127 bits
-of scales (Dettmers et al. 2023, "QLoRA", §3).
+trainer/preflight/memory/learning.py; a frozen one 4·N or 2·N by `model.dtype` for its linear layers and by
+`model.trained_weights` for the rest; a backbone under adapters 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2
+with 0.127 bits of scales (Dettmers et al. 2023, "QLoRA", §3).
 """
 
 import copy
@@ -16,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 
 from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
-from trainer.models.heads import Model, compute_in
+from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
 from trainer.preflight.memory.counting import assume_packs, attention_for
@@ -65,7 +66,10 @@ class Blueprint:
         return self._faked(compute_in(Role(backbone, head, score=score), self.dtype))
 
     def _frozen(self, head: Head) -> Model:
-        return self._faked(self._plain(head, self.dtype).requires_grad_(False))
+        if self.spec.lora is not None:
+            return self._faked(compute_in(self._plain(head, self.dtype).requires_grad_(False), self.dtype))
+        model = self._plain(head, getattr(torch, self.spec.trained_weights)).requires_grad_(False)
+        return self._faked(compute_in(store_as_computed(model, self.dtype), self.dtype))
 
     def _plain(self, head: Head, dtype: torch.dtype) -> Model:
         """On the meta device, where a model has no memory either, but nothing can be computed on a CPU's terms."""
@@ -98,16 +102,11 @@ class Blueprint:
     def hidden_size(self) -> int:
         return int(self.config.get_text_config().hidden_size)
 
-    @property
-    def trained_size(self) -> int:
-        """Bytes of a number of the weights that are trained."""
-        return int(getattr(torch, self.spec.trained_weights).itemsize)
-
     def trained_parameters(self, head: Head) -> int:
         return sum(int(p.numel()) for p in self.trained(head).parameters() if p.requires_grad)
 
     def parameters(self, head: Head) -> int:
-        return sum(int(p.numel()) for p in self.frozen(head).parameters())
+        return sum(int(p.numel()) for p in self._plain(head, self.dtype).parameters())
 
     def frozen_bytes(self, head: Head) -> int:
         """Of a frozen model's weights, buffers left out; only matrices inside the layers are quantized."""
@@ -115,15 +114,16 @@ class Blueprint:
         if self.spec.quantization is None:
             return sum(int(p.nbytes) for p in parameters.values())
         small = _QUANTIZED[self.spec.quantization]
-        return sum(int(p.numel() * small) if _quantized(name, p) else p.nbytes for name, p in parameters.items())
+        return sum(int(p.numel() * small) if is_linear(name, p.ndim) else p.nbytes for name, p in parameters.items())
 
     def trained_bytes(self, head: Head) -> int:
         """Of the weights that learn, beside those of their backbone."""
         return sum(int(p.nbytes) for p in self.trained(head).parameters() if p.requires_grad)
 
 
-def _quantized(name: str, parameter: torch.Tensor) -> bool:
-    return parameter.ndim >= 2 and not any(part in name for part in ("embed", "lm_head", "wte", "wpe", "score"))
+def is_linear(name: str, dimensions: int) -> bool:
+    """Whether the weight is a matrix inside the layers, by its name."""
+    return dimensions == 2 and not any(part in name for part in ("embed", "lm_head", "wte", "wpe", "score"))
 
 
 def tensors_of(model: Model) -> Iterator[torch.Tensor]:

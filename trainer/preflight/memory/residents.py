@@ -19,7 +19,7 @@ class Member:
     learns: bool = False
     """It has gradients and an optimizer."""
     exact: bool = False
-    """In the type of weights that are trained, without learning: the policy that was trained."""
+    """Without learning, but never away in host memory: the policy that was trained."""
     moves: bool = False
     """In float32 without learning: a reference that moves, a reward model that is refitted."""
     adapted: bool = False
@@ -76,10 +76,10 @@ def _critic_start(spec: JobSpec) -> str:
 
 
 def passes_of(member: Member) -> tuple[Pass, bool]:
-    """What `member` is asked for while a batch is scored, and whether its weights are those of a model that learns."""
+    """What `member` is asked for while a batch is scored, and whether its weights are held as those of a model that learns."""
     if member.head == "policy":
-        return "logprobs", member.learns or member.exact
-    return ("values" if member.learns else "scores"), member.learns or member.exact
+        return "logprobs", member.learns or member.moves
+    return ("values" if member.learns else "scores"), member.learns or member.moves
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ class Resident:
 
 
 def _behind(spec: JobSpec, phase: Phase, blueprint: Blueprint) -> int:
-    """Of the copy of the policy that samples the next responses meanwhile: its matrices in the type that they are computed
-    in; of an adapter, the backbone too (trainer/ppo/rollouts.py)."""
+    """Of the copy of the policy that samples the next responses meanwhile, which is held as a frozen model; of an adapter
+    that is computed in a smaller type, the backbone too (trainer/ppo/rollouts.py)."""
     in_ppo = phase.startswith("ppo") or (phase == "evaluation" and "ppo" in spec.stages)
     if not (in_ppo and spec.ppo.rollout.asynchronous):
         return 0
-    learning = [weight for weight in blueprint.trained("policy").parameters() if weight.requires_grad]
-    computed = sum(w.numel() * (blueprint.dtype.itemsize if w.ndim > 1 else w.itemsize) for w in learning)
-    return int(computed) + (blueprint.frozen_bytes("policy") if blueprint.spec.lora is not None else 0)
+    if blueprint.spec.lora is None:
+        return blueprint.frozen_bytes("policy")
+    return blueprint.dtype.itemsize * blueprint.trained_parameters("policy") + blueprint.frozen_bytes("policy")
 
 
 def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:
@@ -130,9 +130,7 @@ def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:
 def _held(member: Member, blueprint: Blueprint) -> int:
     if member.learns:
         return blueprint.trained_bytes(member.head)
-    if not member.exact:
-        return blueprint.frozen_bytes(member.head)
-    return blueprint.parameters(member.head) * (4 if member.moves else blueprint.trained_size)
+    return 4 * blueprint.parameters(member.head) if member.moves else blueprint.frozen_bytes(member.head)
 
 
 def _on_backbones(found: Sequence[Member], blueprint: Blueprint) -> int:
