@@ -29,10 +29,10 @@ def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str
     """The same spec with ids for file names, which are relative to `folder`; and whole paths for what else it names there."""
     spec = _with_whole_paths(spec, folder.resolve())
     data = dict(spec.get("data") or {})
-    for role in DATASETS:
+    for role, kind in DATASETS.items():
         value = data.get(role)
         if isinstance(value, str) and not value.startswith("ds_"):
-            data[role] = client.upload_dataset(_existing(folder / value), role)["id"]
+            data[role] = client.upload_dataset(_existing(folder / value), kind)["id"]
     return {**spec, "data": data}
 
 

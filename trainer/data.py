@@ -5,8 +5,8 @@ What a row may look like is in trainer/rows.py.
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -69,6 +69,8 @@ class Data:
     """Plain texts, for PPO-ptx."""
     thumbs: Split = field(default_factory=lambda: Split([], []))
     """Of Thumb."""
+    shared: Counter[str] = field(default_factory=Counter)
+    """Rows of each kind whose prompt is in `data.evaluation_prompts`: no stage trains on them."""
 
 
 def load(
@@ -92,16 +94,27 @@ def load(
     prompts = list(_read(spec.prompts, lambda row, _: rows.prompt_row(row)))
     if not spec.prompts:
         source: Sequence[Comparison | Demonstration | Thumb] = comparisons or (demonstrations if spec.sft else thumbs)
-        prompts = [PromptRow(item.prompt) for item in source]
-    prompts = list({(prompt_key(row.prompt), row.answer): row for row in prompts}.values())
+        prompts = list({prompt_key(item.prompt): PromptRow(item.prompt) for item in source}.values())
     others = [*(d.prompt for d in demonstrations), *(c.prompt for c in comparisons), *(t.prompt for t in thumbs)]
-    held_out = _held_out_keys([row.prompt for row in prompts], others, spec)
+    shared: Counter[str] = Counter()
+    if spec.evaluation_prompts:
+        evaluated = list(_read(spec.evaluation_prompts, lambda row, _: rows.prompt_row(row)))
+        keys = {prompt_key(row.prompt) for row in evaluated}
+        held_out = keys | {key for key in map(prompt_key, others) if _hash01(key) < spec.eval_fraction}
+        asked = Split(_split(prompts, keys).train, evaluated)
+        shared = _counted(
+            {"demonstrations": demonstrations, "pairs": comparisons, "prompts": prompts, "thumbs": thumbs}, keys
+        )
+    else:
+        held_out = _held_out_keys([row.prompt for row in prompts], others, spec)
+        asked = _split(prompts, held_out)
     data = Data(
         _split(demonstrations, held_out),
         _split(comparisons, held_out),
-        _split(prompts, held_out),
+        asked,
         list(_read(spec.pretraining, lambda row, _: rows.text(row))),
         _split(thumbs, held_out),
+        shared,
     )
     _require(data, stages, spec, loss)
     return data
@@ -117,6 +130,11 @@ def prompt_key(prompt: Prompt) -> str:
 def prompt_text(prompt: Prompt) -> str:
     """A prompt for people and judges to read."""
     return prompt if isinstance(prompt, str) else "\n".join(f"{m['role']}: {m['content']}" for m in prompt)
+
+
+def _counted(items: Mapping[str, Sequence[Any]], keys: Collection[str]) -> Counter[str]:
+    """How many of the items have one of these prompts, by name; names without any are left out."""
+    return Counter(name for name, found in items.items() for item in found if prompt_key(item.prompt) in keys)
 
 
 def _preferred(comparisons: list[Comparison]) -> list[Demonstration]:
@@ -151,9 +169,11 @@ def _require(data: Data, stages: Collection[StageName], spec: DataSpec, loss: Re
     _require_both_thumbs(data, needed, spec)
     for name, items in left.items():
         if name in needed and not items:
-            raise DataError(
-                f"No {name} are left to train on after holding out {spec.eval_fraction:.0%} of the prompts."
+            held_out = (
+                "the prompts of `data.evaluation_prompts`" if name == "prompts" and spec.evaluation_prompts else ""
             )
+            held_out = held_out or f"{spec.eval_fraction:.0%} of the prompts"
+            raise DataError(f"No {name} are left to train on after holding out {held_out}.")
 
 
 def _require_preferred(data: Data, needed: Collection[str], spec: DataSpec) -> None:

@@ -102,8 +102,10 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
     _warn_of_the_template(session, codec)
     _say_what_stops(session, loaded, codec)
     warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
-    for warning in chain(*warnings):
+    for warning in chain(*warnings, shared_prompts(loaded)):
         session.say(warning, warning=True)
+    for note in repeated_prompts(session.spec, loaded):
+        session.say(note)
     references = [example for example in examples if example.completion[-1] == codec.eos_id]
     encoded = Encoded(
         examples,
@@ -188,6 +190,25 @@ def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
         elif not codec.completion(row.completion)[1]:
             found[LONG_COMPLETION] += 1
     return found
+
+
+def shared_prompts(loaded: data.Data) -> Iterator[str]:
+    """A warning where rows are kept from training because their prompt is evaluated on."""
+    if loaded.shared:
+        counted = ", ".join(f"{count} {name}" for name, count in loaded.shared.items())
+        yield f"No stage trains on {counted}: their prompt is in `data.evaluation_prompts`."
+
+
+def repeated_prompts(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+    """A note for each side on which a prompt with its answer stands several times."""
+    for stages, items, what, so in (
+        ({"ppo"}, loaded.prompts.train, "prompts to train on", "each row is drawn, so such a prompt weighs more"),
+        ({"ppo", "evaluation"}, loaded.prompts.held_out, "held-out prompts", "each row is answered, and the interval of the "
+         "win rate takes them for different prompts"),
+    ):  # fmt: skip
+        again = len(items) - len({(data.prompt_key(row.prompt), row.answer) for row in items})
+        if again and stages & set(spec.stages):
+            yield f"{again} of {len(items)} {what} repeat an earlier row: {so}."
 
 
 def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:

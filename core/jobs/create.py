@@ -44,7 +44,7 @@ def _check_text(resolved: dict[str, Any]) -> None:
 def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, DatasetVersion]:
     """By the field that names them; nobody deletes them before the commit."""
     used = {}
-    for role in DATASETS:
+    for role, kind in DATASETS.items():
         if (reference := getattr(spec.data, role)) is None:
             continue
         param = f"data.{role}"
@@ -53,8 +53,8 @@ def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, Datas
         except (NotFound, Conflict, InvalidRequest) as error:
             error.extras["param"] = param
             raise
-        if version.dataset.kind != role:
-            detail = f"{version.dataset_id} holds {version.dataset.kind}; data.{role} takes {role}."
+        if version.dataset.kind != kind:
+            detail = f"{version.dataset_id} holds {version.dataset.kind}; data.{role} takes {kind}."
             raise WrongDatasetKind(detail, param=param)
         used[role] = version
     return used

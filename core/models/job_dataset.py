@@ -11,5 +11,5 @@ class JobDataset(Base):
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     role: Mapped[str] = mapped_column(primary_key=True)
-    """The field of the spec's `data`: preferences, sft, prompts or pretraining."""
+    """The field of the spec's `data` that names it, such as `prompts` or `evaluation_prompts`."""
     version_id: Mapped[str] = mapped_column(ForeignKey("dataset_versions.id", ondelete="CASCADE"), index=True)

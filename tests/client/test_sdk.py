@@ -10,6 +10,7 @@ import pytest
 from client.errors import ApiError, ClientError, Unreachable
 from client.sdk import Client
 from client.submit import read_spec, with_uploads
+from core.models.dataset import DatasetKind
 from tests.client.conftest import Up, free_port, is_ready
 from tests.client.test_up import parts
 from tests.core.factories import ROWS, jsonl
@@ -105,11 +106,11 @@ def test_a_spec_file_takes_its_data_along(client: Client, pairs: Path) -> None:
 
 
 def test_every_field_of_data_takes_its_file_along(client: Client, tmp_path: Path) -> None:
-    data = {kind.value: f"{kind.value}.jsonl" for kind in ROWS}
-    for kind, rows in ROWS.items():
-        (tmp_path / data[kind.value]).write_bytes(jsonl(rows))
+    data = {name: f"{name}.jsonl" for name in DATASETS}
+    for name, kind in DATASETS.items():
+        (tmp_path / data[name]).write_bytes(jsonl(ROWS[DatasetKind(kind)]))
     resolved = with_uploads(client, {"data": {**data, "eval_fraction": 0.2}}, tmp_path)["data"]
-    assert {name: client.get_dataset(resolved[name])["kind"] for name in DATASETS} == {name: name for name in DATASETS}
+    assert {name: client.get_dataset(resolved[name])["kind"] for name in DATASETS} == DATASETS
     assert resolved["eval_fraction"] == 0.2
 
 

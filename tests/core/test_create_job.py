@@ -2,10 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core import jobs
 from core.errors import InvalidSpec, NotFound, WrongDatasetKind
+from core.models import JobDataset
 from core.models.dataset import DatasetKind
 from core.settings import get_settings
 from tests.core.factories import make_dataset, make_job, make_key
@@ -40,6 +42,17 @@ def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:
     with pytest.raises(WrongDatasetKind, match=r"holds sft; data\.prompts takes prompts") as refusal:
         jobs.create(session, owner, _spec(preferences=preferences.id, prompts=sft.id))
     assert refusal.value.extras == {"param": "data.prompts"}
+
+
+def test_prompts_to_evaluate_on_are_a_dataset_of_prompts_pinned_like_the_others(session: Session) -> None:
+    owner = make_key(session).id
+    preferences, prompts = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.PROMPTS)
+    with pytest.raises(WrongDatasetKind, match=r"holds preferences; data\.evaluation_prompts takes prompts"):
+        jobs.create(session, owner, _spec(preferences=preferences.id, evaluation_prompts=preferences.id))
+    job = jobs.create(session, owner, _spec(preferences=preferences.id, evaluation_prompts=prompts.id))
+    assert job.spec["data"]["evaluation_prompts"].startswith(f"{prompts.id}@sha256:")
+    read = session.execute(select(JobDataset.role).where(JobDataset.job_id == job.id)).scalars()
+    assert set(read) == {"preferences", "evaluation_prompts"}
 
 
 def test_text_that_cannot_be_stored_is_refused_by_its_place(session: Session) -> None:

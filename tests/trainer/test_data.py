@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,46 @@ def test_one_thumb_only_tells_nothing_apart(tmp_path: Path) -> None:
         data.load(down, ["reward_model"], loss="pointwise")
     with pytest.raises(DataError, match="every thumb is down, and SFT would learn"):
         data.load(down, ["sft"])
+
+
+def test_repeated_prompts_keep_their_weight_on_both_sides(tmp_path: Path) -> None:
+    rows: list[object] = [{"prompt": f"q {n}", "answer": n} for n in range(40)] * 2 + [{"prompt": "q 1", "answer": 7}]
+    loaded = data.load(DataSpec(prompts=file_of(tmp_path, rows)), ["ppo"])
+    found = Counter((row.prompt, row.answer) for row in loaded.prompts.train + loaded.prompts.held_out)
+    assert found == {(f"q {n}", str(n)): 2 for n in range(40)} | {("q 1", "7"): 1}
+    assert not {row.prompt for row in loaded.prompts.train} & {row.prompt for row in loaded.prompts.held_out}
+
+
+def test_prompts_of_pairs_count_once_each(tmp_path: Path) -> None:
+    loaded = data.load(DataSpec(preferences=file_of(tmp_path, pairs(30) * 3)), ["ppo"])
+    assert len(loaded.prompts.train) + len(loaded.prompts.held_out) == 30
+
+
+def test_prompts_to_evaluate_on_may_be_a_dataset_of_their_own(tmp_path: Path) -> None:
+    asked: list[object] = [{"prompt": f"question {n}", "answer": n} for n in range(60)]
+    own: list[object] = [{"prompt": f"question {n}", "answer": 0} for n in (3, 4)] + [{"prompt": "another"}] * 2
+    shown: list[object] = [{"prompt": f"question {n}", "completion": "text"} for n in (3, 8)]
+    spec = DataSpec(
+        preferences=file_of(tmp_path, pairs(200)),
+        prompts=file_of(tmp_path, asked, "prompts.jsonl"),
+        sft=file_of(tmp_path, shown, "sft.jsonl"),
+        evaluation_prompts=file_of(tmp_path, own, "own.jsonl"),
+    )
+    loaded = data.load(spec)
+    assert [(row.prompt, row.answer) for row in loaded.prompts.held_out] == [
+        ("question 3", "0"), ("question 4", "0"), ("another", None), ("another", None),
+    ]  # fmt: skip
+    assert [row.prompt for row in loaded.prompts.train] == [f"question {n}" for n in range(60) if n not in (3, 4)]
+    assert loaded.shared == {"demonstrations": 1, "pairs": 2, "prompts": 2}
+    trained_on = {c.prompt for c in loaded.comparisons.train} | {d.prompt for d in loaded.demonstrations.train}
+    assert not trained_on & {"question 3", "question 4"}
+    assert 0.03 < len(loaded.comparisons.held_out) / 200 < 0.2, "the other stages hold out by the hash"
+
+
+def test_prompts_to_evaluate_on_leave_something_to_train_on_and_may_be_all_there_is(tmp_path: Path) -> None:
+    path = file_of(tmp_path, [{"prompt": "the only one"}])
+    with pytest.raises(DataError, match=r"No prompts are left .* holding out the prompts of `data.evaluation_prompts`"):
+        data.load(DataSpec(prompts=path, evaluation_prompts=path), ["ppo"])
+    assert len(data.load(DataSpec(evaluation_prompts=path), ["evaluation"]).prompts.held_out) == 1
+    with pytest.raises(DataError, match=r"own\.jsonl, line 1"):
+        data.load(DataSpec(prompts=path, evaluation_prompts=file_of(tmp_path, [{}], "own.jsonl")), ["ppo"])

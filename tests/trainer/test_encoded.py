@@ -105,3 +105,16 @@ def test_what_ends_a_response_is_said_and_odd_stops_are_warned_of(tmp_path: Path
     assert said[0] == f'These end a response: <|eos|> (1), {token} (7), "\\n".'
     assert said[1].startswith(f"The model's generation settings end a response with {token} (7), which")
     assert said[2].startswith("5 of 10 demonstrations contain a stop string")
+
+
+def test_shared_and_repeated_prompts_are_counted(tmp_path: Path) -> None:
+    files: dict[str, Any] = {
+        "prompts": [*PROMPTS, *PROMPTS[:5]],
+        "evaluation_prompts": [PROMPTS[6], {"prompt": "x"}, {"prompt": "x"}],
+    }
+    found = encoded(tmp_path, files, stages=["ppo"], rewards=LENGTH)
+    assert (len(found.prompts), len(found.held_out_prompts)) == (24, 3)
+    shared, train, held_out = warnings_in(tmp_path)
+    assert shared == "No stage trains on 1 prompts: their prompt is in `data.evaluation_prompts`."
+    assert train.startswith("5 of 24 prompts to train on repeat an earlier row: each row is drawn")
+    assert held_out.startswith("1 of 3 held-out prompts repeat an earlier row: each row is answered")

@@ -10,6 +10,8 @@ from trainer.encoded import (
     SAME_SIDES,
     learns_from,
     odd_stops,
+    repeated_prompts,
+    shared_prompts,
     unused,
     without_margins,
     without_roles,
@@ -111,6 +113,7 @@ def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Findin
         *_held_out(spec, sizes),
         *_batches(spec, sizes),
         *_repeats(loaded),
+        *_prompts(spec, loaded),
         *_end_of_sequence(spec, codec, sizes),
     ]
     return found
@@ -278,12 +281,17 @@ def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
     if shared:
         detail = f"{shared} of {available} held-out prompts come to the same tokens as a prompt that is trained on."
         yield _finding("warning", "leak", "#/data/prompts", detail, "Remove the near-duplicates.")
+    own = spec.data.evaluation_prompts is not None
     if available < min(asked, _FEW_HELD_OUT):
         detail = f"Only {available} held-out prompts: the win rate will be uncertain by ± {0.98 / available**0.5:.2f}."
-        yield _finding("warning", "few_held_out", "#/data/eval_fraction", detail, "Raise it, or bring more prompts.")
+        where, fix = ("evaluation_prompts", "Bring") if own else ("eval_fraction", "Raise it, or bring")
+        yield _finding("warning", "few_held_out", f"#/data/{where}", detail, f"{fix} more prompts.")
     elif available < asked:
         detail = f"{available} held-out prompts, fewer than the {asked} asked for: all of them are used."
         yield _finding("info", "held_out", "#/evaluation/prompts", detail)
+    elif own and available > asked:
+        detail = f"The first {asked} of the {available} prompts in `data.evaluation_prompts` are used."
+        yield _finding("info", "held_out", "#/evaluation/prompts", detail, f"Set it to {available} for all of them.")
 
 
 def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
@@ -320,6 +328,15 @@ def _repeats(loaded: Data) -> Iterator[Finding]:
         yield _finding(
             "info", "contradictions", "#/data/preferences", f"{torn} pairs are labelled both ways: annotators disagree."
         )
+
+
+def _prompts(spec: JobSpec, loaded: Data) -> Iterator[Finding]:
+    """Prompts that are evaluated on and not trained on, and repeated ones."""
+    for detail in shared_prompts(loaded):
+        fix = "Nothing, if that is meant. Remove them from one of the two datasets to see no warning."
+        yield _finding("warning", "shared_prompts", "#/data/evaluation_prompts", detail, fix)
+    for detail in repeated_prompts(spec, loaded):
+        yield _finding("info", "repeated_prompts", "#/data/prompts", detail)
 
 
 def _end_of_sequence(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ _PARSERS: dict[str, Callable[[dict[str, Any], int], object]] = {
     "thumbs": lambda row, _: thumb(row),
     "sft": lambda row, _: demonstration(row),
     "prompts": lambda row, _: prompt_row(row),
+    "evaluation_prompts": lambda row, _: prompt_row(row),
     "pretraining": lambda row, _: text(row),
 }
 

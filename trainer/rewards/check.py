@@ -38,5 +38,5 @@ def _require(who: str, prompts: Sequence[_Asked], good: Callable[[str | None], b
         first = " ".join(prompt_text(bad[0].prompt).split())[:120]
         raise DataError(
             f"{who} compares with the prompt's answer, but {len(bad)} of {len(prompts)} prompts have no "
-            f"{what.removeprefix('an ')}. The first: {first!r}. Give every row of `data.prompts` {what}."
+            f"{what.removeprefix('an ')}. The first: {first!r}. Give every row of `data.prompts` and `data.evaluation_prompts` {what}."
         )

@@ -6,8 +6,15 @@ from pydantic import Field
 
 from trainer.spec.base import Path, PositiveInt, Section
 
-DATASETS = ("preferences", "thumbs", "sft", "prompts", "pretraining")
-"""The fields of `data` that name datasets; each is also the kind of dataset that it takes."""
+DATASETS = {
+    "preferences": "preferences",
+    "thumbs": "thumbs",
+    "sft": "sft",
+    "prompts": "prompts",
+    "evaluation_prompts": "prompts",
+    "pretraining": "pretraining",
+}
+"""The fields of `data` that name datasets, each with the kind of dataset that it takes."""
 
 
 class DataSpec(Section):
@@ -20,11 +27,13 @@ class DataSpec(Section):
     sft: Path | None = None
     """Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up."""
     prompts: Path | None = None
-    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`."""
+    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A row that stands twice counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
+    evaluation_prompts: Path | None = None
+    """Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`."""
     pretraining: Path | None = None
     """Plain texts for `ppo.ptx`."""
     eval_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """Share of the prompts held out from every stage, chosen by a hash of the prompt so that no prompt crosses."""
+    """Share of the prompts held out from every stage, chosen by a hash of the prompt so that no prompt crosses. With `evaluation_prompts` it divides the data of the other stages alone, and PPO trains on all of `prompts`."""
     max_prompt_tokens: PositiveInt = 512
     """Longer prompts are left out, and counted in the run's log."""
     max_completion_tokens: PositiveInt = 512

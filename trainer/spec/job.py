@@ -141,6 +141,8 @@ class JobSpec(Section):
             raise ValueError("`stages` names 'kto': it needs `data.thumbs`")
         if "sft" in self.stages and not (data.sft or data.preferences or data.thumbs):
             raise ValueError("`stages` names 'sft': it needs `data.sft`, `data.preferences` or `data.thumbs`")
+        if self.stages == ("evaluation",) and data.evaluation_prompts:
+            return self
         if not (data.preferences or data.sft or data.prompts or data.thumbs):
             raise ValueError("`data` needs `prompts`, or `preferences`, `sft` or `thumbs` to take them from")
         if ("ppo" in self.stages and self.ppo.ptx is not None) != (self.data.pretraining is not None):

@@ -2421,9 +2421,14 @@ export interface components {
             sft?: string | null;
             /**
              * Prompts
-             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`.
+             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A row that stands twice counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once.
              */
             prompts?: string | null;
+            /**
+             * Evaluation Prompts
+             * @description Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`.
+             */
+            evaluation_prompts?: string | null;
             /**
              * Pretraining
              * @description Plain texts for `ppo.ptx`.
@@ -2431,7 +2436,7 @@ export interface components {
             pretraining?: string | null;
             /**
              * Eval Fraction
-             * @description Share of the prompts held out from every stage, chosen by a hash of the prompt so that no prompt crosses.
+             * @description Share of the prompts held out from every stage, chosen by a hash of the prompt so that no prompt crosses. With `evaluation_prompts` it divides the data of the other stages alone, and PPO trains on all of `prompts`.
              * @default 0.1
              */
             eval_fraction: number;

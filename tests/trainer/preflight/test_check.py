@@ -193,6 +193,19 @@ def test_an_endpoint_sees_the_demonstration_of_its_prompt_and_a_judge_is_asked_t
     assert [f.where for f in found.findings if f.code == "asked"] == ["#/rewards/0", "#/evaluation/judge"]
 
 
+def test_prompts_of_ones_own_to_evaluate_on_are_described_and_counted(tmp_path: Path) -> None:
+    rows = [{"prompt": prompt} for prompt in [*PROMPTS, *PROMPTS[:3]]]
+    own = lines(tmp_path / "own.jsonl", [{"prompt": PROMPTS[59]}, *({"prompt": f"new {n}"} for n in range(39))])
+    report = checked(tmp_path, data={"prompts": lines(tmp_path / "asked.jsonl", rows), "evaluation_prompts": own})
+    assert only(report, "repeated_prompts").detail.startswith("3 of 62 prompts to train on repeat an earlier row")
+    assert only(report, "shared_prompts").detail == (
+        "No stage trains on 1 demonstrations, 1 pairs, 1 prompts: their prompt is in `data.evaluation_prompts`."
+    )
+    assert only(report, "held_out").detail == "The first 4 of the 40 prompts in `data.evaluation_prompts` are used."
+    (prompts,) = [dataset for dataset in report.datasets if dataset.name == "prompts"]
+    assert (prompts.train, prompts.held_out) == (62, 40)
+
+
 def test_lost_roles_and_missing_margins_are_found_and_an_empty_file_is_named(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "the"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
     talks = lines(tmp_path / "talks.jsonl", [{"prompt": talk}, *({"prompt": prompt} for prompt in PROMPTS)])
