@@ -47,6 +47,7 @@ DATASET_BODY: dict[str, Any] = {
                         "name": {"type": "string", "description": "For people. Left out: the file's name."},
                         "format": {"type": "string", "description": "As in the JSON body."},
                         "mapping": {"type": "string", "description": "As in the JSON body, in JSON."},
+                        "encoding": {"type": "string", "description": "As in the JSON body."},
                         "bad_rows": {
                             "type": "string",
                             "enum": [way.value for way in BadRows],
@@ -101,7 +102,7 @@ def _wanted(form: FormData) -> Import:
         raise _invalid("#/kind", f"must be one of {', '.join(KINDS)}")
     filename = naming.fit(file.filename or "upload")
     source = Source(_opener(file.file), filename)
-    reading = Reading(_text(form, "kind"), _text(form, "format"), _mapping(form))
+    reading = Reading(_text(form, "kind"), _text(form, "format"), _mapping(form), _text(form, "encoding"))
     return Import(source, _text(form, "name") or versions.name_of(filename), reading, _bad_rows(form))
 
 

@@ -72,8 +72,8 @@ def upload_dataset(
     """Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
 
     Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
-    `bad_rows` says otherwise. How the file is to be read is found out where it is not said; `format_unclear` lists what it
-    may be where that is open.
+    `bad_rows` says otherwise. How the file is to be read is found out where it is not said. Where that is open, `format_unclear`
+    lists what it may be in `candidates`, and in `suggested` a mapping that the columns' names suggest.
     """
     limits, scratch = Limits.of(settings), settings.data_dir / "scratch"
     if isinstance(wanted, Form):
@@ -176,7 +176,7 @@ def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: Impo
     """The upload that is meant, which stays while it is read."""
     upload = uploads.take(session, principal.key_id, told.upload)
     source = Source(uploads.opener(blobs, upload), upload.filename, upload.id, upload.url)
-    reading = Reading(told.kind and told.kind.value, told.format, told.mapping)
+    reading = Reading(told.kind and told.kind.value, told.format, told.mapping, told.encoding)
     return Import(source, told.name or versions.name_of(upload.filename), reading, told.bad_rows)
 
 

@@ -62,6 +62,7 @@ def preview_upload(
         format=body.format,
         kind=body.kind,
         mapping=body.mapping,
+        encoding=body.encoding,
         scratch=scratch,
     )
     return UploadPreview.of(seen)

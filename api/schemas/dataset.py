@@ -24,6 +24,8 @@ class ImportDataset(Schema):
     """What a record of the file means: an `id` of `GET /v1/reference/formats`."""
     mapping: dict[str, Any] | None = None
     """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
+    encoding: str | None = None
+    """Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows."""
     bad_rows: BadRows = BadRows.REPORT
     """What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored."""
 

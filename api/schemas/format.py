@@ -47,6 +47,8 @@ class PreviewRequest(Schema):
     """What the rows are to be."""
     mapping: dict[str, Any] | None = None
     """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
+    encoding: str | None = None
+    """Of the file's text, by a name such as `cp1252` or `shift_jis`."""
 
 
 class PreviewColumn(Schema):

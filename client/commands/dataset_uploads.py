@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from client.answers import Dataset
+from client.commands.unclear_file import way_on
 from client.errors import ApiError, ClientError
 from client.terminal import plain
 
@@ -46,12 +47,16 @@ Label = Annotated[
         help="A label and its meaning (a, b, tie, or nothing if not usable), as model_a=a or unclear= . May be repeated.",
     ),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Of the file's text, as cp1252 or shift_jis. Default: UTF-8, or what its first bytes show."),
+]
 BadRows = Annotated[
     str, typer.Option(help="What to do with rows that cannot be used: refuse the file, report them, or leave_out.")
 ]
 
 
-def upload(
+def upload(  # noqa: PLR0913  # one for each option
     context: typer.Context,
     file: File,
     kind: Kind = None,
@@ -60,11 +65,12 @@ def upload(
     map: Map = None,
     label: Label = None,
     bad_rows: BadRows = "refuse",
+    encoding: Encoding = None,
 ) -> None:
     """Upload a dataset; every row is checked. A large file that was interrupted goes on with the same command."""
     mapping = _mapping(map, label)
-    said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows}
-    with context.obj.client() as client, _bars() as bars, _resumable(), _way_out(bad_rows):
+    said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
+    with context.obj.client() as client, _bars() as bars, _resumable(), _way_out(context):
         sent = bars.add_task("Sending", total=file.stat().st_size)
         dataset = client.upload_dataset(
             file,
@@ -77,7 +83,7 @@ def upload(
     _tell(dataset)
 
 
-def import_(
+def import_(  # noqa: PLR0913  # one for each option
     context: typer.Context,
     url: Url,
     kind: Kind = None,
@@ -86,11 +92,12 @@ def import_(
     map: Map = None,
     label: Label = None,
     bad_rows: BadRows = "refuse",
+    encoding: Encoding = None,
 ) -> None:
     """Make a dataset of a file elsewhere, which the platform fetches by itself where its operator allows that."""
     mapping = _mapping(map, label)
-    said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows}
-    with context.obj.client() as client, _bars() as bars, _way_out(bad_rows):
+    said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
+    with context.obj.client() as client, _bars() as bars, _way_out(context):
         fetched = bars.add_task("Fetching", total=None)
         upload = client.create_upload_from(url)
         client.wait_for_upload(
@@ -124,12 +131,14 @@ def _bars() -> Iterator[Progress]:
 
 
 @contextmanager
-def _way_out(bad_rows: str) -> Iterator[None]:
-    """Behind an error about rows, what else can be done about them."""
+def _way_out(context: typer.Context) -> Iterator[None]:
+    """Behind an error about the file, what can be done about it."""
     try:
         yield
     except ApiError as error:
-        if error.code == "invalid_dataset" and bad_rows == "refuse":
+        if error.code == "format_unclear":
+            raise way_on(error, _words(context)) from error
+        if error.code == "invalid_dataset" and context.params["bad_rows"] == "refuse":
             told = "Mend the file; or take it as it is with --bad-rows report, or without these rows with --bad-rows leave_out."
             raise ClientError(f"{error}\n{told}") from error
         raise
@@ -144,19 +153,33 @@ def _resumable() -> Iterator[None]:
         raise typer.Exit(_INTERRUPTED) from None
 
 
+def _words(context: typer.Context) -> list[str]:
+    """The command as it was given, without how to read the file. The key is left out: it does not belong on a screen."""
+    given, root = context.params, context.find_root()
+    source = root.get_parameter_source("url")
+    url = ["--url", root.params["url"]] if source is not None and source.name == "COMMANDLINE" else []
+    what = str(given["file"] if "file" in given else given["url"])
+    more = [("--name", given["name"]), ("--encoding", given["encoding"])]
+    if given["bad_rows"] != "refuse":
+        more.append(("--bad-rows", given["bad_rows"]))
+    options = [word for name, value in more if value for word in (name, value)]
+    return ["proximal", *url, "datasets", str(context.info_name), what, *options]
+
+
 def _format(mapping: dict[str, Any] | None) -> str | None:
     return None if mapping is None else _CUSTOM
 
 
 def _mapping(fields: list[str] | None, labels: list[str] | None) -> dict[str, Any] | None:
-    """As the API takes it; None if nothing is said."""
-    meanings = {name: value or None for name, value in _pairs("--label", labels, empty=True).items()}
+    """As the API takes it; None if nothing is said. A label may hold the sign "=", as `A=B` does; its meaning does not."""
+    meanings = {name: value or None for name, value in _pairs("--label", labels, empty=True, last=True).items()}
     found = {"fields": _pairs("--map", fields), "labels": meanings}
     return {name: pairs for name, pairs in found.items() if pairs} or None
 
 
-def _pairs(option: str, given: list[str] | None, empty: bool = False) -> dict[str, str]:
-    pairs = [text.partition("=") for text in given or []]
+def _pairs(option: str, given: list[str] | None, *, empty: bool = False, last: bool = False) -> dict[str, str]:
+    """`empty`: a value may be. `last`: the name ends at the last sign."""
+    pairs = [text.rpartition("=") if last else text.partition("=") for text in given or []]
     for name, separator, value in pairs:
         if not (name and separator and (value or empty)):
             raise ClientError(f"{option} {name}{separator}{value}: write name=value, as prompt=question.")

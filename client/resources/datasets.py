@@ -18,10 +18,12 @@ class Datasets(Connection):
         format: str | None = None,
         mapping: Mapping[str, Any] | None = None,
         bad_rows: str | None = None,
+        encoding: str | None = None,
     ) -> Dataset:
         """Make a dataset of a complete upload; its version 1 is `importing` at first. What is left out is detected."""
         told = {"upload": upload_id, "name": name, "kind": kind, "format": format, "mapping": mapping}
-        body = {key: value for key, value in {**told, "bad_rows": bad_rows}.items() if value is not None}
+        more = {"bad_rows": bad_rows, "encoding": encoding}
+        body = {key: value for key, value in {**told, **more}.items() if value is not None}
         answer: Dataset = self._request("POST", "/v1/datasets", json=body).json()
         return answer
 

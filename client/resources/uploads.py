@@ -24,7 +24,7 @@ Importing = Callable[[float, str], None]
 class Uploads(Datasets):
     """`/v1/uploads`"""
 
-    def upload_dataset(
+    def upload_dataset(  # noqa: PLR0913  # one for each thing that can be said of a file
         self,
         file: Path,
         kind: str | None = None,
@@ -32,17 +32,19 @@ class Uploads(Datasets):
         *,
         format: str | None = None,
         mapping: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
         bad_rows: str = "refuse",
         progress: Progress | None = None,
         importing: Importing | None = None,
     ) -> Dataset:
-        """Upload a file and wait until it is a dataset. What is not said (kind, format, mapping) is detected.
+        """Upload a file and wait until it is a dataset. What is not said (kind, format, mapping, encoding) is detected.
 
         A small file goes in one request; a large one in parts, several at a time, and goes on where an earlier try of the
         same was interrupted, be it while the dataset was made. `bad_rows`: `refuse` (ApiError `invalid_dataset`, and
         nothing is stored), `report` (the dataset is `blocked` until they are dealt with), `leave_out`.
         """
         said: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
+        said |= {"encoding": encoding}
         if file.stat().st_size <= SMALL:
             try:
                 return self._upload_at_once(file, said | {"bad_rows": bad_rows})
@@ -136,9 +138,10 @@ class Uploads(Datasets):
         format: str | None = None,
         kind: str | None = None,
         mapping: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
     ) -> dict[str, Any]:
         """What its first rows would become; nothing is stored."""
-        body = {"format": format, "kind": kind, "mapping": mapping}
+        body = {"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}
         answer: dict[str, Any] = self._request(
             "POST", f"/v1/uploads/{upload_id}/preview", json=body, timeout=None
         ).json()

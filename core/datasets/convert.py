@@ -57,7 +57,7 @@ def convert(
     cut off, broken, beyond the limits, not one good row, nothing but ties.
     """
     findings, learnt = Findings(), _Learnt()
-    with opened(open_, filename, limits, progress, scratch) as found:
+    with opened(open_, filename, limits, progress, scratch, plan.encoding) as found:
         counted = _Counted(found.records(plan.columns.hands_out), plan, found)
         for unit in units(counted.records(), plan, findings, scratch):
             if isinstance(unit.row, BadLine):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from core.datasets.columns import Column, columns_of
-from core.datasets.containers import Opened, Record, opened
+from core.datasets.containers import Opened, Record, encodings, opened
 from core.datasets.containers.records import shown
 from core.datasets.findings import Findings, told
 from core.datasets.formats import FORMATS, SPELT
@@ -61,6 +61,8 @@ class Detection:
     """Of records that could not be read at all: line and detail."""
     suggested: dict[str, Any] | None = None
     """A mapping, where the columns' names suggest one and no format is sure."""
+    named_encoding: str | None = None
+    """The encoding that the file was read with because the user named it."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,19 @@ class Preview:
     rows: list[PreviewRow]
 
 
-def detect(open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch: Path | None = None) -> Detection:
-    """Look at the file's first records. Raises InvalidDataset for what is no file of records."""
-    with opened(open_, filename, limits, scratch=scratch) as found:
+def detect(
+    open_: Callable[[], BinaryIO],
+    filename: str,
+    limits: Limits,
+    scratch: Path | None = None,
+    encoding: str | None = None,
+) -> Detection:
+    """Look at the file's first records. `encoding`: of its text, if it is not to be detected.
+
+    Raises InvalidDataset for what is no file of records, InvalidRequest for an unknown encoding.
+    """
+    encoding = encodings.checked(encoding)
+    with opened(open_, filename, limits, scratch=scratch, encoding=encoding) as found:
         sample = _sample(found, None, _RECORDS)
     good = [value for _, value, _ in sample if not isinstance(value, BadLine)]
     problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, BadLine)]
@@ -102,6 +114,7 @@ def detect(open_: Callable[[], BinaryIO], filename: str, limits: Limits, scratch
         len(sample),
         problems[:20],
         None if stands_out(candidates) else guess(columns),
+        encoding,
     )
 
 
@@ -114,7 +127,7 @@ def preview(
     scratch: Path | None = None,
 ) -> list[PreviewRow]:
     """The first rows as they would be stored. Of formats that gather answers, those that the first records give."""
-    with opened(open_, filename, limits, scratch=scratch) as found:
+    with opened(open_, filename, limits, scratch=scratch, encoding=plan.encoding) as found:
         sample = _sample(found, plan.columns.hands_out, _RECORDS if plan.grouped else rows)
     raw = {record[0]: shown(record, _RAW) for record in sample}
     made = units(iter(sample), plan, Findings(), scratch)
@@ -129,10 +142,11 @@ def look(
     format: str | None = None,
     kind: str | None = None,
     mapping: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
     scratch: Path | None = None,
 ) -> Preview:
     """Detect and preview. Raises InvalidDataset, InvalidMapping, and InvalidRequest for a format or kind that is not there."""
-    detection = detect(open_, filename, limits, scratch)
+    detection = detect(open_, filename, limits, scratch, encoding)
     try:
         plan = Plan.of(detection, format=format, kind=kind, mapping=mapping)
     except FormatUnclear:

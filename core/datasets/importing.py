@@ -60,10 +60,11 @@ class Reading:
     kind: str | None = None
     format: str | None = None
     mapping: dict[str, Any] | None = None
+    encoding: str | None = None
 
     def plan(self, source: Source, limits: Limits, scratch: Path) -> Plan:
         """Raises InvalidRequest where the file leaves open how to read it, InvalidDataset where it cannot be."""
-        detection = detect(source.open_, source.filename, limits, scratch)
+        detection = detect(source.open_, source.filename, limits, scratch, self.encoding)
         return Plan.of(detection, format=self.format, kind=self.kind, mapping=self.mapping)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from core.datasets.findings import unusable
 from core.datasets.formats import FORMATS, SPELT, custom
 from core.datasets.formats.base import Format
+from core.datasets.formats.guess import guess
 from core.datasets.spelling import Names
 from core.errors import FormatUnclear, InvalidRequest
 from core.models.dataset import DatasetKind
@@ -28,6 +29,8 @@ class Plan:
     kind: str
     mapping: dict[str, Any] | None = None
     """Of the format `custom`."""
+    encoding: str | None = None
+    """Of the text, as the user named it; None: as it is detected."""
 
     @classmethod
     def of(
@@ -52,11 +55,18 @@ class Plan:
         known = _known(format)
         if known is custom.FORMAT:
             made, checked = custom.checked(mapping)
-            return cls(detection.container, detection.compression, known.id, _kind(known, kind or made, made), checked)
+            kind = _kind(known, kind or made, made)
+            return cls(detection.container, detection.compression, known.id, kind, checked, detection.named_encoding)
         if mapping is not None:
             raise _invalid("mapping", "belongs to the format custom")
         chosen = kind or _kind_of(known, detection)
-        return cls(detection.container, detection.compression, known.id, _kind(known, chosen))
+        return cls(
+            detection.container,
+            detection.compression,
+            known.id,
+            _kind(known, chosen),
+            encoding=detection.named_encoding,
+        )
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -65,7 +75,7 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """To be stored."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "encoding" or value is not None}
 
     @property
     def reads_as(self) -> Format:
@@ -140,15 +150,19 @@ def _own(kind: str | None) -> str:
 
 def _unclear(detection: "Detection", candidates: list["Candidate"]) -> FormatUnclear:
     shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
+    suggested = guess(detection.columns)
     names = ", ".join(column.name for column in detection.columns[:12]) or "none"
     if shown and candidates[0].score >= _LIKELY:
         likely = [one for one in candidates[:_LISTED] if one.score >= _AS_WELL * candidates[0].score]
         detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
-        detail = f"No known format fits these columns: {names}. Map them to fields, with the format custom, or name a format."
+        ways = "Map them to fields, with the format custom" + (", as in `suggested`" if suggested else "")
+        detail = f"No known format fits these columns: {names}. {ways}; or name a format."
     else:
         detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
-    return FormatUnclear(detail, param="format", candidates=shown[:_LISTED], errors=detection.problems[:20])
+    return FormatUnclear(
+        detail, param="format", candidates=shown[:_LISTED], suggested=suggested, errors=detection.problems[:20]
+    )
 
 
 def _without_rows(detection: "Detection") -> str:
@@ -168,8 +182,10 @@ def _kind_of(known: Format, detection: "Detection") -> str:
     """Without a word about the kind: the one that was detected, or the only one."""
     found = [one.kind for one in detection.candidates if one.format == known.id]
     if known.one_of_many or (not found and len(known.kinds) > 1):
-        kinds = ", ".join(known.kinds)
-        raise FormatUnclear(f"{known.title} can be read as {kinds}: say which.", param="kind", candidates=[])
+        kinds, why = ", ".join(known.kinds), "The format was named."
+        ways = [{"format": known.id, "kind": kind.value, "score": 1.0, "why": why} for kind in known.kinds]
+        detail = f"{known.title} can be read as {kinds}: say which."
+        raise FormatUnclear(detail, param="kind", candidates=ways, suggested=None)
     return found[0] if found else known.kinds[0].value
 
 

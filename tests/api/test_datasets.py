@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import json
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -296,3 +297,29 @@ def test_a_dataset_is_renamed_and_kept_for_a_time(client: TestClient, dataset: D
 def test_a_change_that_is_wrong(client: TestClient, dataset: Dataset, change: dict[str, Any], pointer: str) -> None:
     document = problem(client.patch(f"/v1/datasets/{dataset.id}", json=change), 422, "invalid_request")
     assert document["errors"][0]["pointer"] == pointer
+
+
+def send(client: TestClient, content: bytes, **said: str) -> Response:
+    return client.post("/v1/datasets", data=said, files={"file": ("x.jsonl", content)})
+
+
+def test_an_unclear_file_is_answered_with_a_mapping_that_reads_it(client: TestClient) -> None:
+    content = jsonl([{"query": "q", "left": {"text": "x"}, "right": {"text": "y"}, "vote": "left"}])
+    body = problem(send(client, content), 422, "format_unclear")
+    assert body["suggested"] == {
+        "fields": {"prompt": "query", "a": "left.text", "b": "right.text", "label": "vote"},
+        "labels": {"left": "a"},
+    }
+    made = send(client, content, format="custom", mapping=json.dumps(body["suggested"]))
+    assert made.status_code == 201 and made.json()["rows"] == 1
+
+
+def test_a_file_is_read_in_the_encoding_that_is_named(client: TestClient) -> None:
+    text = '{"prompt": "Où est le garçon ?", "chosen": "À l’école, déjà très tôt.", "rejected": "No."}\n'
+    body = problem(send(client, text.encode("cp1252"), kind="preferences"), 422, "invalid_dataset")
+    assert "it looks like cp1252: name the right one as `encoding`" in body["detail"]
+    made = send(client, text.encode("cp1252"), encoding="Windows-1252").json()
+    assert made["origin"]["encoding"] == "cp1252"
+    (row,) = client.get(f"/v1/datasets/{made['id']}/rows").json()["data"]
+    assert row["row"]["prompt"] == "Où est le garçon ?"
+    assert problem(send(client, b"{}", encoding="klingon"), 422, "invalid_request")["param"] == "encoding"

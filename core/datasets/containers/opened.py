@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from core.datasets.containers import lines, sniff, streams, table, values
+from core.datasets.containers import encodings, lines, sniff, streams, table, values
 from core.datasets.containers.columnar import Columnar
 from core.datasets.containers.records import Record
 from core.datasets.findings import unusable
@@ -44,10 +44,11 @@ def opened(
     limits: Limits,
     progress: Callable[[int], None] = lambda _: None,
     scratch: Path | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Opened]:
     """Look at the file and get ready to read it. `progress` hears how many bytes of it were read.
 
-    `scratch`: a folder for what has to be unpacked first. Raises InvalidDataset for what is no file of records.
+    `scratch`: a folder for what has to be unpacked first. `encoding`: of its text, if it is not to be detected. Raises InvalidDataset for what is no file of records.
     """
     with ExitStack() as stack:
         file = stack.enter_context(open_())
@@ -58,7 +59,9 @@ def opened(
             plain = io.BufferedReader(streams.Expanded(plain, counted, compression, limits), streams.BUFFER)
         head = plain.read(sniff.HEAD)
         if not head.startswith(b"PAR1"):
-            yield _text(head, plain, compression, filename, limits)
+            yield _text(head, plain, compression, filename, limits, encoding)
+        elif encoding not in (None, "utf-8"):
+            raise unusable("wrong_encoding", "The texts of a Parquet file are UTF-8: leave `encoding` out.")
         elif compression == "none" and file.seekable():
             yield _columnar(file, compression, filename, limits, progress)
         else:
@@ -91,8 +94,8 @@ def _columnar(
     return found
 
 
-def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: Limits) -> Opened:
-    encoding, mark = sniff.encoding(head)
+def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: Limits, named: str | None) -> Opened:
+    encoding, mark = encodings.agreed(head, named)
     text: BinaryIO = _buffered(streams.Rewound(head[mark:], rest))
     if encoding != "utf-8":
         text = _buffered(streams.Utf8(text, encoding))
@@ -116,14 +119,15 @@ def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: 
 
 
 def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> None:
+    hint = encodings.Hint(head)
     match found.container:
         case "jsonl":
-            found.records = lambda _: lines.read(text, limits, found.notes)
+            found.records = lambda _: hint.added(lines.read(text, limits, found.notes))
         case "json":
-            found.records = lambda _: values.read(text, limits, found.notes, sniff.opens_talk(head))
+            found.records = lambda _: hint.added(values.read(text, limits, found.notes, sniff.opens_talk(head)))
         case _:
             found.delimiter = table.delimiter(head)
-            found.records = lambda _: table.read(text, found.delimiter or ",", limits, found.notes)
+            found.records = lambda _: table.read(text, found.delimiter or ",", limits, found.notes, hint)
 
 
 def _buffered(raw: io.RawIOBase) -> BinaryIO:

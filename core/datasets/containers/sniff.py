@@ -1,6 +1,5 @@
 """What a file is, by its bytes. Its name is only a hint, and a mismatch is noted."""
 
-import codecs
 import json
 import re
 from pathlib import PurePosixPath
@@ -36,28 +35,11 @@ _OTHERS = {
     b"\x1f\x8b": "compressed twice: unpack it once",
     b"\x28\xb5\x2f\xfd": "compressed twice: unpack it once",
 }
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
-)  # fmt: skip
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _SEPARATORS = (b",", b"\t", b";", b"|")
 _FIRST_OBJECT = re.compile(rb"\s*\[\s*\{")
 _FIRST_FIELD = re.compile(rb'\s*"(role|from)"\s*:')
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[])|([}\]])')
-
-
-def encoding(head: bytes) -> tuple[str, int]:
-    """Of a text, and how many bytes its byte-order mark has."""
-    for mark, name in _BOMS:
-        if head.startswith(mark):
-            return name, len(mark)
-    # Without a mark: Latin text in UTF-16 has a zero in every other byte.
-    sample = head[:512]
-    for name, zeros, others in (("utf-16-le", sample[1::2], sample[::2]), ("utf-16-be", sample[::2], sample[1::2])):
-        if len(zeros) > 1 and zeros.count(0) > 0.8 * len(zeros) and others.count(0) == 0:
-            return name, 0
-    return "utf-8", 0
 
 
 def container(head: bytes, filename: str) -> str:

@@ -94,18 +94,20 @@ class Utf8(_Raw):
     """Text of another encoding as UTF-8. Halves of surrogate pairs become bytes that are no UTF-8, and are found later."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
-        self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)("surrogatepass")
+        errors = "surrogatepass" if encoding.startswith("utf") else "strict"
+        self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)(errors)
+        self._encoding, self._read = encoding, 0
         super().__init__()
 
     def blocks(self) -> Iterator[bytes]:
         try:
             while block := self._file.read(BUFFER):
                 yield self._decoder.decode(block).encode("utf-8", "surrogatepass")
+                self._read += len(block)
             yield self._decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            raise unusable(
-                "not_utf8", f"The file is not the {error.encoding.upper()} text that it begins as."
-            ) from error
+            place = f"byte 0x{error.object[error.start]:02x} behind about {self._read} bytes"
+            raise unusable("not_utf8", f"The file is not {self._encoding.upper()} throughout: {place}.") from error
 
 
 class Expanded(_Raw):

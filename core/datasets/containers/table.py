@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from core.datasets.cells import Cells
+from core.datasets.containers.encodings import Hint
 from core.datasets.containers.records import Record
 from core.datasets.findings import unusable
 from core.datasets.limits import Limits
@@ -18,14 +19,15 @@ _AGAIN = 16
 """So many times the longest record may be read again because of quotes that do not fit."""
 
 
-def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str]) -> Iterator[Record]:
-    """Records with the line where each begins; an empty field is None. `notes`: where to say what is unusual.
+def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str], hint: Hint) -> Iterator[Record]:
+    """Records with the line where each begins; an empty field is None. `notes`: where to say what is unusual. `hint`: what to
+    say behind "is not UTF-8".
 
     Raises InvalidDataset for a header that cannot be used, and for a record that never ends.
     """
     # The library's own limit is one for the whole process. Ours, which is looked at line by line, is never above it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes + 2))
-    lines = _Lines(file, limits.line_bytes)
+    lines = _Lines(file, limits.line_bytes, hint)
     rows = csv.reader(lines, delimiter=separator, strict=True)
     names: list[str] | None = None
     cells = Cells((), notes)
@@ -82,8 +84,8 @@ def delimiter(head: bytes) -> str:
 class _Lines:
     """The lines of a file as text, one record after the other. `first` is where the present record begins."""
 
-    def __init__(self, file: BinaryIO, limit: int) -> None:
-        self._file, self._limit = file, limit
+    def __init__(self, file: BinaryIO, limit: int, hint: Hint) -> None:
+        self._file, self._limit, self._hint = file, limit, hint
         self._number = self._size = self._repeated = 0
         self._record: list[bytes] = []
         self._waiting: list[bytes] = []
@@ -140,7 +142,7 @@ class _Lines:
             return line.decode()
         except UnicodeDecodeError as error:
             place = f"byte 0x{line[error.start]:02x} in line {self._number}"
-            self.bad = BadLine(f"is not UTF-8: {place}; save the file as UTF-8", code="not_utf8")
+            self.bad = BadLine(f"is not UTF-8: {place}{self._hint(line)}", code="not_utf8")
             return line.decode(errors="replace")
 
     def _too_long(self) -> Exception:

@@ -50,8 +50,8 @@ export interface paths {
          * @description Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
          *
          *     Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
-         *     `bad_rows` says otherwise. How the file is to be read is found out where it is not said; `format_unclear` lists what it
-         *     may be where that is open.
+         *     `bad_rows` says otherwise. How the file is to be read is found out where it is not said. Where that is open, `format_unclear`
+         *     lists what it may be in `candidates`, and in `suggested` a mapping that the columns' names suggest.
          */
         post: operations["upload_dataset"];
         delete?: never;
@@ -5320,6 +5320,11 @@ export interface components {
             mapping?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Encoding
+             * @description Of the file's text, by a name such as `cp1252` or `shift_jis`.
+             */
+            encoding?: string | null;
         };
         /**
          * PreviewRow
@@ -7078,6 +7083,12 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
+             * Encoding
+             * @description Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows.
+             * @default null
+             */
+            encoding: string | null;
+            /**
              * @description What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored.
              * @default report
              */
@@ -7384,6 +7395,8 @@ export interface operations {
                     format?: string;
                     /** @description As in the JSON body, in JSON. */
                     mapping?: string;
+                    /** @description As in the JSON body. */
+                    encoding?: string;
                     /**
                      * @description As in the JSON body.
                      * @default refuse

@@ -59,11 +59,17 @@ def jsonl(*rows: Any) -> bytes:
 
 
 def read(
-    content: bytes, name: str = "file.jsonl", *, limits: Limits | None = None, scratch: Path | None = None, **plan: Any
+    content: bytes,
+    name: str = "file.jsonl",
+    *,
+    limits: Limits | None = None,
+    scratch: Path | None = None,
+    encoding: str | None = None,
+    **plan: Any,
 ) -> Read:
     """`plan`: format, kind, mapping, where they are not to be detected."""
     within = limits or Limits()
-    detection = detect(lambda: io.BytesIO(content), name, within, scratch)
+    detection = detect(lambda: io.BytesIO(content), name, within, scratch, encoding)
     chosen, out = Plan.of(detection, **plan), Kept()
     converted = convert(lambda: io.BytesIO(content), name, chosen, within, out, scratch=scratch)
     return Read(detection, chosen, out.rows, out.lines, out.answer_lines, converted)

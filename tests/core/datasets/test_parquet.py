@@ -154,3 +154,8 @@ def test_binary_columns_of_utf8_are_text() -> None:
 def test_a_table_without_rows_is_told_with_its_columns(format: str | None) -> None:
     (error,) = errors(file(arrow.table({"prompt": arrow.array([], arrow.string())})), "x.parquet", format=format)
     assert error == {"code": "no_rows", "detail": "The file has no rows, only the names of its columns: prompt."}
+
+
+def test_an_encoding_is_not_for_tables() -> None:
+    (error,) = errors(file(PAIRS), "x.parquet", encoding="cp1252")
+    assert error["code"] == "wrong_encoding" and "leave `encoding` out" in error["detail"]
