@@ -53,7 +53,7 @@ class Evaluation:
         self._session = session
         self._held_out = held_out
         # A figure over the whole run needs a fixed point: KL is to the policy as PPO began.
-        self._actors = replace(actors, reference=actors.initial)
+        self._actors = replace(actors, reference=actors.initial, sampler=replace(actors.sampler, more_follow=True))
         self._codec = codec
         self._spec = spec
         self._initial: Played | None = None

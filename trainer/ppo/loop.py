@@ -35,7 +35,7 @@ from trainer.ppo.token_tables import token_tables
 from trainer.ppo.update import moved_from_old_policy, update
 from trainer.ppo.watch import Watch
 from trainer.prompts import EncodedPrompt
-from trainer.sampling.engines import sampler_for
+from trainer.sampling.engines import let_go, sampler_for
 from trainer.session import Session
 from trainer.sft import Example
 from trainer.spec import PPOSpec
@@ -106,6 +106,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
             coefficients = Coefficients(kl_coef, dials.old_kl_beta)
             updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
             experience = updated.experience
+            actors.sampler.policy_moved()
             metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
         metrics |= peak.reached("train")
         metrics |= describe_rates(learners, updated, spec, index)
@@ -164,5 +165,6 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     session.emit(Curve(stage="ppo", points=course.curve))
     result = StageResult(spec.steps, seconds, course.summary(held_out.spec.keep_best))
     beside: dict[str, Model] = {"reward_model": actors.reward_model} if dials.refits else {}
+    let_go(session)
     session.finish("ppo", actors.policy, codec.tokenizer, result, models=beside)
     return result

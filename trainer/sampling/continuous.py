@@ -76,8 +76,11 @@ class ContinuousBatching:
         # it knows stop tokens, but no stop strings
         return [Response.cut(output.generated_tokens, output.logprobs, self._stops) for output in outputs]
 
-    def rest(self) -> None:
+    def rest(self, keep_weights: bool = False) -> None:
         """Nothing is kept from one batch to the next."""
+
+    def policy_moved(self) -> None:
+        """Its weights are the policy's own."""
 
 
 def seed_of(draws_BR: Tensor) -> int:

@@ -1,6 +1,8 @@
 """The sampler that a spec asks for. What an engine needs is imported only when that engine is chosen."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from trainer.models import Model
 from trainer.prompts import EncodedPrompt
@@ -8,6 +10,13 @@ from trainer.sampling.sampler import Engine, Sampler
 from trainer.session import Session
 from trainer.spec import PPOSpec
 from trainer.text import Codec
+
+if TYPE_CHECKING:
+    from trainer.sampling.vllm import VLLM
+
+_KEPT: "WeakKeyDictionary[Session, VLLM]" = WeakKeyDictionary()
+"""The engine of each run's stage: when a run goes back to a checkpoint, the stage begins anew with other models, and making
+a second engine takes a minute and the memory of both."""
 
 
 def sampler_for(
@@ -24,6 +33,11 @@ def sampler_for(
     )
 
 
+def let_go(session: Session) -> None:
+    """Free what was kept for the stage."""
+    _KEPT.pop(session, None)
+
+
 def _engine(
     session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts: Sequence[EncodedPrompt]
 ) -> Engine | None:
@@ -37,7 +51,10 @@ def _engine(
         case "vllm":
             from trainer.sampling.vllm import VLLM
 
-            return VLLM(
+            if (engine := _KEPT.get(session)) is not None:
+                engine.adopt(policy)
+                return engine
+            _KEPT[session] = VLLM(
                 policy,
                 spec,
                 session.spec.model,
@@ -47,5 +64,6 @@ def _engine(
                 folder=session.run_dir / "vllm",
                 processes=session.world.size,
             )
+            return _KEPT[session]
         case _:
             return None

@@ -29,8 +29,12 @@ class Engine(Protocol):
         """
         ...
 
-    def rest(self) -> None:
-        """Hand back the memory that only sampling needs."""
+    def rest(self, keep_weights: bool = False) -> None:
+        """Hand back the memory that only sampling needs. `keep_weights`: the next batch is likely of the same policy."""
+        ...
+
+    def policy_moved(self) -> None:
+        """The policy's weights are other ones from now on."""
         ...
 
 
@@ -44,6 +48,8 @@ class Sampler:
     engine: Engine | None = None
     notify: Callable[[str], None] = lambda text: None
     """Hears what a person should know."""
+    more_follow: bool = False
+    """Before its next update the policy is sampled again."""
 
     @classmethod
     def of(cls, spec: RolloutSpec, notify: Callable[[str], None], engine: Engine | None = None) -> "Sampler":
@@ -63,7 +69,7 @@ class Sampler:
         """One response per prompt, with the log-probability of each token where the engine knows it."""
         if self.engine is not None and self.engine.serves(model):
             responses = self.engine.sample(prompts, draws_BR, temperature)
-            self.engine.rest()
+            self.engine.rest(keep_weights=self.more_follow)
             return responses
         decoding = Decoding(self.decode, self.notify)
         return sample_with(
@@ -79,6 +85,11 @@ class Sampler:
             step=decoding.step,
             caches=decoding.cache,
         )
+
+    def policy_moved(self) -> None:
+        """To be called after each update of the policy."""
+        if self.engine is not None:
+            self.engine.policy_moved()
 
 
 BUILT_IN = Sampler()

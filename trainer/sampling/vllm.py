@@ -1,8 +1,9 @@
 """vLLM as an engine, in the trainer's own process: it wakes with the policy's weights of now, samples, and sleeps again.
 
-The model is made without weights of its own: they come from the policy before every rollout, adapters merged into them.
-Asleep (level 2) it holds neither weights nor cache, so that training has the memory. What it said of each token is compared
-with the trainer's own forward pass, and weighs it (`ppo.rollout.importance_cap`).
+The model is made without weights of its own. It takes them from the policy, adapters merged into them, once after each
+update. Asleep at level 2 it holds neither weights nor cache on the GPU or in host memory. At level 1 its weights wait in host
+memory, for an evaluation that more samples of the same policy follow. Its log-probability of each token is compared with the
+trainer's own forward pass, and weighs it (`ppo.rollout.importance_cap`).
 """
 
 import os
@@ -59,7 +60,7 @@ class VLLM:
             model=str(folder),
             load_format="dummy",
             skip_tokenizer_init=True,
-            dtype=model.dtype,
+            dtype=str(getattr(policy, "compute_dtype", torch.float32)).removeprefix("torch."),
             max_model_len=context,
             max_num_seqs=spec.rollout.rows_at_once or min(spec.batch_size, 256),
             max_num_batched_tokens=max(_TOKENS, context),
@@ -70,7 +71,15 @@ class VLLM:
             logprobs_mode="processed_logprobs",
         )
         self._asleep = False
+        self._current = False
         self.rest()
+
+    def adopt(self, policy: Model) -> None:
+        """Sample this policy from now on: the one before was built anew from a checkpoint."""
+        self._policy, self._current = policy, False
+
+    def policy_moved(self) -> None:
+        self._current = False
 
     def serves(self, model: Model) -> bool:
         return model is self._policy
@@ -92,21 +101,28 @@ class VLLM:
         found = self._llm.generate(inputs, how, use_tqdm=False)
         return [self._response(request.outputs[0]) for request in found]
 
-    def rest(self) -> None:
+    def rest(self, keep_weights: bool = False) -> None:
         if not self._asleep:
-            self._llm.sleep(level=2)
-            self._asleep = True
+            self._llm.sleep(level=1 if keep_weights else 2)
+            self._asleep, self._current = True, self._current and keep_weights
 
     def _wake(self) -> None:
-        """Weights first, so that the cache need not find room beside a second set of them."""
-        torch.cuda.empty_cache()  # what training has let go of
-        if self._asleep:
+        """Weights first, so that the cache need not find room beside a second set of them.
+
+        After level 2 vLLM must load by `reload_weights`: the model's own `load_weights` leaves out what vLLM derives from
+        the weights, and the responses are gibberish (vllm#29341).
+        """
+        asleep, current = self._asleep, self._current
+        if asleep:
+            torch.cuda.empty_cache()  # what training has let go of
             self._llm.wake_up(tags=["weights"])
-        self._llm.llm_engine.model_executor.driver_worker.model_runner.model.load_weights(weights_of(self._policy))
-        if self._asleep:
+        if not current:
+            self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": iter(weights_of(self._policy))})
+        if asleep:
             self._llm.wake_up(tags=["kv_cache"])
-        self._llm.reset_prefix_cache()  # it is of other weights
-        self._asleep = False
+        if asleep or not current:
+            self._llm.reset_prefix_cache()  # it is of other weights, or lost
+        self._asleep, self._current = False, True
 
     def _response(self, output: Any) -> Response:
         ids = list(output.token_ids)
