@@ -31,7 +31,9 @@ Version = Annotated[int | None, typer.Option(help="Which version. Default: the n
 @app.command("list")
 def list_(
     context: typer.Context,
-    kind: Annotated[str | None, typer.Option(help="Only this kind: preferences, sft, prompts or pretraining.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Only this kind: preferences, thumbs, sft, prompts or pretraining.")
+    ] = None,
     search: Annotated[str | None, typer.Option(help="Only those with this in their names.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="Those that were put aside.")] = False,
 ) -> None:

@@ -76,7 +76,7 @@ def of_row(number: int, place: int, row: Row, *, gold: bool = False) -> Draft:
 
 
 def prompt_of(row: Row) -> Any:
-    """The prompt of a row of prompts, preferences or sft (of a conversation, what comes before its last answer); None
+    """The prompt of a row of prompts, preferences, thumbs or sft (of a conversation, what comes before its last answer); None
     where it does not end with the user."""
     if "messages" not in row:
         return row["prompt"]

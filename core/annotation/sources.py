@@ -16,7 +16,7 @@ from core.settings import Settings
 from trainer.spec.paths import NamedPath
 
 DEFAULT_TOKENS = 256
-_WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.SFT)
+_WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMBS, DatasetKind.SFT)
 
 
 @dataclass(frozen=True)

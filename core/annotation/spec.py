@@ -38,7 +38,7 @@ class RoundFromCheckpoints(Section):
     checkpoints: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=MOST_RANKED)]
     """Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them."""
     prompts: Annotated[str, Field(min_length=1)]
-    """`ds_…` or `ds_…@2`: prompts, or preferences or sft, whose prompts are taken."""
+    """`ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken."""
     completions: Annotated[int, Field(ge=1, le=MOST_RANKED)] = 1
     """Of each policy. One policy with two is allowed: its own answers are compared, as in online RLHF."""
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 200

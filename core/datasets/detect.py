@@ -182,7 +182,11 @@ def _candidates(records: list[dict[str, Any]]) -> list[Candidate]:
 
 def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
     """A candidate for each kind that the format can give, the usual one first."""
-    tests = known.fits_as or dict.fromkeys(known.kinds, known.fits)
+    kinds = known.kinds
+    if known.suggests is not None and any(known.fits(record) for record in records):
+        first = known.suggests(records)
+        kinds = (first, *(kind for kind in kinds if kind is not first))
+    tests = known.fits_as or dict.fromkeys(kinds, known.fits)
     for index, (kind, test) in enumerate(tests.items()):
         fits = [float(test(record)) for record in records]
         score = sum(fits) / len(fits) if fits else 0.0

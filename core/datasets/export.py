@@ -13,12 +13,13 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from core.datasets.row_shapes import NOTES
+from core.datasets.row_shapes import NOTES, THUMBS
 from core.errors import InvalidRequest
 from core.models.dataset import DatasetKind
 
 Row = dict[str, Any]
 _CHUNK = 256 * 1024
+_NO_OPENAI = {DatasetKind.PRETRAINING: "plain texts", DatasetKind.THUMBS: "a verdict on one answer"}
 
 
 class ExportFormat(StrEnum):
@@ -60,8 +61,8 @@ def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportF
     """The rows of a content, piece by piece. InvalidRequest for a kind that the format cannot say."""
     if format is ExportFormat.ROWS:
         return Export("application/jsonl", ".jsonl", 0, _chunks(open_rows))
-    if format is ExportFormat.OPENAI and kind is DatasetKind.PRETRAINING:
-        detail = "OpenAI's format has no place for plain texts; take rows, trl or parquet"
+    if format is ExportFormat.OPENAI and (what := _NO_OPENAI.get(kind)) is not None:
+        detail = f"OpenAI's formats have no place for {what}; take rows, trl or parquet"
         raise InvalidRequest(f"{detail}.", param="format", errors=[{"pointer": "?format", "detail": detail}])
     shape = look_over(open_rows)
     if format is ExportFormat.PARQUET:
@@ -74,7 +75,20 @@ def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportF
     return Export("application/jsonl", ".jsonl", left_out, body)
 
 
-_COLUMNS = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "messages", "text", "answer", *NOTES)
+_COLUMNS = (
+    "prompt",
+    "a",
+    "b",
+    "label",
+    "completions",
+    "ranks",
+    "completion",
+    "thumb",
+    "messages",
+    "text",
+    "answer",
+    *NOTES,
+)
 _KEYS = {name: f'"{name}":'.encode() for name in _COLUMNS}
 
 
@@ -128,7 +142,8 @@ def _trl(row: Row, conversational: bool) -> Iterator[Row]:
         for chosen, rejected in pairs(row):
             yield {"prompt": prompt, "chosen": said(chosen), "rejected": said(rejected)} | notes
     elif "completion" in row:
-        yield {"prompt": prompt, "completion": said(row["completion"])} | notes
+        label = {"label": row["thumb"] == THUMBS[0]} if "thumb" in row else {}
+        yield {"prompt": prompt, "completion": said(row["completion"])} | label | notes
     else:
         yield row | {"prompt": prompt}
 

@@ -19,7 +19,7 @@ _TYPES = {
     "messages": _MESSAGES,
     "margin": arrow.float64(),
 }
-_ORDER = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "messages", "text", "answer", "annotator", "margin", "source", "time")  # fmt: skip
+_ORDER = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "thumb", "messages", "text", "answer", "annotator", "margin", "source", "time")  # fmt: skip
 
 
 def parquet(open_rows: Callable[[], BinaryIO], shape: Shape) -> Iterator[bytes]:

@@ -44,7 +44,10 @@ CODES = {
     "reasoning": (BLOCKING, "Reasoning beside the answers, which is not trained here"),
     "tools": (BLOCKING, "Tool calls, which are not trained here"),
     "bad_label": (BLOCKING, "Labels that say nothing"),
-    "one_side_only": (BLOCKING, "Prompts whose answers are all good, or all bad"),
+    "one_side_only": (
+        BLOCKING,
+        "Prompts whose answers are all good, or all bad: no ranking; the kind `thumbs` takes them",
+    ),
     "single_answer": (BLOCKING, "Prompts with one answer only"),
     "contradictory_ratings": (BLOCKING, "One answer with different ratings"),
     "not_usable": (BLOCKING, "Records that cannot be used"),

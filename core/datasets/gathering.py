@@ -70,7 +70,7 @@ def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Ite
     for part in _parts(list(first.values())):
         if sided and len({answer.score for answer in part}) < 2:
             which = "good" if part[0].score else "bad"
-            detail = f"every answer to this prompt is {which}: there is nothing to compare it with"
+            detail = f"every answer to this prompt is {which}: there is nothing to compare it with (as `thumbs` it can be used)"
             yield from (_bad(answer, detail, "one_side_only") for answer in part)
         elif len(part) < 2:
             yield from (_bad(answer, "there is only one answer to this prompt", "single_answer") for answer in part)

@@ -4,6 +4,8 @@ preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null, and optionally "a
              also accepted: {"prompt", "chosen", "rejected"}
              {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, with the notes but "margin"
              null, said outright: nobody has compared them yet; such rows wait to be annotated and train nothing
+thumbs       {"prompt", "completion", "thumb": "up"|"down", and optionally "annotator", "source", "time"}
+             also accepted: "label", true or false, in place of "thumb"
 sft          {"prompt", "completion"} or {"messages"}
 prompts      {"prompt"} and optionally "answer": text or a number; an object or a list becomes its JSON text
 pretraining  {"text"}
@@ -25,6 +27,7 @@ from core.models.dataset import DatasetKind
 Row = dict[str, Any]
 ROLES = ("system", "user", "assistant")
 LABELS = ("a", "b", "tie")
+THUMBS = ("up", "down")
 NOTES = ("annotator", "margin", "source", "time")
 OPTIONAL = (*NOTES, "answer")
 """May be left out, or null."""
@@ -52,6 +55,18 @@ def preferences(row: Row) -> Row:
     return {"prompt": _prompt(row), "a": first, "b": second, "label": label} | _notes(row)
 
 
+def thumbs(row: Row) -> Row:
+    name = "label" if "label" in row else "thumb"
+    _only(row, "prompt", "completion", name, "annotator", "source", "time")
+    if name == "label" and type(row["label"]) is not bool:
+        raise BadLine("must be true or false", pointer="/label", code="bad_label")
+    if name == "thumb" and row["thumb"] not in THUMBS:
+        raise BadLine(f"must be {' or '.join(THUMBS)}", pointer="/thumb", code="bad_label")
+    thumb = row["thumb"] if name == "thumb" else THUMBS[0] if row["label"] else THUMBS[1]
+    completion = _completion(row["completion"], "/completion")
+    return {"prompt": _prompt(row), "completion": completion, "thumb": thumb} | _notes(row)
+
+
 def sft(row: Row) -> Row:
     if "messages" in row:
         _only(row, "messages", "source")
@@ -73,6 +88,7 @@ def pretraining(row: Row) -> Row:
 
 SHAPES: dict[DatasetKind, Callable[[Row], Row]] = {
     DatasetKind.PREFERENCES: preferences,
+    DatasetKind.THUMBS: thumbs,
     DatasetKind.SFT: sft,
     DatasetKind.PROMPTS: prompts,
     DatasetKind.PRETRAINING: pretraining,

@@ -17,7 +17,7 @@ MOST_BYTES = 200_000
 """Of a row's text, so much is indexed: Postgres refuses a row whose words take more than 1 MiB."""
 _CONFIGURATION = "simple"
 """Words as they stand, in whatever language: no stemming, no stop words."""
-_NOT_TEXT = frozenset({"role", "label"})
+_NOT_TEXT = frozenset({"role", "label", "thumb"})
 
 
 def request(session: Session, version: DatasetVersion) -> None:

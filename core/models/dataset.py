@@ -11,6 +11,7 @@ class DatasetKind(StrEnum):
     """What the rows of a dataset are."""
 
     PREFERENCES = "preferences"
+    THUMBS = "thumbs"
     PROMPTS = "prompts"
     SFT = "sft"
     PRETRAINING = "pretraining"

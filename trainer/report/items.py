@@ -16,7 +16,8 @@ class Item:
     prompt: Prompt | None
     answers: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
-    """Of each answer: 0 the best, the same number for a tie, no number left out. Empty where nobody has judged."""
+    """Of each answer: 0 the best, the same number for a tie, no number left out. Of a thumb 0 for up, 1 for down. Empty where
+    nobody has judged."""
     annotator: str | None = None
     source: str | None = None
 
@@ -33,12 +34,13 @@ class Item:
     @property
     def best(self) -> str:
         """The preferred answer; of several, of a tie, and where nobody has judged, the first."""
-        return self.answers[self.ranks.index(0) if self.ranks else 0] if self.answers else ""
+        return self.answers[self.ranks.index(min(self.ranks)) if self.ranks else 0] if self.answers else ""
 
 
 def parser(kind: Kind) -> Callable[[Row, int], Item]:
     """What makes an Item of a row and its number; raises DataError for a row that the trainer would refuse."""
-    return {"preferences": _preferences, "sft": _sft, "prompts": _prompt, "pretraining": _pretraining}[kind]
+    parsers = {"preferences": _preferences, "thumbs": _thumb, "sft": _sft, "prompts": _prompt}
+    return {**parsers, "pretraining": _pretraining}[kind]
 
 
 def _preferences(row: Row, number: int) -> Item:
@@ -55,6 +57,11 @@ def _preferences(row: Row, number: int) -> Item:
     place = {rank: index for index, rank in enumerate(sorted(set(row["ranks"])))}
     answers = (first.a, *(pair.b for pair in others))
     return Item(first.prompt, answers, tuple(place[rank] for rank in row["ranks"]), first.annotator, first.source)
+
+
+def _thumb(row: Row, _: int) -> Item:
+    thumb = rows.thumb(row)
+    return Item(thumb.prompt, (thumb.completion,), (0 if thumb.up else 1,), thumb.annotator, thumb.source)
 
 
 def _sft(row: Row, _: int) -> Item:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from trainer.spec import DataSpec
 
-Kind = Literal["preferences", "sft", "prompts", "pretraining"]
+Kind = Literal["preferences", "thumbs", "sft", "prompts", "pretraining"]
 _DEFAULTS = DataSpec()
 
 

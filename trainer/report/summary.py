@@ -11,7 +11,7 @@ from trainer.report.duplicates import Duplicates
 from trainer.report.fitting import Fitting, Flags
 from trainer.report.languages import UNKNOWN
 from trainer.report.settings import ReportSettings
-from trainer.spec import DPOSpec, RewardModelSpec, SFTSpec
+from trainer.spec import DPOSpec, KTOSpec, RewardModelSpec, SFTSpec
 from trainer.steps import total_steps
 
 
@@ -27,6 +27,9 @@ def of(
         counts = columns.arrays["answers"].astype(np.int64)
         found |= {"pairs": int((counts * (counts - 1) // 2).sum()), "rankings": int((counts > 2).sum())}
         found |= {"ties": tied, "unlabelled": columns.rows - judged, "annotators": len(columns.annotators)}
+    if settings.kind == "thumbs":
+        down = int((columns.arrays["rank"] == 1).sum())
+        found |= {"thumbs_up": columns.rows - down, "thumbs_down": down, "annotators": len(columns.annotators)}
     found["duplicates"] = len(copies.exact) + len(copies.normalised) + len(copies.near)
     if columns.has_tokens():
         found["truncated"] = int((fits.long_answer | fits.eos_alone_missing).sum())
@@ -41,6 +44,14 @@ def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: F
     """Of the gradient stages with the spec's default epochs and batch sizes, on what is trained on and fits."""
     if settings.kind == "sft":
         return {"steps_sft": total_steps(int((trained & fits.usable_prompt).sum()), SFTSpec())}
+    if settings.kind == "thumbs":
+        used = trained & fits.usable_prompt & fits.whole
+        good = used & (columns.arrays["rank"] == 0)
+        return {
+            "steps_sft": total_steps(int(good.sum()), SFTSpec()),
+            "steps_reward_model": total_steps(int(used.sum()), RewardModelSpec()),
+            "steps_kto": total_steps(int(used.sum()), KTOSpec()),
+        }
     if settings.kind != "preferences":
         return {}
     usable = trained & fits.usable_prompt

@@ -1,7 +1,7 @@
 """What a format is: how a record of somebody else's becomes rows of ours."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,8 +13,9 @@ Source = dict[str, Any]
 Row = dict[str, Any]
 """A row of ours, before its canonical form."""
 
-PREFERENCES, PROMPTS, SFT, PRETRAINING = (
+PREFERENCES, THUMBS, PROMPTS, SFT, PRETRAINING = (
     DatasetKind.PREFERENCES,
+    DatasetKind.THUMBS,
     DatasetKind.PROMPTS,
     DatasetKind.SFT,
     DatasetKind.PRETRAINING,
@@ -95,6 +96,9 @@ class Format:
     fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
     """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
 
+    suggests: Callable[[Sequence[Source]], DatasetKind] | None = None
+    """Which of its kinds the first records speak for, where one record does not say it. None: the first of `kinds`."""
+
     def columns(self, kind: DatasetKind) -> frozenset[str]:
         """Every column that may change rows of this kind: its own, media, and the system message that goes before a prompt."""
         beside = frozenset() if kind is PROMPTS else self.for_prompts
@@ -122,7 +126,7 @@ def says_which(record: Source, known: Collection[str]) -> bool:
     return any(word in name.lower() for name in record if name not in known for word in _LABELS)
 
 
-_VERDICT = re.compile(r"label|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
+_VERDICT = re.compile(r"label|thumb|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
 _REJECTED = re.compile(r"rejected.*|.*\.responses", re.IGNORECASE)
 """Worse answers, and what Argilla's annotators said."""
 _WORDS = frozenset(

@@ -9,7 +9,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, Format, Rated, Reading, Row, Rows, Source
+from core.datasets.formats.base import (
+    PREFERENCES,
+    PRETRAINING,
+    PROMPTS,
+    SFT,
+    THUMBS,
+    Format,
+    Rated,
+    Reading,
+    Row,
+    Rows,
+    Source,
+)
 from core.datasets.formats.labels import label_text, meaning
 from core.datasets.formats.pairs import common_prompt, compared
 from core.datasets.formats.ranking import ranked
@@ -20,7 +32,7 @@ from core.models.dataset import DatasetKind
 
 FIELDS = (
     "prompt", "system", "input", "chosen", "rejected", "a", "b", "label", "completion", "messages", "completions", "ranks",
-    "scores", "score", "text", "answer", "margin", "annotator", "source", "time",
+    "scores", "score", "thumb", "text", "answer", "margin", "annotator", "source", "time",
 )  # fmt: skip
 _FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
     (kind, frozenset(needed), frozenset(needed) | {"prompt", "system", "input", "source"} | frozenset(more))
@@ -29,6 +41,7 @@ _FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
         (PREFERENCES, ("a", "b"), ("label", "margin", "annotator", "time")),
         (PREFERENCES, ("prompt", "completions"), ("ranks", "scores", "annotator", "time")),
         (PREFERENCES, ("prompt", "completion", "score"), ("annotator", "time")),
+        (THUMBS, ("prompt", "completion", "thumb"), ("annotator", "time")),
         (SFT, ("messages",), ()),
         (SFT, ("prompt", "completion"), ()),
         (PRETRAINING, ("text",), ()),
@@ -54,7 +67,7 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
     if form is None:
         raise _invalid(
             "fields",
-            "are not enough for a row: chosen and rejected, a and b, prompt and completions, messages, prompt or text",
+            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score or thumb), messages, prompt or text",
         )
     if strange := sorted(set(fields) - form[2]):
         raise _invalid(f"fields/{strange[0]}", f"does not go with {', '.join(sorted(form[1]))}")
@@ -112,6 +125,10 @@ def _made(found: Row, reading: Reading) -> Rows:
     elif "score" in found:
         answer = chat.answer(found["completion"], "/completion")
         yield Rated(_prompt(found), answer, _score(found["score"], reading), _notes(found, reading))
+    elif "thumb" in found:
+        thumb = "up" if truth(found["thumb"], "thumb") else "down"
+        answer = chat.answer(found["completion"], "/completion")
+        yield {"prompt": _prompt(found), "completion": answer, "thumb": thumb} | _notes(found, reading)
     elif "messages" in found:
         messages = chat.told(found.get("system"), chat.messages(found["messages"], "/messages"))
         yield {"messages": messages} | _notes(found, reading)
@@ -193,7 +210,7 @@ FORMAT = Format(
     title="Columns of your own",
     about="Any columns: `mapping.fields` says which is which, `mapping.labels` what the values of the label mean (null: not usable).",
     source="",
-    kinds=(PREFERENCES, SFT, PROMPTS, PRETRAINING),
+    kinds=(PREFERENCES, THUMBS, SFT, PROMPTS, PRETRAINING),
     example=({"question": "The sky is", "left": {"text": " blue."}, "right": {"text": " green."}, "vote": "left"},),
     fields=frozenset(),
     fits=lambda record: 0,

@@ -6,6 +6,7 @@ from core.datasets.formats.base import (
     PRETRAINING,
     PROMPTS,
     SFT,
+    THUMBS,
     Format,
     Reading,
     Row,
@@ -21,12 +22,14 @@ from core.models.dataset import DatasetKind
 
 _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {
     PREFERENCES: (("prompt", "completions", "ranks"), ("prompt", "chosen", "rejected"), ("prompt", "a", "b", "label")),
+    THUMBS: (("prompt", "completion", "thumb"),),
     SFT: (("messages",), ("prompt", "completion")),
     PROMPTS: (("prompt",),),
     PRETRAINING: (("text",),),
 }
 _OPTIONAL: dict[DatasetKind, tuple[str, ...]] = {
     PREFERENCES: NOTES,
+    THUMBS: ("annotator", "source", "time"),
     SFT: ("source",),
     PROMPTS: ("answer", "source"),
     PRETRAINING: ("source",),
@@ -86,6 +89,10 @@ def _prefers(record: Source) -> bool:
     return any(_is(record, form) for form in _FORMS[PREFERENCES])
 
 
+def _thumbs(record: Source) -> bool:
+    return any(_is(record, form) for form in _FORMS[THUMBS])
+
+
 def _demonstrates(record: Source) -> float:
     """Weakly where something else in the record may say that the answer is a bad one."""
     return any(_is(record, form) for form in _FORMS[SFT]) and (0.5 if judged(record) else 1)
@@ -100,9 +107,9 @@ def _is(record: Source, form: tuple[str, ...]) -> bool:
 ROWS = Format(
     id="rows",
     title="Rows of this platform",
-    about="As datasets are stored and exported: pairs with a label, rankings, demonstrations, prompts and texts.",
+    about="As datasets are stored and exported: pairs with a label, rankings, thumbs, demonstrations, prompts and texts.",
     source="",
-    kinds=(PREFERENCES, SFT, PROMPTS, PRETRAINING),
+    kinds=(PREFERENCES, THUMBS, SFT, PROMPTS, PRETRAINING),
     example=(
         {
             "prompt": "The sky is",
@@ -116,7 +123,7 @@ ROWS = Format(
     ),
     fields=_COLUMNS,
     fits=_prefers,
-    fits_as={PREFERENCES: _prefers, SFT: _demonstrates},
+    fits_as={PREFERENCES: _prefers, THUMBS: _thumbs, SFT: _demonstrates},
     rows=_rows,
     specific=45,
 )

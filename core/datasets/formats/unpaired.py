@@ -1,14 +1,19 @@
-"""One answer a record: thumbs up or down (KTO), or a score. The answers to one prompt become a ranking."""
+"""One answer a record: thumbs up or down (KTO), or a score. The answers to one prompt become a ranking, or thumbs stay thumbs."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
+import orjson
+
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, SFT, Format, Rated, Reading, Rows, Source, judges
+from core.datasets.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, Rows, Source, judges
 from core.datasets.formats.instruction import FIELDS
 from core.datasets.formats.instruction import prompt as whole_prompt
 from core.datasets.formats.values import NOTED, field, first_named, number, truth
 from core.datasets.formats.values import notes as usual_notes
 from core.datasets.line_json import BadLine
+from core.models.dataset import DatasetKind
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _ANSWERS = ("completion", "response", "output", "answer", "text")
@@ -51,13 +56,30 @@ def _is_conversation(value: Any) -> bool:
 
 
 def _told(rated: Rated, reading: Reading) -> Rows:
-    """To be ranked; or, to be imitated, only if it is good."""
-    if reading.kind is not SFT:
+    """To be ranked; or as it is; or, to be imitated, only if it is good."""
+    if reading.kind is THUMBS:
+        thumb = "up" if rated.score else "down"
+        notes = {name: note for name, note in rated.notes.items() if name != "margin"}
+        yield {"prompt": rated.prompt, "completion": rated.completion, "thumb": thumb} | notes
+    elif reading.kind is not SFT:
         yield rated
     elif rated.score:
         yield {"prompt": rated.prompt, "completion": rated.completion}
     else:
         reading.note("not_imitated", "a thumb down: the answer is nothing to imitate")
+
+
+def _suggests(records: Sequence[Source]) -> DatasetKind:
+    """A ranking needs good and bad answers to one prompt. Where no prompt has both, thumbs are what the file holds."""
+    found: dict[bytes, set[bool]] = defaultdict(set)
+    for record in records:
+        name = next((name for name in _TAGS if judges(record.get(name))), None)
+        try:
+            prompt, _ = _judged(record)
+            found[orjson.dumps(prompt)].add(truth(record.get(name or "label"), name or "label"))
+        except (BadLine, TypeError):
+            continue  # the import tells what is wrong with it
+    return PREFERENCES if any(len(said) == 2 for said in found.values()) else THUMBS
 
 
 def _scored(record: Source, reading: Reading) -> Rows:
@@ -101,9 +123,10 @@ def _is_scored(record: Source) -> float:
 KTO = Format(
     id="trl_unpaired",
     title="TRL, unpaired (KTO)",
-    about="A prompt, one completion, and whether it is good, as Axolotl has them too. Good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count.",
+    about="A prompt, one completion, and whether it is good, as Axolotl has them too. Read as `thumbs`, each is a row; read as `preferences`, good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count. Unless you say which: preferences where a prompt of the first records has both, else thumbs.",
     source=_DOCS,
-    kinds=(PREFERENCES, SFT),
+    kinds=(PREFERENCES, THUMBS, SFT),
+    suggests=_suggests,
     example=(
         {"prompt": "The sky is", "completion": " blue.", "label": True},
         {"prompt": "The sky is", "completion": " green.", "label": False},
@@ -118,9 +141,10 @@ KTO = Format(
 FACTORY = Format(
     id="llama_factory_kto",
     title="LLaMA-Factory, KTO",
-    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good.",
+    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good. What becomes of it: as of TRL's.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
-    kinds=(PREFERENCES, SFT),
+    kinds=(PREFERENCES, THUMBS, SFT),
+    suggests=_suggests,
     example=(
         {
             "messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Blue."}],

@@ -2754,7 +2754,7 @@ export interface components {
          * @description What the rows of a dataset are.
          * @enum {string}
          */
-        DatasetKind: "preferences" | "prompts" | "sft" | "pretraining";
+        DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
         /**
          * DatasetList
          * @description Datasets.
@@ -5932,7 +5932,7 @@ export interface components {
             checkpoints: string[];
             /**
              * Prompts
-             * @description `ds_…` or `ds_…@2`: prompts, or preferences or sft, whose prompts are taken.
+             * @description `ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken.
              */
             prompts: string;
             /**
@@ -7388,7 +7388,7 @@ export interface operations {
                      * @description What the rows are.
                      * @enum {string}
                      */
-                    kind?: "preferences" | "prompts" | "sft" | "pretraining";
+                    kind?: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
                     /** @description For people. Left out: the file's name. */
                     name?: string;
                     /** @description As in the JSON body. */

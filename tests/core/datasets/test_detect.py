@@ -114,7 +114,7 @@ def test_records_that_cannot_be_read_are_told() -> None:
         ({"format": "trl"}, "must be one of trl_explicit"),
         ({"format": "trl_explicit", "kind": "sft"}, "must be preferences for TRL, explicit prompt"),
         ({"format": "trl_explicit", "mapping": {"fields": {"text": "x"}}}, "belongs to the format custom"),
-        ({"kind": "pairs"}, "must be one of preferences, prompts, sft, pretraining"),
+        ({"kind": "pairs"}, "must be one of preferences, thumbs, prompts, sft, pretraining"),
     ],
 )
 def test_what_there_is_not_cannot_be_asked_for(asked: Row, told: str) -> None:

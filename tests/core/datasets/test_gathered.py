@@ -135,7 +135,7 @@ def test_ranks_are_in_the_order_of_scores(scores: list[int]) -> None:
 def test_many_prompts_wait_in_a_file(count: int, tmp_path: Path) -> None:
     half = [thumb(f"p{n}", "good", True) for n in range(count)]
     other = [thumb(f"p{n}", "bad", False) for n in reversed(range(count))]
-    found = read(jsonl(*half, *other), scratch=tmp_path)
+    found = read(jsonl(*half, *other), scratch=tmp_path, kind="preferences")
     assert [row["prompt"] for row in found.rows] == [f"p{n}" for n in range(count)]
     assert found.lines == list(range(1, count + 1))
 
@@ -147,7 +147,7 @@ def test_a_full_disk_is_told_and_nothing_is_left_behind(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
         with pytest.raises(DiskFull):
-            read(content, scratch=tmp_path)
+            read(content, scratch=tmp_path, kind="preferences")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list(tmp_path.iterdir()) == []

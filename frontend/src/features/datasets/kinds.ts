@@ -13,14 +13,19 @@ export const KINDS: readonly KindInfo[] = [
     use: "Answers to a prompt and which one is better: pairs, or rankings of several. For the reward model and DPO.",
   },
   {
+    id: "thumbs",
+    label: "Thumbs",
+    use: "Single answers, each with a thumb up or down. For KTO, and for a pointwise reward model.",
+  },
+  {
     id: "sft",
     label: "SFT pairs",
-    use: "Prompts with the answer to imitate, or conversations. Left out of a job: the preferred answers.",
+    use: "Prompts with the answer to imitate, or conversations. Left out of a job: the preferred answers, or those with a thumb up.",
   },
   {
     id: "prompts",
     label: "Prompts",
-    use: "What PPO and the evaluation ask, with the right answer where a reward checks it. Left out of a job: the prompts of the preferences or SFT pairs.",
+    use: "What PPO and the evaluation ask, with the right answer where a reward checks it. Left out of a job: the prompts of the preferences, SFT pairs or thumbs.",
   },
   {
     id: "pretraining",

@@ -81,6 +81,12 @@ export const SHAPES: readonly Shape[] = [
     fields: [prompt, needed("completion", "Answer"), needed("score", "Score, higher is better"), ...around, ...notes],
   },
   {
+    id: "thumb",
+    kind: "thumbs",
+    label: "One answer, and whether it is good",
+    fields: [prompt, needed("completion", "Answer"), needed("thumb", "Good: true or false"), ...around, ...notes],
+  },
+  {
     id: "sft",
     kind: "sft",
     label: "A prompt and the answer to imitate",

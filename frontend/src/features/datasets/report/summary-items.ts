@@ -1,9 +1,22 @@
 /** In the order in which they are read; what is not here comes after it. */
-const ORDER = ["rows", "prompts", "pairs", "rankings", "ties", "unlabelled", "annotators", "duplicates", "truncated"];
+const ORDER = [
+  "rows",
+  "prompts",
+  "pairs",
+  "rankings",
+  "ties",
+  "unlabelled",
+  "thumbs_up",
+  "thumbs_down",
+  "annotators",
+  "duplicates",
+  "truncated",
+];
 const LABELS: Record<string, string> = {
   steps_sft: "steps of SFT",
   steps_reward_model: "steps of the reward model",
   steps_dpo: "steps of DPO",
+  steps_kto: "steps of KTO",
 };
 
 const rank = (name: string): number => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);

@@ -12,6 +12,11 @@ test("a tie prefers neither", () => {
   expect([answers.some((answer) => answer.preferred), verdict]).toEqual([false, "tie"]);
 });
 
+test("a single answer shows its thumb", () => {
+  const { answers, verdict, extra } = readRow({ prompt: "q", completion: "one", thumb: "down" });
+  expect([answers.map((answer) => answer.text), verdict, extra]).toEqual([["one"], "thumb down", []]);
+});
+
 test("a prompt of messages keeps its roles", () => {
   const prompt = [
     { role: "system", content: "be brief" },

@@ -13,13 +13,13 @@ export interface Answer {
 export interface ReadRow {
   readonly prompt: readonly Turn[];
   readonly answers: readonly Answer[];
-  /** What was judged, where no answer of several is better: that they are equal, or nothing yet. */
-  readonly verdict: "tie" | "unlabelled" | null;
+  /** What was judged: of single answers their thumb; of several, where none is better, that they are equal, or nothing yet. */
+  readonly verdict: "tie" | "unlabelled" | "thumb up" | "thumb down" | null;
   /** What else the row carries: annotator, source and the like. */
   readonly extra: readonly (readonly [string, string])[];
 }
 
-const KNOWN = new Set(["prompt", "a", "b", "label", "completion", "completions", "ranks", "messages", "text"]);
+const KNOWN = new Set(["prompt", "a", "b", "label", "completion", "completions", "ranks", "thumb", "messages", "text"]);
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** A stored row, in canonical form, as it is shown. */
@@ -36,6 +36,7 @@ export function readRow(row: Readonly<Record<string, unknown>>): ReadRow {
 
 function verdict(row: Readonly<Record<string, unknown>>): ReadRow["verdict"] {
   if (row.label === "tie") return "tie";
+  if (row.thumb === "up" || row.thumb === "down") return `thumb ${row.thumb}`;
   const unlabelled = "completions" in row ? !Array.isArray(row.ranks) : "a" in row && typeof row.label !== "string";
   return unlabelled ? "unlabelled" : null;
 }

@@ -13,7 +13,12 @@ interface Props {
   diff?: boolean;
 }
 
-const VERDICTS = { tie: "tie", unlabelled: "not judged yet" };
+const VERDICTS = {
+  tie: "tie",
+  unlabelled: "not judged yet",
+  "thumb up": "thumb up",
+  "thumb down": "thumb down",
+};
 
 /** One row: the prompt, and what answers it side by side; of several answers the preferred one is marked. */
 export const RowCard = memo(function RowCard({ row, number, diff = false }: Props) {
