@@ -1,6 +1,6 @@
 """The models and rewards of each stage, made from what earlier stages left, from the spec's paths, or from a checkpoint."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -65,8 +65,9 @@ class Assembly:
         critic = self._critic(maker, policy) if spec.uses_critic else None
         return Actors(policy, reference, initial, critic, self._rewards(own), own, self.session.world)
 
-    def compared(self) -> tuple[Actors, Model | None]:
-        """The policy that the run trained beside the one before it, for the evaluation; and `evaluation.against`."""
+    def compared(self) -> tuple[Actors, Model | None, Callable[[], Model] | None]:
+        """The policy that the run trained beside the one before it, for the evaluation; `evaluation.against`; and what loads
+        PPO's best checkpoint, where one was kept that is not the last."""
         maker, stage = self._maker("evaluation"), self.lineage.last_policy_stage()
         against = self.spec.evaluation.against
         other = None if against is None else maker.policy("against", against, "exact")
@@ -79,7 +80,17 @@ class Assembly:
         own = None
         if self.needs_own_reward_model("evaluation"):
             own = self._reward_model(maker, "reward_model", "frozen", self.lineage.refitted())
-        return Actors(policy, initial, initial, None, self._rewards(own), own, self.session.world), other
+        best = None
+        if (path := self._best_of_ppo()) is not None:
+            best = partial(self._policy, maker, "best", "ppo", "exact", path)
+        return Actors(policy, initial, initial, None, self._rewards(own), own, self.session.world), other, best
+
+    def _best_of_ppo(self) -> Path | None:
+        """The folder of PPO's best checkpoint; None where the last is the best, or this machine does not have it."""
+        result, kept = self.session.checkpoints.result("ppo"), self.session.checkpoints.best("ppo")
+        if result is None or kept is None or kept[1] != result.summary.get("best_step") or kept[1] == result.steps:
+            return None
+        return kept[0]
 
     def judge(self, spec: str | JudgeSpec | None, own: Model | None) -> Judge | None:
         return load_judge(spec, self.context(own))

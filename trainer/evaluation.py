@@ -6,7 +6,7 @@ two sides of a comparison are independent of each other.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -27,6 +27,9 @@ from trainer.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.statistics import wilson_interval
 from trainer.text import Codec
+
+_FROM_PPO = ("best_step", "selection_win_rate", "entropy_kept")
+_OF_BEST = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
 
 
 @dataclass(frozen=True)
@@ -132,10 +135,12 @@ def run(
     spec: PPOSpec,
     extra: dict[str, float],
     against: Model | None = None,
+    best: Callable[[], Model] | None = None,
 ) -> StageResult:
     """Compare the policy with `against` (None: `actors.initial`), prompt by prompt, and save the figures.
 
-    With the figures of PPO's best checkpoint, from its own evaluation, where that is not the last.
+    `best` loads PPO's best checkpoint, where that is not the last one. It answers with draws of its own, which had no part
+    in its choice, so its win rate is not the maximum of several.
     """
     began = time.perf_counter()
     session.begin("evaluation", 1, 0)
@@ -145,7 +150,7 @@ def run(
     session.stop_if_asked()
     after = evaluation.play(actors.policy, "after")
     summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after)
-    summary |= _of_ppo(session.checkpoints.result("ppo")) | extra
+    summary |= _of_ppo(session, evaluation, before, after, best) | extra
     session.report("evaluation", 1, 1, summary)
     rows = zip(before.completions, after.completions, strict=True)
     session.show("evaluation", 1, [new.sample(old) for old, new in rows])
@@ -154,13 +159,24 @@ def run(
     return result
 
 
-def _of_ppo(ppo: StageResult | None) -> dict[str, float]:
-    """What PPO's own evaluations found: the best checkpoint's step and win rate, the rest of it where it is not the last."""
+def _of_ppo(
+    session: Session, evaluation: Evaluation, before: Played, after: Played, best: Callable[[], Model] | None
+) -> dict[str, float]:
+    """What PPO found of itself, and its best checkpoint measured again: `after`, where that is the last."""
+    ppo = session.checkpoints.result("ppo")
     if ppo is None:
         return {}
-    always = ("best_step", "best_win_rate", "entropy_kept")
-    last_is_best = ppo.summary.get("best_step") == ppo.steps
-    return {name: value for name, value in ppo.summary.items() if name in always or not last_is_best}
+    found = {name: ppo.summary[name] for name in _FROM_PPO if name in ppo.summary}
+    if "best_step" not in found:
+        return found
+    if found["best_step"] != ppo.steps:
+        if best is None:
+            session.say("PPO's best checkpoint is not on this machine, so it is not evaluated again.", warning=True)
+            return found
+        session.stop_if_asked()
+        after = evaluation.play(best(), "best")
+    figures = means(after.completions) | evaluation.win_rates(before, after)
+    return found | {f"best_{name}": figures[name] for name in _OF_BEST if name in figures}
 
 
 def means(answers: Sequence[Completion]) -> dict[str, float]:

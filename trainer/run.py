@@ -139,11 +139,11 @@ def _pair(session: Session, actors: Actors) -> Pair:
 
 
 def _evaluate(job: Job) -> None:
-    spec, (actors, against) = job.session.spec, job.assembly.compared()
+    spec, (actors, against, best) = job.session.spec, job.assembly.compared()
     judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
     held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
     extra = _reward_model_accuracy(job.session)
-    evaluation.run(job.session, held_out, actors, job.codec, spec.ppo, extra, against)
+    evaluation.run(job.session, held_out, actors, job.codec, spec.ppo, extra, against, best)
 
 
 _STAGES = {

@@ -1,6 +1,6 @@
 """Policies on held-out prompts: who answers, by which draws, who decides, and what is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, sc
 from trainer import evaluation
 from trainer.checkpoint import StageResult
 from trainer.completions import completions
+from trainer.errors import Stopped
 from trainer.evaluation import Evaluation, HeldOut, Played
-from trainer.events import Sample, Samples
+from trainer.events import Message, Sample, Samples
 from trainer.judges import Judge
 from trainer.models import Model
 from trainer.ppo.rollout import Scored
@@ -212,12 +213,62 @@ def test_every_completion_shows_its_own_figures() -> None:
     assert completions(scored, None, count=1) == [replace(first, judge=None)]
 
 
-@pytest.mark.parametrize("best_step", [4, 10])
-def test_of_the_best_checkpoint_everything_is_said_unless_it_is_the_last(tmp_path: Path, best_step: int) -> None:
-    ppo = {"best_step": best_step, "best_win_rate": 0.9, "best_score": 1.5, "entropy_kept": 0.6}
-    with session_in(tmp_path) as session:
+OF_PPO = {"best_step": 4.0, "selection_win_rate": 0.9, "entropy_kept": 0.6}
+
+
+def after_ppo(
+    folder: Path, best: Callable[[], Model] | None, ppo: dict[str, float] = OF_PPO, **changes: object
+) -> dict[str, float]:
+    """The evaluation of a run whose PPO took 10 iterations."""
+    folder.mkdir(exist_ok=True)
+    with session_in(folder) as session:
         session.checkpoints.save_final("ppo", None, None, StageResult(10, 1.0, ppo))
         held_out = HeldOut(PROMPTS, None, EvaluationSpec())
-        summary = evaluation.run(session, held_out, four_models(), new_codec(), PPO, {}).summary
-    assert (summary["best_step"], summary["best_win_rate"], summary["entropy_kept"]) == (best_step, 0.9, 0.6)
-    assert summary.get("best_score") == (1.5 if best_step == 4 else None)
+        actors = replace(four_models(), **changes)
+        return evaluation.run(session, held_out, actors, new_codec(), PPO, {}, best=best).summary
+
+
+def test_the_best_checkpoint_is_measured_again_with_draws_of_its_own(tmp_path: Path) -> None:
+    chosen = llama(9)
+    summary = after_ppo(tmp_path, lambda: chosen)
+    assert (summary["best_step"], summary["selection_win_rate"], summary["entropy_kept"]) == (4, 0.9, 0.6)
+    with session_in(tmp_path) as session:
+        found = Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), four_models(), new_codec(), PPO)
+        before, fresh = found.play(four_models().initial, "before"), found.play(chosen, "best")
+        seen = [found.play(chosen, purpose) for purpose in ("ppo", "after")]
+    responses = [[c.response for c in played.completions] for played in (fresh, *seen)]
+    assert responses[0] != responses[1] and responses[0] != responses[2]
+    scores = [[c.score for c in played.completions] for played in (before, fresh)]
+    rate = sum(new > old for old, new in zip(*scores, strict=True)) / 5  # type: ignore[operator]
+    low, high = wilson_interval(rate, 5)
+    assert (summary["best_win_rate"], summary["best_win_rate_low"], summary["best_win_rate_high"]) == (rate, low, high)
+    assert summary["best_score"] == pytest.approx(sum(scores[1]) / 5)  # type: ignore[arg-type]
+    assert summary["best_kl"] == pytest.approx(sum(c.kl for c in fresh.completions) / 5)
+    assert summary["best_response_length"] == sum(c.tokens for c in fresh.completions) / 5
+
+
+def test_where_the_last_checkpoint_is_the_best_its_figures_are_those_of_the_run(tmp_path: Path) -> None:
+    summary = after_ppo(tmp_path, None, OF_PPO | {"best_step": 10.0})
+    for name in ("win_rate", "win_rate_low", "win_rate_high", "kl"):
+        assert summary[f"best_{name}"] == summary[name]
+    assert summary["best_score"] == summary["score_after"] and summary["selection_win_rate"] == 0.9
+
+
+def test_a_best_checkpoint_that_is_lost_is_told_and_has_no_figures(tmp_path: Path) -> None:
+    summary = after_ppo(tmp_path, None)
+    assert "best_win_rate" not in summary and summary["selection_win_rate"] == 0.9
+    said = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
+    assert said == ["PPO's best checkpoint is not on this machine, so it is not evaluated again."]
+
+
+def test_stopped_while_the_best_is_measured_it_comes_to_the_same_figures(tmp_path: Path) -> None:
+    def killed() -> Model:
+        raise Stopped("killed")
+
+    with pytest.raises(Stopped):
+        after_ppo(tmp_path / "broken", killed)
+    assert after_ppo(tmp_path / "broken", lambda: llama(9)) == after_ppo(tmp_path / "whole", lambda: llama(9))
+
+
+def test_without_ppo_there_is_no_best(tmp_path: Path) -> None:
+    assert not any("best" in name or "selection" in name for name in evaluated(tmp_path)[0])

@@ -12,8 +12,8 @@ def _both(name: str, label: str, formula: str, meaning: str) -> list[Metric]:
 
 
 def _best(name: str, label: str, of: str) -> Metric:
-    meaning = f"`{of}` of the best checkpoint, at its own evaluation. Missing where the best is the last."
-    return Metric("evaluation", f"best_{name}", f"Best checkpoint: {label}", f"as {of} in PPO", meaning)
+    meaning = f"`{of}` of the best checkpoint, from the same draws as `best_win_rate`."
+    return Metric("evaluation", f"best_{name}", f"Best checkpoint: {label}", f"as {of}", meaning)
 
 
 EVALUATION = [
@@ -67,20 +67,27 @@ EVALUATION = [
         "best_step",
         "Best checkpoint: step",
         "argmax of eval/win_rate",
-        "The iteration whose policy won most often on held-out prompts; it is kept beside the last one.",
+        "The iteration whose policy won most often on held-out prompts during PPO; it is kept beside the last one.",
+    ),
+    Metric(
+        "evaluation",
+        "selection_win_rate",
+        "Best checkpoint: win rate when chosen",
+        "max of eval/win_rate",
+        "The win rate by which the best checkpoint was chosen, against the policy as PPO began. As the maximum of several measurements it is too high: report `best_win_rate`.",
     ),
     Metric(
         "evaluation",
         "best_win_rate",
         "Best checkpoint: win rate",
-        "max of eval/win_rate",
-        "Its win rate then. Being the highest of several, it flatters a little.",
+        "(wins + ½ ties) ÷ prompts",
+        "Win rate of the best checkpoint against the same policy as `win_rate`, from new draws that had no part in choosing it. Equal to `win_rate` where the last checkpoint is the best. Missing where the checkpoint's folder is lost.",
         (0.5, 1.0),
     ),
-    _best("win_rate_low", "win rate, low", "eval/win_rate_low"),
-    _best("win_rate_high", "win rate, high", "eval/win_rate_high"),
-    _best("score", "score", "eval/score"),
-    _best("judge", "judge", "eval/judge"),
-    _best("kl", "KL", "eval/kl"),
-    _best("response_length", "length", "eval/response_length"),
+    _best("win_rate_low", "win rate, low", "win_rate_low"),
+    _best("win_rate_high", "win rate, high", "win_rate_high"),
+    _best("score", "score", "score_after"),
+    _best("judge", "judge", "judge_after"),
+    _best("kl", "KL", "kl"),
+    _best("response_length", "length", "length_after"),
 ]

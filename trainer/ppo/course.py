@@ -45,12 +45,14 @@ class Course:
         return True
 
     def summary(self, best_is_kept: bool) -> dict[str, float]:
-        """What of it belongs to the stage's result."""
+        """What of it belongs to the stage's result.
+
+        The win rate by which the best checkpoint was chosen is a maximum over evaluations, hence too high: the evaluation
+        stage measures that checkpoint again (`best_win_rate`).
+        """
         summary = {}
         if best_is_kept and self.best_step is not None:
-            summary = {"best_step": float(self.best_step)} | {
-                f"best_{name}": value for name, value in self.best.items()
-            }
+            summary = {"best_step": float(self.best_step), "selection_win_rate": self.best["win_rate"]}
         first = self.monitor.first("policy/entropy_avg")
         if first and self.entropy is not None:
             summary["entropy_kept"] = self.entropy / first

@@ -80,8 +80,9 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
 
 
 def _evaluation(spec: JobSpec, sizes: Sizes) -> StageEstimate:
-    """Both policies answer every prompt."""
-    responses = 2 * min(spec.evaluation.prompts, len(sizes.held_out_prompts))
+    """Both policies answer every prompt, and so does PPO's best checkpoint, which is as a rule not the last."""
+    sides = 3 if "ppo" in spec.stages and spec.evaluation.keep_best else 2
+    responses = sides * min(spec.evaluation.prompts, len(sizes.held_out_prompts))
     limit = spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
     generated = responses * expected_response(sizes, limit)
     prompt_tokens = responses * mean(sizes.prompt_lengths(held_out=True))

@@ -134,4 +134,4 @@ class EvaluationSpec(Section):
     against: Path | None = None
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
     keep_best: bool = True
-    """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one."""
+    """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""

@@ -3022,7 +3022,7 @@ export interface components {
             against?: string | null;
             /**
              * Keep Best
-             * @description Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one.
+             * @description Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`).
              * @default true
              */
             keep_best: boolean;

@@ -1,10 +1,13 @@
 """Who plays which part in PPO, and what each begins as."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.lora.tools import BATCH
 from tests.trainer.pipeline.tools import LENGTH, LORA, assembly, run
 from tests.trainer.running import events_of
@@ -146,3 +149,34 @@ def test_the_stops_of_a_real_model_end_responses_and_are_saved_with_the_policy(
     with assembly(adapted, ["ppo"], model={"path": stories, "lora": LORA}, rewards=[LENGTH]) as made:
         made.actors().policy.save_pretrained(adapted)
     assert load_stops(load_tokenizer(stories), adapted).ids == (2,), "what this assembly's codec stops at"
+
+
+@pytest.mark.parametrize("lora", [None, LORA], ids=["whole", "adapters"])
+def test_the_best_checkpoint_is_evaluated_again_and_not_the_last(
+    first: Path, tmp_path: Path, lora: dict[str, int] | None
+) -> None:
+    """Step 2 of 4 is made the best, whichever it was."""
+    stages = ["ppo", "evaluation"]
+    model = {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
+    changes = {"model": model, "rewards": [LENGTH], "ppo": {"learning_rate": 1e-2}}
+    run(tmp_path, stages, **changes)
+    kept, best, result = (tmp_path / "checkpoints" / name for name in ("ppo-000002", "ppo-best", "ppo/stage.json"))
+    shutil.rmtree(best)
+    shutil.copytree(kept, best)
+    (best / "best.json").write_text(json.dumps({"step": 2, "metrics": {}}))
+    stage = json.loads(result.read_text())
+    stage["summary"]["best_step"] = 2.0
+    result.write_text(json.dumps(stage))
+    summaries = []
+    for _ in range(2):
+        shutil.rmtree(tmp_path / "checkpoints" / "evaluation")
+        summaries.append(run(tmp_path, stages, **changes))
+    assert summaries[0] == summaries[1] and summaries[0]["best_step"] == 2
+    assert 0 <= summaries[0]["best_win_rate_low"] <= summaries[0]["best_win_rate"] <= summaries[0]["best_win_rate_high"]
+    with assembly(tmp_path, stages, **changes) as made:
+        actors, _, load_best = made.compared()
+        assert load_best is not None
+        chosen, last = logprobs(load_best()), logprobs(actors.policy)
+    torch.testing.assert_close(chosen, logprobs(load_policy(kept)), **tolerance.outputs())
+    assert float((chosen - last).abs().max()) > 1e-3
+    assert summaries[0]["best_kl"] != summaries[0]["kl"]

@@ -276,8 +276,8 @@ def test_the_best_is_kept_and_the_curve_drawn(plain: Path) -> None:
     assert [event.path for event in saved] == ["checkpoints/ppo-best"] * len(saved)
     assert (saved[-1].step, saved[-1].metrics["win_rate"]) == (best, rates[best])
     (summary,) = [event.summary for event in events if isinstance(event, StageFinished)]
-    assert (summary["best_step"], summary["best_win_rate"]) == (best, rates[best])
-    assert summary["best_score"] == metrics["ppo", best]["eval/score"]
+    assert (summary["best_step"], summary["selection_win_rate"]) == (best, rates[best])
+    assert not any(name.startswith("best_") and name != "best_step" for name in summary)
     first, last = (metrics["ppo", step]["policy/entropy_avg"] for step in (1, 6))
     assert summary["entropy_kept"] == pytest.approx(last / first)
     (curve,) = [event for event in events if isinstance(event, Curve)]

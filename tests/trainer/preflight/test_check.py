@@ -110,7 +110,7 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
     assert ppo.responses == 2 * 8 + 3 * 4  # two batches; four held-out prompts before, and after each iteration
     assert ppo.generated_max == ppo.responses * 40
     assert ppo.generated == pytest.approx(ppo.responses * lengths["completion"].mean, abs=1)
-    assert evaluation.responses == 2 * 4
+    assert evaluation.responses == 3 * 4  # before, after, and the best checkpoint
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ interface Props {
 /** The headline, with its uncertainty drawn to scale. */
 export function WinRate({ summary, sides, judged }: Props) {
   const { win_rate: rate = 0, win_rate_low: low, win_rate_high: high, rm_win_rate: byModel } = summary;
+  const { best_step: step, best_win_rate: best, best_win_rate_low: bestLow, best_win_rate_high: bestHigh } = summary;
   return (
     <section className={styles.card} aria-label="Win rate">
       <h2>
@@ -38,6 +39,15 @@ export function WinRate({ summary, sides, judged }: Props) {
             95 % interval {percent(low, 1)} to {percent(high, 1)}.
           </p>
         </>
+      )}
+      {step !== undefined && best !== undefined && (
+        <p>
+          Best checkpoint (step {step}): {percent(best, 1)}
+          {bestLow !== undefined &&
+            bestHigh !== undefined &&
+            `, 95 % interval ${percent(bestLow, 1)} to ${percent(bestHigh, 1)}`}
+          . Its completions were sampled again for this figure.
+        </p>
       )}
       <p className={styles.note}>
         {judged
