@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-FIRSTS = ("policy/entropy_avg", "val/response_length", "objective/scores")
+FIRSTS = (
+    "policy/entropy_avg",
+    "val/response_length",
+    "objective/scores",
+    "objective/raw_scores",
+    "objective/raw_scores_std",
+)
 WINDOW = 20
 
 

@@ -134,7 +134,7 @@ class Monitor:
             limit=rule.limit,
             cause=f"{says[0].upper()}{says[1:]}: {RULES[name].meaning}.",
             evidence=reading.against + self._streaks[name].points,
-            suggestion=RULES[name].suggestion,
+            suggestion=reading.suggestion or RULES[name].suggestion,
         )
 
 

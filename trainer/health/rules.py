@@ -27,6 +27,8 @@ class Reading:
     now: list[Point]
     against: list[Point]
     """What `now` is compared with, if not the limit alone."""
+    suggestion: str | None = None
+    """With the numbers of this run, in place of the rule's own."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,34 @@ def _truncation(step: int, values: Values, limit: float, memory: Memory) -> Read
     return Reading(1 - finished > limit + _ROUNDING, says, [Point("val/eos_rate", step, finished)], [])
 
 
+def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    """At the best policy under the penalty, score − β·log π/π_ref is the same for every response (Rafailov et al. 2023, eq. 5).
+
+    The penalties then differ as much as the scores. If that is so while the score has risen by less than its own spread, the
+    penalty is what keeps it there. For spreads σ that are small beside β the best policy gains σ²/β at a KL of ½(σ/β)² nats.
+    """
+    names = ("objective/kl_penalty_std", "objective/raw_scores", "objective/raw_scores_std")
+    if any(name not in values for name in names) or any(name not in memory.firsts for name in names[1:]):
+        return None
+    penalty, score, spread_now = (values[name] for name in names)
+    score_then, spread_then = (memory.firsts[name] for name in names[1:])
+    spread = max(spread_now, spread_then.value)
+    if spread == 0:
+        return None  # no score to outweigh
+    rise = score - score_then.value
+    says = (
+        f"`{names[0]}` is {penalty:.3g}, {penalty / spread:.2g} times the spread of the scores ({spread:.3g}), while the mean "
+        f"score rose by {rise:.2g} from {score_then.value:.3g}"
+    )
+    return Reading(
+        penalty > limit * spread and rise < spread,
+        says,
+        [Point(name, step, values[name]) for name in names],
+        [score_then, spread_then],
+        f"Lower `ppo.kl.coef` to {spread / 10:.1g} or less, a tenth of the spread of the scores, or scale the rewards up.",
+    )
+
+
 def _value_loss_spike(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
     metric, before = "loss/value_avg", memory.value_losses
     if metric not in values or len(before) < _ENOUGH:
@@ -176,6 +206,11 @@ RULES: dict[str, Rule] = {
         _truncation,
         "most responses never end, so their scores are those of fragments",
         "Raise `ppo.max_new_tokens` or `ppo.shaping.missing_eos_penalty`.",
+    ),
+    "kl_outweighs_reward": Rule(
+        _kl_outweighs_reward,
+        "the KL penalty takes away what better responses earn, so the policy stays near the reference",
+        "Lower `ppo.kl.coef`, or scale the rewards up.",
     ),
     "value_loss_spike": Rule(
         _value_loss_spike,

@@ -27,7 +27,7 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.online import Feedback, refit, round_beginning_at
 from trainer.ppo.ptx import Pretraining
-from trainer.ppo.report import describe, describe_dials, describe_rates, summarise
+from trainer.ppo.report import describe, describe_dials, describe_rates, describe_spreads, summarise
 from trainer.ppo.rollout import score
 from trainer.ppo.rollouts import Rollouts
 from trainer.ppo.saved import restore, trainer_state
@@ -111,6 +111,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         metrics |= peak.reached("train")
         metrics |= describe_rates(learners, updated, spec, index)
         metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
+        metrics |= describe_spreads(experience.scored, spec, kl_coef)
         metrics |= {"episode": (index + 1) * spec.batch_size} | watch.figures()
 
         # what moves between iterations

@@ -70,6 +70,19 @@ def describe_dials(experience: Experience, spec: PPOSpec, dials: Dials, kl_coef:
     return values
 
 
+def describe_spreads(scored: Scored, spec: PPOSpec, kl_coef: float) -> dict[str, float]:
+    """The rewards as they came, and how far responses differ in them and in their KL penalty: what the policy is torn
+    between. Population standard deviations over responses."""
+    totals_B = scored.totals_B
+    values = {
+        "objective/raw_scores": float(totals_B.mean()),
+        "objective/raw_scores_std": float(totals_B.std(unbiased=False)),
+    }
+    if spec.kl.placement == "reward":
+        values["objective/kl_penalty_std"] = kl_coef * float(scored.kl_per_response().std(unbiased=False))
+    return values
+
+
 def describe_rates(learners: Learners, updated: Updated, spec: PPOSpec, iteration: int) -> dict[str, float]:
     """The learning rates as the last step took them, and how many steps there were where a guard decides."""
     values = {"lr": learners.policy.lr(iteration) * updated.rate_factor}

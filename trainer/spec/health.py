@@ -47,6 +47,8 @@ class HealthSpec(Section):
     """The score rises while `val/response_length` is above this multiple of its first value."""
     truncation: HealthRule = _rule(0.7, 10)
     """Share of responses cut off without an EOS above the limit."""
+    kl_outweighs_reward: HealthRule = _rule(0.5, 10)
+    """`objective/kl_penalty_std` above this multiple of the spread of the raw scores, while the mean raw score has risen by less than that spread since the start: the KL penalty takes away what better responses earn. Only where the KL sits in the reward."""
     value_loss_spike: HealthRule = _rule(20.0)
     """`loss/value_avg` above this multiple of the median of its last 20 steps."""
     not_finite: HealthRule = HealthRule(action="stop", limit=0.0)

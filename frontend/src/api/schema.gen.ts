@@ -3356,6 +3356,15 @@ export interface components {
              */
             truncation: components["schemas"]["HealthRule"];
             /**
+             * @description `objective/kl_penalty_std` above this multiple of the spread of the raw scores, while the mean raw score has risen by less than that spread since the start: the KL penalty takes away what better responses earn. Only where the KL sits in the reward.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.5,
+             *       "patience": 10
+             *     }
+             */
+            kl_outweighs_reward: components["schemas"]["HealthRule"];
+            /**
              * @description `loss/value_avg` above this multiple of the median of its last 20 steps.
              * @default {
              *       "action": "warn",
@@ -3983,6 +3992,11 @@ export interface components {
              *       "truncation": {
              *         "action": "warn",
              *         "limit": 0.7,
+             *         "patience": 10
+             *       },
+             *       "kl_outweighs_reward": {
+             *         "action": "warn",
+             *         "limit": 0.5,
              *         "patience": 10
              *       },
              *       "value_loss_spike": {

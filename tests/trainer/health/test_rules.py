@@ -12,7 +12,7 @@ from trainer.spec import HealthSpec, JobSpec, PPOSpec
 HEALTHY = {
     "objective/kl": 4.0, "objective/scores": 0.5, "policy/entropy_avg": 2.0, "policy/clipfrac_avg": 0.1,
     "val/explained_var": 0.4, "val/response_length": 20.0, "val/eos_rate": 0.9, "loss/value_avg": 0.3,
-    "health/skipped_steps": 0.0,
+    "health/skipped_steps": 0.0, "objective/raw_scores": 0.5, "objective/raw_scores_std": 0.2, "objective/kl_penalty_std": 0.1,
 }  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def test_a_healthy_run_sets_nothing_off() -> None:
         ("length_explosion", {"val/response_length": 41.0, "objective/scores": 0.6}, 3),
         ("truncation", {"val/eos_rate": 0.29}, 10),
         ("value_loss_spike", {"loss/value_avg": 6.1}, 1),
+        ("kl_outweighs_reward", {"objective/kl_penalty_std": 0.11}, 10),
         ("not_finite", {"health/skipped_steps": 1.0}, 1),
     ],
 )
@@ -92,6 +93,45 @@ def test_a_spike_is_one_against_the_last_twenty_steps() -> None:
     assert watch(monitor(), [*history, {"loss/value_avg": 21.0}]) == []
     assert watch(monitor(), [*history, {}, {}, {"loss/value_avg": 21.0}]) == [("value_loss_spike", 23)]
     assert watch(monitor(), [{}] * 4 + [{"loss/value_avg": 21.0}]) == []  # too early to call
+
+
+def spreads(penalty: float, score: float, spread: float) -> dict[str, float]:
+    names = ("objective/kl_penalty_std", "objective/raw_scores", "objective/raw_scores_std")
+    return dict(zip(names, (penalty, score, spread), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "fires"),
+    [
+        # β = .1 on scores of 0 or 1, of which .02 are 1: spread √(.02·.98) = .14; the penalties differ by .1 nats · β …
+        (spreads(0.0, 0.02, 0.14), spreads(0.08, 0.05, 0.14), True),
+        (spreads(0.0, 0.02, 0.14), spreads(0.06, 0.05, 0.14), False),  # … less than half of it: the reward leads
+        (spreads(0.0, 0.02, 0.14), spreads(0.08, 0.17, 0.14), False),  # risen by .15, more than the spread: it learns
+        (spreads(0.0, 0.9, 0.3), spreads(0.14, 1.0, 0.0), False),  # learnt, and all alike: measured by the first spread
+        (spreads(0.0, 0.0, 0.0), spreads(0.2, 0.01, 0.1), True),  # no score at all at first: by the present spread
+        (spreads(0.0, 0.0, 0.0), spreads(0.2, 0.0, 0.0), False),  # never a score: not the penalty's fault
+    ],
+)
+def test_the_penalty_outweighs_the_reward_where_they_cancel_and_the_score_stays(
+    first: dict[str, float], later: dict[str, float], fires: bool
+) -> None:
+    expected = [("kl_outweighs_reward", 11)] if fires else []
+    assert watch(monitor(), [first] + [later] * 20) == expected
+
+
+def test_what_to_do_about_the_penalty_is_a_number() -> None:
+    """The best policy under the penalty is ½(σ/β)² nats away: at β = σ/10, 50 nats."""
+    watched = monitor(kl_outweighs_reward={"patience": 1})
+    watched.look(1, HEALTHY | spreads(0.0, 0.024, 0.0651))
+    (finding,) = watched.look(2, HEALTHY | spreads(0.115, 0.0146, 0.06))
+    assert "is 0.115, 1.8 times the spread of the scores (0.0651)" in finding.cause
+    assert finding.suggestion.startswith("Lower `ppo.kl.coef` to 0.007 or less")
+
+
+def test_a_kl_in_the_loss_has_no_penalty_to_compare() -> None:
+    values = {name: value for name, value in HEALTHY.items() if name != "objective/kl_penalty_std"}
+    watched = monitor()
+    assert [watched.look(step, values) for step in range(1, 20)] == [[]] * 19
 
 
 def test_a_clip_fraction_of_nothing_is_expected_where_nothing_can_be_clipped() -> None:

@@ -15,7 +15,7 @@ from trainer.models import Model
 from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
 from trainer.ppo.loop import train
-from trainer.ppo.report import describe
+from trainer.ppo.report import describe, describe_spreads
 from trainer.ppo.rollout import Scored
 from trainer.prompts import EncodedPrompt
 from trainer.rewards.base import Scores
@@ -66,6 +66,18 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
             "time/score": 0.5,
         }
     )
+
+
+@pytest.mark.parametrize(("placement", "penalty"), [("reward", {"objective/kl_penalty_std": 0.075}), ("loss", {})])
+def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, float]) -> None:
+    """Raw scores 1 and −1, the −1 for a missing EOS left out; KL .3 and .6 nats, which differ from their mean by .15."""
+    batch = Batch.of([[5], [6, 7]], [[8, 1], [9]], pad_id=0)
+    kl = torch.tensor([[0.1, 0.2], [0.6, 77.0]])
+    said, zeros = Scores([1.0, -1.0], {}, {}), torch.zeros(2, 2)
+    responses = [Response([8, 1], True), Response([9], False)]
+    scored = Scored(batch, responses, [], zeros, zeros - kl, None, said, torch.tensor([1.0, -2.0]), {})
+    found = describe_spreads(scored, spec_of(kl={"placement": placement}), kl_coef=0.5)
+    assert found == pytest.approx({"objective/raw_scores": 0.0, "objective/raw_scores_std": 1.0} | penalty)
 
 
 def test_policy_and_critic_learn_at_rates_of_their_own(tmp_path: Path) -> None:

@@ -145,6 +145,13 @@ const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
         { name: "eval/kl", short: "held out" },
       ],
     },
+    {
+      title: "Spread over responses",
+      lines: [
+        { name: "objective/raw_scores_std", short: "raw scores" },
+        { name: "objective/kl_penalty_std", short: "KL penalties" },
+      ],
+    },
     one("Clip fraction", "policy/clipfrac_avg"),
     one("Entropy", "policy/entropy_avg"),
     {
