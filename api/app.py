@@ -50,7 +50,9 @@ ROUTERS = (
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """The application. Without `settings`, it reads the environment when the first request comes."""
+    # A redirect to the address with or without a slash would repeat whatever Host the request names.
     app = FastAPI(
+        redirect_slashes=False,
         title="Proximal",
         version="1",
         docs_url=None,

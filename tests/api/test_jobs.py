@@ -64,7 +64,7 @@ def test_a_dead_broker_does_not_fail_the_job(client: TestClient, body: Body, set
         ({"ppo": None}, "#/ppo", None),
         ({"name": "a\x00"}, "#/name", "holds a NUL character or half of a surrogate pair"),
         ({"model": {"path": "x", "config": {"model_type": "llama"}}}, "#/model", None),
-        ({"model": {"config": {"model_type": "llama\x00"}, "tokenizer": {}}}, "#/model/config/model_type", None),
+        ({"model": {"config": {"model_type": "llama\x00"}, "tokenizer": {}}}, "#/model/config", None),
     ],
 )
 def test_a_spec_that_is_wrong_is_told_where_and_how(

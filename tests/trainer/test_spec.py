@@ -26,6 +26,14 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
+        (
+            {"model": {"config": {"model_type": "lama"}, "tokenizer": {}}},
+            "#/model/config: unknown `model_type` 'lama'; did you mean 'llama'?",
+        ),
+        (
+            {"model": {"config": {"model_type": "llama", "hiden_size": 8}, "tokenizer": {}}},
+            "#/model/config: `config` of a llama has no key 'hiden_size'; did you mean 'hidden_size'?",
+        ),
         ({"modle": "x"}, "#/modle: unknown field 'modle'; did you mean 'model'?"),
         ({"ppo": {"kl": {"coeff": 0.1}}}, "#/ppo/kl/coeff: unknown field 'coeff'; did you mean 'coef'?"),
         ({"sft": {"epoch": 2}}, "#/sft/epoch: unknown field 'epoch'; did you mean 'epochs'?"),

@@ -13,6 +13,7 @@ from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from trainer import confinement
 from trainer.errors import ModelError
 from trainer.models.adapters import is_adapter
+from trainer.models.vetting import vet
 from trainer.spec.local_paths import is_hub_id
 
 _SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
@@ -20,7 +21,7 @@ _INDEX, _WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 
 
 def located(name: str | Path, weights: bool = False) -> Path:
-    """The folder of a model.
+    """The folder of a model, whose configuration files are fit to be read by transformers and peft.
 
     `weights`: a hub repository's weights are wanted too, not only its configuration and tokenizer. Raises ModelError, or
     SpecError for a local folder that this process may not read.
@@ -28,6 +29,7 @@ def located(name: str | Path, weights: bool = False) -> Path:
     folder = _local(str(name))
     if folder is None:
         folder = _from_hub(str(name), weights)
+    vet(folder)
     return folder
 
 

@@ -127,6 +127,10 @@ def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = Fa
     options |= {"dtype": dtype, "output_loading_info": True} | ({"num_labels": 1} if fresh_head else {})
     load = AutoModelForSequenceClassification.from_pretrained
     folder = located(path, weights=True)
+    if adapters.is_adapter(folder):  # transformers would follow its base to any folder
+        raise ModelError(
+            f"{path} is an adapter, not a whole model. Merge it into its base, and give the result as path."
+        )
     model, loading = _loading(path, lambda: load(str(folder), **SAFELY, **options))
     if loading["missing_keys"] and not fresh_head:
         raise ModelError(

@@ -10,6 +10,7 @@ from transformers import AutoConfig
 
 from trainer.errors import ModelError
 from trainer.models import adapters
+from trainer.models.vetting import vet
 from trainer.spec.local_paths import is_hub_id
 
 
@@ -33,6 +34,7 @@ def config_of(folder: Path) -> Any:
         if base is None:
             raise ModelError(f"{folder} is an adapter on {adapters.base_of(folder)}, which is not on this machine.")
         return config_of(base)
+    vet(folder)
     try:
         return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:

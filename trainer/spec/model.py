@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
+from trainer.spec.architectures import faults
 from trainer.spec.base import Path, PositiveInt, Section
 
 
@@ -35,7 +36,7 @@ class ModelSpec(Section):
     path: Path | None = None
     """Hub id, local folder or checkpoint of a causal language model with its tokenizer. Weights must be safetensors."""
     config: dict[str, JsonValue] | None = None
-    """A transformers configuration (`model_type` and its sizes) for a model with random weights."""
+    """A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused."""
     tokenizer: TokenizerSpec | None = None
     """How to train the tokenizer of a model made from `config`."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -53,6 +54,13 @@ class ModelSpec(Section):
     @classmethod
     def _a_bare_string_is_a_path(cls, value: Any) -> Any:
         return {"path": value} if isinstance(value, str) else value
+
+    @field_validator("config")
+    @classmethod
+    def _only_known_keys(cls, config: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+        if config is not None and "model_type" in config and (found := "; ".join(faults(config))):
+            raise ValueError(found)
+        return config
 
     @model_validator(mode="after")
     def _one_source(self) -> "ModelSpec":

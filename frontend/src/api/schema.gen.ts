@@ -4653,7 +4653,7 @@ export interface components {
             path?: string | null;
             /**
              * Config
-             * @description A transformers configuration (`model_type` and its sizes) for a model with random weights.
+             * @description A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused.
              */
             config?: {
                 [key: string]: components["schemas"]["JsonValue"];
