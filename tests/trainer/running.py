@@ -7,6 +7,7 @@ by each of them. `python -m trainer` itself is started by `test_command.py`.
 import json
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import trainer.events
 from tests.trainer.other_rounding import install_if_asked
 from trainer.cli import main
 from trainer.events import Event, Metrics
+from trainer.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,3 +111,14 @@ def metrics_of(run_dir: Path) -> dict[tuple[str, int], dict[str, float]]:
 
 def at(stage: str, step: int) -> Callable[[Event], bool]:
     return lambda event: isinstance(event, Metrics) and (event.stage, event.step) == (stage, step)
+
+
+def unexplained(folder: Path) -> set[tuple[str, str]]:
+    """The reported metrics, by stage and name, that have no row in the metric table; rewards by the table's pattern."""
+    table = {(metric.stage, re.sub("<name>", "[^/]+", metric.name)) for metric in METRICS}
+    reported = {(stage, name) for (stage, _), values in metrics_of(folder).items() for name in values}
+    return {
+        (stage, name)
+        for stage, name in reported
+        if not any(stage == known and re.fullmatch(pattern, name) for known, pattern in table)
+    }

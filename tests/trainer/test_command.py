@@ -10,11 +10,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from tests.trainer.running import ROOT, events_of, run, write_spec
+from tests.trainer.running import ROOT, events_of, run, unexplained, write_spec
 from trainer.cli import main
 from trainer.events import Metrics, RunFailed
 from trainer.identity import alone_in
-from trainer.metrics import METRICS
 
 SMALL = {"n_embd": 32, "n_layer": 1, "n_head": 4, "n_positions": 128, "rotary_dim": 8}
 
@@ -104,14 +103,7 @@ def test_an_expired_lease_stops_the_run_without_saving(tmp_path: Path) -> None:
 
 def test_a_whole_run_explains_its_metrics_and_leaves_loadable_models(tmp_path: Path) -> None:
     assert run(write_spec(tmp_path, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
-    explained = {(metric.stage, metric.name) for metric in METRICS}
-    reported = {
-        (e.stage, name.replace("reward/model", "reward/<name>"))
-        for e in events_of(tmp_path)
-        if isinstance(e, Metrics)
-        for name in e.values
-    }
-    assert reported - explained == set()
+    assert unexplained(tmp_path) == set()
     for name in ("sft", "ppo", "ppo-000004", "ppo-best"):
         AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoints" / name)
     scorer = AutoModelForSequenceClassification.from_pretrained(tmp_path / "checkpoints" / "reward_model")

@@ -8,6 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tests.trainer.pipeline.tools import LENGTH, finished, plan_of, run
+from tests.trainer.running import unexplained
 from trainer.errors import ModelError, SpecError
 
 
@@ -54,6 +55,7 @@ def test_a_reward_model_alone_goes_on_from_another(first: Path, tmp_path: Path) 
 def test_dpo_between_sft_and_evaluation(tmp_path: Path) -> None:
     summary = run(tmp_path, ["sft", "dpo", "evaluation"], evaluation={"judge": "reviews"})
     assert plan_of(tmp_path) == finished(tmp_path) == ["sft", "dpo", "evaluation"]
+    assert unexplained(tmp_path) == set()
     assert differ(tmp_path / "checkpoints" / "dpo", tmp_path / "checkpoints" / "sft")
     assert "judge_after" in summary
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.trainer.pipeline.tools import contents, crashing
-from tests.trainer.running import metrics_of, tiny_spec
+from tests.trainer.running import metrics_of, tiny_spec, unexplained
 from trainer.process import run_in_process
 from trainer.spec import JobSpec
 
@@ -64,6 +64,10 @@ def test_the_reward_model_tells_good_from_bad_on_held_out_rows(finished: Path) -
     found = last(finished, "reward_model")
     assert found["eval/accuracy"] > 0.95 and found["eval/auc"] > 0.95
     assert 0.5 < found["eval/majority_baseline"] < 0.7
+
+
+def test_every_metric_is_in_the_table(finished: Path) -> None:
+    assert unexplained(finished) == set()
 
 
 def test_kto_raises_the_log_prob_margin_on_held_out_rows_and_the_policy_answers_better(finished: Path) -> None:

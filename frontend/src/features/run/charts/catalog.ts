@@ -25,7 +25,7 @@ const CHARTS: Readonly<Record<string, readonly ChartSpec[]>> = {
         { name: "eval/loss", short: "held out" },
       ],
     },
-    one("Tokens per second", "tokens_per_second"),
+    one("Tokens per second", "time/tokens_per_second"),
     ...optimiser,
   ],
   reward_model: [
