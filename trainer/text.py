@@ -159,6 +159,27 @@ class Codec:
         text = self.stops.before(self.decode(ids))
         return text, [*self.completion_ids([text])[0], self.eos_id]
 
+    def token_texts(self, ids: list[int]) -> list[str]:
+        """The text that each token adds, special tokens included; joined, they are the text of all.
+
+        A character of several tokens belongs to its last one; those before it add "". The cost is linear in the tokens: each
+        text is decoded beside that of the tokens directly before.
+        """
+
+        def text(first: int, last: int) -> str:
+            options = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
+            return str(self.tokenizer.decode(ids[first:last], **options))
+
+        texts, start, done = [], 0, 0
+        for end in range(1, len(ids) + 1):
+            before, whole = text(start, done), text(start, end)
+            if whole.endswith("\N{REPLACEMENT CHARACTER}") and end < len(ids):
+                texts.append("")
+                continue
+            texts.append(whole[len(before) :])
+            start, done = done, end
+        return texts
+
     def decode(self, ids: list[int]) -> str:
         """Text of a response, special tokens left out."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True))

@@ -8,7 +8,7 @@ REWARDS = [
         "reward/<name>",
         "Reward: <name>",
         "mean over responses, unweighted",
-        "One of the rewards by itself, before weights, the rule for a missing EOS and all other shaping.",
+        "One of the rewards by itself, before weights, the rule for a missing EOS and all other shaping. Of one that gives a number for each token, the sum over the response.",
         None,
         "One that rises while another falls is a trade between them: change their `weight`.",
     ),

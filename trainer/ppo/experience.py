@@ -22,7 +22,7 @@ from trainer.ppo.advantages import (
     rewards_to_go,
 )
 from trainer.ppo.rollout import Scored, in_parts
-from trainer.ppo.shaping import scaled_to_unit_variance, shaped_scores, token_rewards
+from trainer.ppo.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
 from trainer.sequences import completion_values, state_values
 from trainer.spec import PPOSpec
 
@@ -36,7 +36,7 @@ class Experience:
 
     scored: Scored
     shaped_B: Tensor
-    """What of the score is optimised."""
+    """What of the score is optimised: the sum of all that stands on the response's tokens, the KL left out."""
     rewards_BR: Tensor
     values_BR: Tensor | None
     """The critic's, where there is one: V of the state before each token."""
@@ -57,9 +57,12 @@ def experience_of(
 ) -> Experience:
     """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
     mask_BR = scored.batch.mask_BR
-    shaped_B = _shaped(scored, spec, score_scale)
+    ends_B, tokens_BR = _shaped(scored, spec, score_scale)
     kl_BR = scored.kl_BR if spec.kl.in_reward else torch.zeros_like(scored.reference_logprobs_BR)
-    rewards_BR = token_rewards(shaped_B, kl_BR, mask_BR, kl_coef)
+    rewards_BR = token_rewards(ends_B, kl_BR, mask_BR, kl_coef)
+    shaped_B = ends_B
+    if tokens_BR is not None:
+        rewards_BR, shaped_B = rewards_BR + tokens_BR, ends_B + tokens_BR.sum(1)
     if spec.shaping.whiten_rewards:
         rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
     if critic is None:
@@ -74,11 +77,13 @@ def experience_of(
     return Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR)
 
 
-def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> Tensor:
-    totals_B, finished_B = scored.totals_B, scored.finished_B
+def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor | None]:
+    """What the last token of each response earns (B,), and each token by itself (B, R) where a reward gives that."""
+    ends_B, tokens_BR, finished_B = scored.ends_B, scored.tokens_BR, scored.finished_B
     if spec.advantage.bootstrap_truncated:  # the value after the cut stands for the score
-        totals_B = torch.where(finished_B, totals_B, torch.zeros_like(totals_B))
-    return shaped_scores(totals_B, finished_B, scored.batch.completion_lengths_B, spec.shaping, scale)
+        ends_B = torch.where(finished_B, ends_B, torch.zeros_like(ends_B))
+    ends_B = shaped_scores(ends_B, finished_B, scored.batch.completion_lengths_B, spec.shaping, scale)
+    return ends_B, None if tokens_BR is None else shaped_tokens(tokens_BR, finished_B, spec.shaping, scale)
 
 
 def _values(critic: Model, scored: Scored, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:

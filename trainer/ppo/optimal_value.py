@@ -4,13 +4,15 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from trainer.ppo.actors import Actors
 from trainer.ppo.dials import Dials
 from trainer.ppo.rollout import respond
-from trainer.ppo.shaping import shaped_scores
+from trainer.ppo.shaping import shaped_scores, shaped_tokens
 from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
+from trainer.rewards import Answer, Scores
 from trainer.sampling import uniforms
 from trainer.session import Session
 from trainer.spec import PPOSpec
@@ -33,7 +35,7 @@ def estimate(
     """
     samples, at_once = spec.optimal_value.samples, max(1, spec.batch_size // spec.optimal_value.samples)
     told = 0
-    found: list[tuple[float, bool, int]] = []  # raw score, finished, length
+    scores: list[float] = []
     for first in range(0, len(prompts), at_once):
         session.check_lease()
         session.stop_if_asked()
@@ -52,18 +54,23 @@ def estimate(
             session.world,
             actors.sampler,
         )
-        totals = actors.rewards.score(answers).totals
-        found += [(score, a.finished, len(a.response_ids)) for score, a in zip(totals, answers, strict=True)]
+        scores += _shaped(actors.rewards.score(answers), answers, spec)
         tenth = 10 * some.stop // len(prompts)
         if tenth > told:
             session.say(f"V*: {some.stop} of {len(prompts)} prompts, {samples} responses of the reference each.")
             told = tenth
-    scores = _shaped(found, spec)
     starts = range(0, len(scores), samples)
     dials.optimal_values = [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]
 
 
-def _shaped(found: Sequence[tuple[float, bool, int]], spec: PPOSpec) -> list[float]:
-    scores, finished, lengths = (torch.tensor(column) for column in zip(*found, strict=True))
-    shaped: list[float] = shaped_scores(scores, finished, lengths, spec.shaping).tolist()
+def _shaped(scores: Scores, answers: Sequence[Answer], spec: PPOSpec) -> list[float]:
+    """What PPO would optimise of each response."""
+    finished_B = torch.tensor([answer.finished for answer in answers])
+    lengths_B = torch.tensor([len(answer.response_ids) for answer in answers])
+    ends_B = torch.tensor(scores.totals if scores.dense is None else scores.dense.ends)
+    shaped_B = shaped_scores(ends_B, finished_B, lengths_B, spec.shaping)
+    if scores.dense is not None:
+        tokens_BR = pad_sequence([torch.tensor(own) for own in scores.dense.tokens], batch_first=True)
+        shaped_B = shaped_B + shaped_tokens(tokens_BR, finished_B, spec.shaping).sum(1)
+    shaped: list[float] = shaped_B.tolist()
     return shaped

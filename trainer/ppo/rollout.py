@@ -75,6 +75,20 @@ class Scored:
         )
 
     @property
+    def ends_B(self) -> Tensor:
+        """(B,) of the weighted sum, as it came, what is earned by the last token: all that no reward put on a token."""
+        dense = self.rewards.dense
+        return self.totals_B if dense is None else self.reference_logprobs_BR.new_tensor(dense.ends)
+
+    @property
+    def tokens_BR(self) -> Tensor | None:
+        """(B, R) the weighted sum of the rewards that stand on tokens, as they came; None where no reward gave any."""
+        dense, width = self.rewards.dense, self.batch.mask_BR.shape[1]
+        if dense is None:
+            return None
+        return self.reference_logprobs_BR.new_tensor([own + [0.0] * (width - len(own)) for own in dense.tokens])
+
+    @property
     def totals_B(self) -> Tensor:
         """(B,) the rewards' weighted sum, as it came."""
         return self.reference_logprobs_BR.new_tensor(self.rewards.totals)

@@ -16,7 +16,7 @@ from trainer.spec import ShapingSpec
 
 @dataclass(frozen=True)
 class RunningScale:
-    """Spread of all scores so far, batches merged exactly (Chan et al. 1983); a resume keeps its three numbers."""
+    """Spread of the scores of all responses so far, each the sum of all its rewards, batches merged exactly (Chan et al. 1983); a resume keeps its three numbers."""
 
     count: int = 0
     mean: float = 0.0
@@ -51,6 +51,18 @@ def shaped_scores(
     if spec.length_penalty:
         scores_B = scores_B - spec.length_penalty * (lengths_B - spec.length_free).clamp(min=0)
     return scores_B
+
+
+def shaped_tokens(tokens_BR: Tensor, finished_B: Tensor, spec: ShapingSpec, scale: float = 1.0) -> Tensor:
+    """(B, R) rewards that stand on tokens, shaped as the score is: ÷ `scale`, each clipped by itself, and 0 in a cut-off
+    response whose score is replaced. The missing-EOS and length penalties are subtracted from the score alone."""
+    if spec.normalize == "running":
+        tokens_BR = tokens_BR / scale
+    if spec.clip is not None:
+        tokens_BR = tokens_BR.clamp(-spec.clip, spec.clip)
+    if spec.missing_eos == "replace":
+        tokens_BR = torch.where(finished_B[:, None], tokens_BR, torch.zeros_like(tokens_BR))
+    return tokens_BR
 
 
 def missing_eos(scores_B: Tensor, finished_B: Tensor, spec: ShapingSpec) -> Tensor:

@@ -15,12 +15,16 @@ from trainer.parallel import SINGLE, World
 from trainer.rewards.answer import Answer
 from trainer.text import Codec
 
+Given = float | list[float]
+"""What a reward gives for one response: one number, or one for each token of `Answer.response_ids`."""
+
 
 class Reward(Protocol):
     """Scores responses."""
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
-        """One finite number per answer, in their order. Raises RewardError: a score is never made up."""
+    def score(self, answers: Sequence[Answer]) -> Sequence[Given]:
+        """One finite number for each answer, or one for each of its tokens, in their order. Raises RewardError: a score is
+        never made up."""
         ...
 
 
@@ -34,15 +38,27 @@ class Measured(Protocol):
 
 
 @dataclass(frozen=True)
+class Dense:
+    """The weighted sums of a batch in which some reward gave a number for each token."""
+
+    ends: list[float]
+    """Of the rewards that gave one number for the whole response, per answer."""
+    tokens: list[list[float]]
+    """Of the rewards that gave one for each token, per answer and token; empty for an answer without any."""
+
+
+@dataclass(frozen=True)
 class Scores:
     """What the rewards said about a batch of answers."""
 
     totals: list[float]
-    """The weighted sum, per answer."""
+    """The weighted sum, per answer, of all numbers that it was given."""
     parts: dict[str, list[float]]
-    """By the reward's name, unweighted, per answer."""
+    """By the reward's name, unweighted, per answer; of a reward that gives a number for each token, their sum."""
     figures: dict[str, float]
     """Further metrics, such as `reward/<name>/error_rate`."""
+    dense: Dense | None = None
+    """The totals taken apart, where some reward gave a number for each token."""
 
 
 @dataclass(frozen=True)
@@ -107,18 +123,34 @@ class Rewards:
     def _score(self, answers: Sequence[Answer]) -> Scores:
         parts: dict[str, list[float]] = {}
         figures: dict[str, float] = {}
-        totals = [0.0] * len(answers)
+        ends, tokens = [0.0] * len(answers), [list[float]() for _ in answers]
         for member in self.members:
-            values = _checked(member, answers, self._role)
-            parts[member.name] = values
-            totals = [total + member.weight * value for total, value in zip(totals, values, strict=True)]
+            given = _checked(member, answers, self._role)
+            parts[member.name] = [_whole(value) for value in given]
+            for row, value in enumerate(given):
+                if isinstance(value, list):
+                    tokens[row] = _plus(tokens[row], value, member.weight)
+                else:
+                    ends[row] += member.weight * value
+            totals = [end + _whole(own) for end, own in zip(ends, tokens, strict=True)] if any(tokens) else ends
             if not all(map(_is_finite_number, totals)):
                 raise RewardError(
                     f"{self._role} `{member.name}`, weighed {member.weight:g}, is too large to be summed."
                 )
             if isinstance(member.reward, Measured):
                 figures |= _figures(member.name, member.reward)
-        return Scores(totals, parts, figures)
+        if not any(tokens):
+            return Scores(ends, parts, figures)
+        return Scores(totals, parts, figures, Dense(ends, tokens))
+
+
+def _whole(value: Given) -> float:
+    return math.fsum(value) if isinstance(value, list) else value
+
+
+def _plus(tokens: list[float], value: list[float], weight: float) -> list[float]:
+    """The weighed value added, token by token; nothing so far is an empty list."""
+    return [old + weight * new for old, new in zip(tokens or [0.0] * len(value), value, strict=True)]
 
 
 def _joined(blocks: Sequence[Scores]) -> Scores:
@@ -130,7 +162,11 @@ def _joined(blocks: Sequence[Scores]) -> Scores:
         values = [block.figures[name] for block in blocks]
         figures[name] = max(values) if name.startswith("time/") else math.fsum(values) / len(values)
     parts = {name: [value for block in blocks for value in block.parts[name]] for name in blocks[0].parts}
-    return Scores([total for block in blocks for total in block.totals], parts, figures)
+    dense = None
+    if any(block.dense is not None for block in blocks):
+        taken = [block.dense or Dense(block.totals, [[] for _ in block.totals]) for block in blocks]
+        dense = Dense([end for one in taken for end in one.ends], [own for one in taken for own in one.tokens])
+    return Scores([total for block in blocks for total in block.totals], parts, figures, dense)
 
 
 def _figures(name: str, reward: Measured) -> dict[str, float]:
@@ -139,20 +175,35 @@ def _figures(name: str, reward: Measured) -> dict[str, float]:
     return figures | {f"time/reward/{name}": value for key, value in reward.figures().items() if key == "seconds"}
 
 
-def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[float]:
+def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[Given]:
     try:
         values = member.reward.score(answers)
     except RewardError as error:
         raise RewardError(f"{role} `{member.name}`: {error}") from error
+    who = f"{role} `{member.name}` gave"
     if len(values) != len(answers):
-        raise RewardError(f"{role} `{member.name}` gave {len(values)} scores for {len(answers)} responses.")
-    for index, value in enumerate(values):
-        if not _is_finite_number(value):
+        raise RewardError(f"{who} {len(values)} scores for {len(answers)} responses.")
+    found: list[Given] = []
+    for number, (value, answer) in enumerate(zip(values, answers, strict=True), 1):
+        place = f"response {number} of {len(answers)}"
+        if not isinstance(value, list):
+            _require_finite(value, f"{who} {value!r} for {place}")
+            found.append(float(value))
+            continue
+        if len(value) != len(answer.response_ids):
             raise RewardError(
-                f"{role} `{member.name}` gave {value!r} for response {index + 1} of {len(answers)}; "
-                "it must be a finite number, in float32 too."
+                f"{who} a list of {len(value)} numbers for {place}, which has {len(answer.response_ids)} tokens. Give one "
+                "number for the response, or one for each token, the stop that ended it included."
             )
-    return [float(value) for value in values]
+        for at, one in enumerate(value, 1):
+            _require_finite(one, f"{who} {one!r} for token {at} of {place}")
+        found.append([float(one) for one in value])
+    return found
+
+
+def _require_finite(value: object, what: str) -> None:
+    if not _is_finite_number(value):
+        raise RewardError(f"{what}; it must be a finite number, in float32 too.")
 
 
 def _is_finite_number(value: object) -> bool:

@@ -37,7 +37,7 @@ _BUILDERS: dict[type, Callable[[Any, RewardContext], Reward]] = {
     LengthReward: lambda spec, _: Length(spec),
     LexiconReward: lambda spec, _: build_lexicon(spec),
     HttpReward: build_http,
-    PluginReward: lambda spec, _: build_plugin(spec),
+    PluginReward: build_plugin,
 }
 
 

@@ -3,19 +3,23 @@
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
+from inspect import signature
 from typing import Any
 
 from trainer.data import prompt_text
 from trainer.errors import RewardError, SpecError, TrainerError
 from trainer.rewards.answer import Answer
+from trainer.rewards.base import Given, RewardContext
 from trainer.spec import PluginReward
+from trainer.text import Codec
 
 GROUP = "proximal.rewards"
 
-Score = Callable[[list[str], list[str], list[bool], list[str | None]], Sequence[float]]
+Score = Callable[..., Sequence[Any]]
+"""`score(prompts, responses, finished, answers)`, or with a further parameter `tokens`."""
 
 
-def build_plugin(spec: PluginReward) -> "PluginScorer":
+def build_plugin(spec: PluginReward, context: RewardContext) -> "PluginScorer":
     """Raises SpecError where no such plug-in is installed, or where it refuses its options."""
     factory = installed(GROUP, spec.plugin, "plug-in")
     try:
@@ -24,16 +28,20 @@ def build_plugin(spec: PluginReward) -> "PluginScorer":
         raise
     except Exception as error:  # somebody else's code: whatever it raises is told, with the place
         raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {told(error)}") from error
-    return PluginScorer(score)
+    return PluginScorer(score, context.codec)
 
 
 class PluginScorer:
-    """Asks a plug-in's `score(prompts, responses, finished, answers)` for one number per response."""
+    """Asks a plug-in's `score(prompts, responses, finished, answers)` for a number per response, or a list of one per token.
 
-    def __init__(self, score: Score) -> None:
-        self._score = score
+    A function with a parameter `tokens` is given the texts of each response's tokens too.
+    """
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
+    def __init__(self, score: Score, codec: Codec) -> None:
+        self._score, self._codec = score, codec
+        self._wants_tokens = _takes_tokens(score)
+
+    def score(self, answers: Sequence[Answer]) -> list[Given]:
         columns = (
             [prompt_text(a.prompt) for a in answers],
             [a.text for a in answers],
@@ -41,11 +49,27 @@ class PluginScorer:
             [a.reference for a in answers],
         )
         try:
-            return [float(value) for value in self._score(*columns)]
+            tokens = (
+                {"tokens": [self._codec.token_texts(a.response_ids) for a in answers]} if self._wants_tokens else {}
+            )
+            return [_given(value) for value in self._score(*columns, **tokens)]
         except TrainerError:
             raise
         except Exception as error:  # somebody else's code: whatever it raises is told, with the place
             raise RewardError(f"the plug-in failed: {told(error)}") from error
+
+
+def _takes_tokens(score: Score) -> bool:
+    try:
+        return "tokens" in signature(score).parameters
+    except (TypeError, ValueError):  # of some builtins Python knows no parameters
+        return False
+
+
+def _given(value: Any) -> Given:
+    """Numbers as Python's own; a list, a tuple or an array as a list."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [float(one) for one in value] if isinstance(value, list | tuple) else float(value)
 
 
 def installed(group: str, name: str, what: str) -> Any:

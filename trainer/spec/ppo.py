@@ -195,7 +195,7 @@ class ReferenceSpec(Section):
 
 
 class ShapingSpec(Section):
-    """From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length."""
+    """From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one."""
 
     normalize: Literal["none", "running"] = "none"
     """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""

@@ -122,7 +122,7 @@ class LexiconReward(RewardBase):
 
 
 class HttpReward(RewardBase):
-    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}."""
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
 
     type: Literal["http"]
     """Which reward this is."""
@@ -136,6 +136,8 @@ class HttpReward(RewardBase):
     """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
     protocol: Literal["proximal", "openrlhf"] = "proximal"
     """The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens)."""
+    send_tokens: bool = False
+    """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
 
 class PluginReward(RewardBase):

@@ -3475,7 +3475,7 @@ export interface components {
         };
         /**
          * HttpReward
-         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}.
+         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response.
          */
         HttpReward: {
             /**
@@ -3524,6 +3524,12 @@ export interface components {
              * @enum {string}
              */
             protocol: "proximal" | "openrlhf";
+            /**
+             * Send Tokens
+             * @description Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token.
+             * @default false
+             */
+            send_tokens: boolean;
         };
         /**
          * Job
@@ -6396,7 +6402,7 @@ export interface components {
         };
         /**
          * ShapingSpec
-         * @description From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length.
+         * @description From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one.
          */
         ShapingSpec: {
             /**

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import torch
+
 
 def per_letter(letter: str, per: float = 1.0) -> Callable[..., Sequence[float]]:
     def score(
@@ -9,6 +11,25 @@ def per_letter(letter: str, per: float = 1.0) -> Callable[..., Sequence[float]]:
     ) -> Sequence[float]:
         rows = zip(prompts, responses, finished, answers, strict=True)
         return [per * text.count(letter) + (text == answer) + 100 * (not ended) for _, text, ended, answer in rows]
+
+    return score
+
+
+def per_token(word: str) -> Callable[..., Sequence[object]]:
+    """A list, a tuple or an array of one number per token; a number for a response without the word."""
+
+    def score(
+        prompts: list[str],
+        responses: list[str],
+        finished: list[bool],
+        answers: list[str | None],
+        tokens: list[list[str]],
+    ) -> list[object]:
+        found: list[object] = []
+        for number, own in enumerate(tokens):
+            values = [float(word in token) for token in own]
+            found.append([values, tuple(values), torch.tensor(values)][number % 3] if any(values) else -1.0)
+        return found
 
     return score
 

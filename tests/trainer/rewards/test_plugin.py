@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.rewards.tools import answer, context
+from tests.trainer.rewards.tools import answer, context, encoded
+from tests.trainer.stage_tools import new_codec
 from trainer.errors import RewardError, SpecError
-from trainer.rewards import Scores, build
+from trainer.rewards import Dense, Scores, build
 from trainer.spec import PluginReward
 
 PACKAGE = """\
 [proximal.rewards]
 letters = tests.trainer.rewards.plugins:per_letter
+tokens = tests.trainer.rewards.plugins:per_token
 broken = tests.trainer.rewards.plugins:broken
 gone = tests.trainer.rewards.plugins:not_there
 [proximal.judges]
@@ -38,6 +40,16 @@ def scored(plugin: str, **options: str | float) -> Scores:
 @pytest.mark.usefixtures("installed")
 def test_a_plug_in_gets_its_options_and_everything_about_a_response() -> None:
     assert scored("letters", letter="a", per=0.5).totals == [2.5, 100.5]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_plug_in_may_give_a_number_for_each_token_that_it_is_shown() -> None:
+    codec = new_codec()
+    answers = [encoded(codec, "ask", text) for text in ("aba", "bb", "ca", "a")]
+    spec = PluginReward(type="plugin", plugin="tokens", options={"word": "a"}, weight=0.5)
+    scores = build([spec], context(codec=codec)).score(answers)
+    assert scores.parts == {"plugin": [2.0, -1.0, 1.0, 1.0]} and scores.totals == [1.0, -0.5, 0.5, 0.5]
+    assert scores.dense == Dense([0.0, -0.5, 0.0, 0.0], [[0.5, 0.0, 0.5, 0.0], [], [0.0, 0.5, 0.0], [0.5, 0.0]])
 
 
 @pytest.mark.usefixtures("installed")
