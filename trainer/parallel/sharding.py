@@ -1,7 +1,7 @@
 """A model of which each process holds a slice (ZeRO stage 3, Rajbhandari et al. 2020), by torch's fully_shard (FSDP2).
 
-Every layer's weights are gathered for its forward and its backward pass and let go after; gradients and optimizer states
-exist in slices alone. That costs two rules. What uses weights happens inside one call of the wrapped model (`run_inside`);
+Every layer's weights are gathered for its forward and its backward pass and let go after, in bfloat16 where the passes compute
+in it; gradients and optimizer states exist in slices alone. That costs two rules. What uses weights happens inside one call of the wrapped model (`run_inside`);
 and all processes make the same number of passes with gradients, in the same order (`in_step`), for in each of them they
 wait for one another. Passes without gradients (sampling, scoring) find the whole model gathered, by `present`, for as long
 as they last: they may then be as many as they like.
@@ -30,7 +30,7 @@ def shard(model: Model, world: World) -> Model:
     Raises ModelError for an architecture without decoder layers.
     """
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+    from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
     from transformers.modeling_layers import GradientCheckpointingLayer
 
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
@@ -38,8 +38,12 @@ def shard(model: Model, world: World) -> Model:
         raise ModelError(f"{type(model).__name__}: this architecture has no layers for `runtime.sharding`.")
     packs(model)  # tried now, as it takes passes of its own
     mesh = init_device_mesh(str(next(model.parameters()).device.type), (world.size,))
+    computed = getattr(model, "compute_dtype", torch.float32)
+    # autocast casts what is gathered anyway; embeddings, the last norm and the head stay as they are, and so does what
+    # flows from layer to layer; sums of gradients are in float32
+    narrow = MixedPrecisionPolicy(param_dtype=computed, reduce_dtype=torch.float32, cast_forward_inputs=False)
     for layer in layers:
-        fully_shard(layer, mesh=mesh)
+        fully_shard(layer, mesh=mesh, mp_policy=narrow if computed == torch.bfloat16 else MixedPrecisionPolicy())
     fully_shard(model, mesh=mesh)
     for module in model.modules():
         if isinstance(module, FSDPModule):

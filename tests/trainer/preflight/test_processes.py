@@ -47,6 +47,12 @@ def test_of_slices_each_holds_a_fourth_and_what_is_gathered_for_a_pass() -> None
         assert found[phase].parts["gathered"] == 4 * POLICY, phase
 
 
+def test_layers_that_compute_in_bfloat16_are_gathered_in_it() -> None:
+    found = estimated(spec_of(**FSDP, model={"path": "unused", "dtype": "bfloat16"}), "llama")
+    assert found["sft"].parts["gathered"] == 4 * 2 * 86_448 + 2 * 3 * 25_440
+    assert found["ppo_rollout"].parts["gathered"] == 4 * 86_448 + 2 * 3 * 25_440
+
+
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
 def test_an_asynchronous_rollout_has_a_policy_of_its_own(dtype: str, size: int) -> None:
     ahead = spec_of(model={"path": "unused", "dtype": dtype}, ppo=PPO | {"rollout": {"asynchronous": True}})

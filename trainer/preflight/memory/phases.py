@@ -19,7 +19,7 @@ from trainer.preflight.memory.blueprint import Head
 from trainer.preflight.memory.device import available
 from trainer.preflight.memory.learning import Learning
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
-from trainer.preflight.memory.processes import Processes, gathered_for_training
+from trainer.preflight.memory.processes import Processes, gathered_for_training, gathered_whole
 from trainer.preflight.memory.residents import Resident, members, passes_of
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
@@ -142,8 +142,7 @@ class Phases:
         if not self.processes.sharded:
             return {}
         models = [self.blueprint.trained(head) for head in heads]
-        size = gathered_for_training if learning else lambda model: sum(int(w.nbytes) for w in model.parameters())
-        return {"gathered": max(map(size, models))}
+        return {"gathered": max(map(gathered_for_training if learning else gathered_whole, models))}
 
     def _rollout(self, level: Level) -> Parts:
         return self._of_rollout(level) | self._gathered(["policy"])

@@ -8,6 +8,7 @@ they are summed. A pass without gradients finds its whole model gathered (traine
 
 from dataclasses import dataclass
 
+import torch
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from trainer.models.heads import Model
@@ -64,8 +65,21 @@ class Processes:
 
 def gathered_for_training(model: Model) -> int:
     """Bytes of the whole weights and gradients that come and go while a sharded model learns."""
+    sizes, outside = _gathered(model)
+    return 2 * outside + (min(2, len(sizes)) + 1) * max(sizes, default=0)
+
+
+def gathered_whole(model: Model) -> int:
+    """Bytes of the model while all of it is gathered, for passes without gradients."""
+    sizes, outside = _gathered(model)
+    return sum(sizes) + outside
+
+
+def _gathered(model: Model) -> tuple[list[int], int]:
+    """Bytes of each layer's weights as they are gathered, and of those outside of the layers."""
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
-    sizes = [sum(int(weight.nbytes) for weight in layer.parameters()) for layer in layers]
-    outside = sum(int(weight.nbytes) for weight in model.parameters()) - sum(sizes)
-    largest = max(sizes, default=0)
-    return 2 * outside + (min(2, len(sizes)) + 1) * largest
+    stored = [sum(int(weight.nbytes) for weight in layer.parameters()) for layer in layers]
+    outside = sum(int(weight.nbytes) for weight in model.parameters()) - sum(stored)
+    if getattr(model, "compute_dtype", torch.float32) != torch.bfloat16:
+        return stored, outside
+    return [2 * sum(int(weight.numel()) for weight in layer.parameters()) for layer in layers], outside
