@@ -156,8 +156,8 @@ def _unclear(detection: "Detection", candidates: list["Candidate"]) -> FormatUnc
         likely = [one for one in candidates[:_LISTED] if one.score >= _AS_WELL * candidates[0].score]
         detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
-        ways = "Map them to fields, with the format custom" + (", as in `suggested`" if suggested else "")
-        detail = f"No known format fits these columns: {names}. {ways}; or name a format."
+        ways = "Map them to fields, with the format custom" + (" (a mapping is suggested)" if suggested else "")
+        detail = f"No known format fits these columns: {names}. {ways}, or name a format."
     else:
         detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
     return FormatUnclear(

@@ -317,7 +317,7 @@ def test_an_unclear_file_is_answered_with_a_mapping_that_reads_it(client: TestCl
 def test_a_file_is_read_in_the_encoding_that_is_named(client: TestClient) -> None:
     text = '{"prompt": "Où est le garçon ?", "chosen": "À l’école, déjà très tôt.", "rejected": "No."}\n'
     body = problem(send(client, text.encode("cp1252"), kind="preferences"), 422, "invalid_dataset")
-    assert "it looks like cp1252: name the right one as `encoding`" in body["detail"]
+    assert "it looks like cp1252: set encoding to the right one" in body["detail"]
     made = send(client, text.encode("cp1252"), encoding="Windows-1252").json()
     assert made["origin"]["encoding"] == "cp1252"
     (row,) = client.get(f"/v1/datasets/{made['id']}/rows").json()["data"]

@@ -135,6 +135,40 @@ def test_a_value_further_down_in_the_file_is_given_its_meaning_too(new_page: New
     status(page, "ready")
 
 
+def test_a_text_in_another_encoding_is_read_once_it_is_named(new_page: NewPage, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "texte.csv"
+    table = "prompt,chosen,rejected,Größe\nOù est le garçon ?,À l’école,Déjà là,große\n"
+    file.write_bytes(table.encode("cp1252"))
+    page = new_page()
+    choose(page, file)
+    expect(page.get_by_text("set encoding to the right one")).to_be_visible()
+    page.get_by_label("Text encoding").select_option(label="Windows-1251 – Cyrillic")
+    shown = page.get_by_role("region", name="First rows")
+    expect(shown).to_contain_text("garзon")
+    page.get_by_label("Text encoding").select_option("cp1252")
+    expect(shown).to_contain_text("Où est le garçon ?")
+    page.get_by_text("As in the file").click()
+    expect(shown).to_contain_text("Größe")
+    dataset_id = confirm(page)
+    status(page, "ready")
+    assert [row["prompt"] for row in rows_of(client, dataset_id)] == ["Où est le garçon ?"]
+    assert client.get_dataset(dataset_id)["origin"]["encoding"] == "cp1252"
+
+
+def test_an_order_that_a_file_does_not_state_is_the_users_to_choose(
+    new_page: NewPage, client: Client, tmp_path: Path
+) -> None:
+    page = new_page()
+    choose(page, written(tmp_path / "lists.jsonl", [{"instruction": "Say it.", "output": ["Well.", "Badly."]}]))
+    readings = page.get_by_role("region", name="What it was taken for")
+    expect(readings.get_by_role("radio", checked=True)).to_have_count(0)
+    expect(page.get_by_role("button", name="Import", exact=True)).to_be_disabled()
+    readings.get_by_role("radio", name=re.compile("Answers in order, the best first")).check()
+    dataset_id = confirm(page)
+    status(page, "ready")
+    assert [row["label"] for row in rows_of(client, dataset_id)] == ["a"]
+
+
 def test_an_upload_is_paused_and_goes_on(new_page: NewPage, tmp_path: Path) -> None:
     file = tmp_path / "long.jsonl"
     with file.open("w") as out:

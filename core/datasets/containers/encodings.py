@@ -120,9 +120,11 @@ class Hint:
         if self._said is None:
             names = likely(self._head) or likely(line or b"")
             guess = (
-                f"it looks like {' or '.join(names)}: name the right one" if names else "name the encoding that it has"
+                f"it looks like {' or '.join(names)}: set encoding to the right one"
+                if names
+                else "set encoding to the one that it has"
             )
-            self._said = f"; {guess} as `encoding`"
+            self._said = f"; {guess}"
         return self._said
 
     def added(self, records: Iterator[Record]) -> Iterator[Record]:

@@ -70,7 +70,7 @@ ALPACA = Format(
 )  # fmt: skip
 BEST_FIRST = Format(
     id="llama_factory_best_first",
-    title="LLaMA-Factory, older ranking",
+    title="Answers in order, the best first (LLaMA-Factory, older files)",
     about="An instruction and a list of answers in `output`, the best first. A file does not state that order, so the format has to be named.",
     source=_DOCS,
     kinds=(PREFERENCES,),

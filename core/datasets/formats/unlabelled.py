@@ -52,7 +52,7 @@ def _fits(record: Source) -> float:
 
 FORMAT = Format(
     id="unlabelled",
-    title="Unlabelled pairs",
+    title="Unlabelled answers",
     about="A prompt and answers that nobody has compared yet: for annotating.",
     source="",
     kinds=(PREFERENCES,),

@@ -47,6 +47,8 @@ export interface Reading {
   readonly format: string | null;
   readonly kind: DatasetKind | null;
   readonly mapping: Mapping | null;
+  /** Of the file's text. */
+  readonly encoding: string | null;
 }
 
 /** The file's first rows, read as asked. The same file read in the same way shows the same. */

@@ -25,7 +25,7 @@ BAD = [
     (GOOD + b"\n\n\n[1]", {"line": 4, "column": 1}),
     (b"{\n", {"line": 1, "code": "truncated"}),
     (b'"just text"', {"line": 1, "column": 1, "detail": "must be a JSON object"}),
-    (b'{"prompt": "p\xff"}', {"line": 1, "column": 14, "detail": "is not UTF-8: byte 0xff, the line's 14th; name the encoding that it has as `encoding`"}),
+    (b'{"prompt": "p\xff"}', {"line": 1, "column": 14, "detail": "is not UTF-8: byte 0xff, the line's 14th; set encoding to the one that it has"}),
     ("\ufeff".encode("utf-16"), {"line": 1, "column": 1}),
     (b'{"prompt": "a", "prompt": "b"}', {"line": 1, "pointer": "/prompt", "detail": "the key 'prompt' is there twice"}),
     (b'{"prompt": "p", "chosen": "c", "rejected": "r", "margin": Infinity}', {"line": 1, "detail": "holds Infinity, which is not JSON"}),

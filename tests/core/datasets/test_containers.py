@@ -109,7 +109,7 @@ def test_lines_may_end_as_on_old_macintoshes() -> None:
 
 def test_what_is_wrong_with_the_bytes_or_quotes_of_one_csv_record_is_told_there() -> None:
     assert records(b'prompt,chosen\na,\xff\n"b"c,d\ne\0,f\ng,h\n"i,j\n', "x.csv") == [
-        (2, "is not UTF-8: byte 0xff in line 2; name the encoding that it has as `encoding`"),
+        (2, "is not UTF-8: byte 0xff in line 2; set encoding to the one that it has"),
         (3, "has quotes that do not fit together: ',' expected after '\"'"),
         (4, "holds a NUL character"),
         (5, {"prompt": "g", "chosen": "h"}),

@@ -46,7 +46,7 @@ def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
     assert detection.suggested == {"fields": fields, "labels": {"left": "a"}}
     with pytest.raises(FormatUnclear) as unclear:
         Plan.of(detection)
-    assert "left.text, right.text, vote" in unclear.value.detail and "as in `suggested`" in unclear.value.detail
+    assert "left.text, right.text, vote" in unclear.value.detail and "a mapping is suggested" in unclear.value.detail
     assert unclear.value.extras["suggested"] == detection.suggested
 
 

@@ -48,7 +48,7 @@ def test_the_encoding_that_is_guessed_reads_the_file(encoding: str, write: "type
     name = "x.csv" if write is as_table else "x.json"
     for sent in (content, gzip.compress(content)):
         (error,) = errors(sent, name, kind="preferences", format="trl_explicit")
-        guessed = re.search(r"it looks like ([\w ]+): name the right one as `encoding`", error["detail"])
+        guessed = re.search(r"it looks like ([\w ]+): set encoding to the right one", error["detail"])
         assert guessed and encoding in guessed[1].split(" or ")[:2]
         found = read(sent, name, encoding=encoding)
         assert found.rows == [{"prompt": row["prompt"], "a": row["chosen"], "b": "No.", "label": "a"}]
@@ -81,7 +81,7 @@ def test_of_encodings_that_fit_as_well_the_usual_one_comes_first() -> None:
 
 def test_a_single_byte_is_no_ground_for_a_guess() -> None:
     found = read(b'{"prompt": "\xff"}\n{"prompt": "q"}\n')
-    assert "name the encoding that it has as `encoding`" in found.finding("not_utf8")["detail"]
+    assert "set encoding to the one that it has" in found.finding("not_utf8")["detail"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asMapping, previewQuery, type Reading } from "@/api/imports";
+import { isPassing } from "@/api/problem";
 import type { UploadPreview } from "@/api/types";
 import type { Upload } from "@/api/upload";
 import { ErrorNotice } from "@/components/error-notice";
 import { Skeleton } from "@/components/skeleton";
+import { EncodingField } from "@/features/datasets/preview/encoding-field";
 import { ImportForm } from "@/features/datasets/preview/import-form";
 import { fromMapping, lack, toMapping, type Draft } from "@/features/datasets/preview/mapping";
 import { MappingForm } from "@/features/datasets/preview/mapping-form";
@@ -13,7 +15,7 @@ import styles from "@/features/datasets/preview/preview.module.css";
 import { Readings } from "@/features/datasets/preview/readings";
 import { useSettled } from "@/features/datasets/preview/use-settled";
 
-const DETECTED: Reading = { format: null, kind: null, mapping: null };
+const DETECTED: Reading = { format: null, kind: null, mapping: null, encoding: null };
 const MAPPED: Reading = { ...DETECTED, format: "custom" };
 const TYPING_MS = 250;
 
@@ -21,22 +23,39 @@ const TYPING_MS = 250;
 export function Confirm({ upload }: { upload: Upload }) {
   const [chosen, setChosen] = useState<Reading>(DETECTED);
   const [edited, setDraft] = useState<Draft | null>(null);
-  const detected = useQuery(previewQuery(upload.id, DETECTED));
+  const [encoding, setEncoding] = useState<string | null>(null);
+  const undecided: Reading = { ...DETECTED, encoding };
+  const detected = useQuery(previewQuery(upload.id, undecided));
   const draft = edited ?? (chosen.format === null && detected.data ? drafted(detected.data) : null);
-  const reading = useSettled(draft ? ofDraft(draft) : chosen, TYPING_MS);
+  const reading = useSettled(within(draft ? ofDraft(draft) : chosen, encoding), TYPING_MS);
   const shown = useQuery({
-    ...previewQuery(upload.id, reading ?? DETECTED),
+    ...previewQuery(upload.id, reading ?? undecided),
     enabled: reading !== null,
     placeholderData: keepPreviousData,
   });
   if (detected.isPending) return <Skeleton rows={5} height="4rem" label="Loading the first rows" />;
+  const decode = (name: string | null) => {
+    // The names of columns may be others: what was said of them does not hold.
+    setChosen(DETECTED);
+    setDraft(null);
+    setEncoding(name);
+  };
   if (detected.isError) {
-    return <ErrorNotice error={detected.error} doing="read this file" onRetry={() => void detected.refetch()} />;
+    return (
+      <div className={styles.stack}>
+        <ErrorNotice error={detected.error} doing="read this file" onRetry={() => void detected.refetch()} />
+        {!isPassing(detected.error) && (
+          <section className={styles.card} aria-label="Encoding">
+            <EncodingField encoding={encoding} onChange={decode} />
+          </section>
+        )}
+      </div>
+    );
   }
   const first = detected.data;
   const plan = first.plan;
   const lacking = draft && lack(draft);
-  const current: Reading = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : asPlanned(plan);
+  const current = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : asPlanned(plan);
   const mapByHand = () => setDraft(fromMapping(asMapping(plan?.mapping ?? first.suggested), first.columns));
   return (
     <div className={styles.columns}>
@@ -46,12 +65,14 @@ export function Confirm({ upload }: { upload: Upload }) {
           reading={draft ? MAPPED : current}
           onChoose={(candidate) => {
             setDraft(null);
-            setChosen({ format: candidate.format, kind: candidate.kind, mapping: null });
+            setChosen({ ...DETECTED, format: candidate.format, kind: candidate.kind });
           }}
           onMap={mapByHand}
+          encoding={encoding}
+          onDecode={decode}
         />
         {draft && <MappingForm draft={draft} columns={first.columns} onChange={setDraft} />}
-        <ImportForm upload={upload} reading={current} blocked={lacking ?? notYet(current)} />
+        <ImportForm upload={upload} reading={{ ...current, encoding }} blocked={lacking ?? notYet(current)} />
       </div>
       <PreviewRows query={shown} lacking={lacking} />
     </div>
@@ -59,7 +80,10 @@ export function Confirm({ upload }: { upload: Upload }) {
 }
 
 const asPlanned = (plan: UploadPreview["plan"]): Reading =>
-  plan ? { format: plan.format, kind: plan.kind, mapping: asMapping(plan.mapping) } : DETECTED;
+  plan ? { ...DETECTED, format: plan.format, kind: plan.kind, mapping: asMapping(plan.mapping) } : DETECTED;
+
+const within = (reading: Reading | null, encoding: string | null): Reading | null =>
+  reading && { ...reading, encoding };
 
 /** Nothing but a mapping can read it: the form is open from the start. */
 function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft | null {
@@ -69,7 +93,7 @@ function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft
 
 /** Null while something is missing: there is nothing to ask the server then. */
 const ofDraft = (draft: Draft): Reading | null =>
-  lack(draft) ? null : { format: "custom", kind: draft.shape.kind, mapping: toMapping(draft) };
+  lack(draft) ? null : { ...MAPPED, kind: draft.shape.kind, mapping: toMapping(draft) };
 
 const notYet = (reading: Reading): string | null =>
   reading.format === null ? "Say first how it is to be read." : null;

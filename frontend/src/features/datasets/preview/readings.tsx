@@ -2,6 +2,7 @@ import { useId } from "react";
 import type { Reading } from "@/api/imports";
 import type { UploadPreview } from "@/api/types";
 import { kindLabel } from "@/features/datasets/kinds";
+import { EncodingField } from "@/features/datasets/preview/encoding-field";
 import { containerText } from "@/features/datasets/preview/container";
 import styles from "@/features/datasets/preview/preview.module.css";
 
@@ -13,10 +14,12 @@ interface Props {
   reading: Reading;
   onChoose: (candidate: Candidate) => void;
   onMap: () => void;
+  encoding: string | null;
+  onDecode: (encoding: string | null) => void;
 }
 
 /** What the file can be read as, best first, and why; the last way is to say it oneself. */
-export function Readings({ preview, reading, onChoose, onMap }: Props) {
+export function Readings({ preview, reading, onChoose, onMap, encoding, onDecode }: Props) {
   const name = useId();
   const { candidates, sure } = preview;
   const known = candidates.filter((candidate) => candidate.format !== "custom");
@@ -53,6 +56,7 @@ export function Readings({ preview, reading, onChoose, onMap }: Props) {
           </span>
         </label>
       </fieldset>
+      {preview.container !== "parquet" && <EncodingField encoding={encoding} onChange={onDecode} />}
     </section>
   );
 }
