@@ -33,7 +33,8 @@ class Stops:
         """
         added = {token.content: number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
         texts = tuple(dict.fromkeys(strings))
-        named = {int(tokenizer.eos_token_id), *ids, *(added[text] for text in texts if text in added)}
+        eos = tokenizer.eos_token_id  # a codec refuses a tokenizer without one
+        named = {*([] if eos is None else [int(eos)]), *ids, *(added[text] for text in texts if text in added)}
         return cls(
             tuple(sorted(named)),
             tuple(text for text in texts if text not in added),

@@ -123,7 +123,7 @@ def test_a_string_that_begins_inside_a_token_is_cut_out_of_it() -> None:
 
 
 def settings(folder: Path, generation: Any = None, config: Any = None) -> Path:
-    for name, content in (("generation_config.json", generation), ("config.json", config or {"model_type": "llama"})):
+    for name, content in (("generation_config.json", generation), ("config.json", config)):
         if content is not None:
             (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
     return folder
@@ -138,6 +138,7 @@ def settings(folder: Path, generation: Any = None, config: Any = None) -> Path:
         (None, {"model_type": "llama", "eos_token_id": [9, 8]}, (1, 8, 9), ("mine",)),
         (None, {"model_type": "x", "text_config": {"eos_token_id": 9}}, (1, 9), ("mine",)),
         (None, {"model_type": "llama"}, (1,), ("mine",)),
+        (None, None, (1,), ("mine",)),
         ({"eos_token_id": -1}, None, (1,), ("mine",)),
     ],
 )
@@ -151,7 +152,7 @@ def test_a_models_own_files_name_stops(
 @pytest.mark.parametrize(
     ("generation", "said"),
     [
-        ("{", "generation_config.json cannot be read"),
+        ("{", "generation_config.json is no readable JSON"),
         ([1], "must hold a JSON object"),
         ({"eos_token_id": ["</s>"]}, r"`eos_token_id` .* an integer or a list of integers; found \['</s>'\]"),
         ({"eos_token_id": True}, "found True"),
@@ -161,6 +162,26 @@ def test_a_models_own_files_name_stops(
 def test_a_file_that_names_no_stops_is_refused(tmp_path: Path, generation: Any, said: str) -> None:
     with pytest.raises(ModelError, match=said):
         load_stops(TOKENIZER, settings(tmp_path, generation))
+
+
+def test_a_tokenizer_without_an_eos_is_refused_by_the_codec(tmp_path: Path) -> None:
+    tokenizer = train_tokenizer(["x"], 260)
+    tokenizer.eos_token = None
+    stops = load_stops(tokenizer, settings(tmp_path, {"eos_token_id": 9}))
+    assert stops.ids == (9,)
+    with pytest.raises(ModelError, match="The tokenizer has no EOS token"):
+        Codec.of(tokenizer, DataSpec(preferences="-"), stops)
+
+
+def test_an_adapter_has_the_stops_of_its_base_unless_it_names_its_own(tmp_path: Path) -> None:
+    base, adapter = tmp_path / "base", tmp_path / "adapter"
+    for folder in (base, adapter):
+        folder.mkdir()
+    settings(base, {"eos_token_id": [7]})
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
+    assert load_stops(TOKENIZER, adapter).ids == (1, 7)
+    settings(adapter, {"eos_token_id": [8]})
+    assert load_stops(TOKENIZER, adapter).ids == (1, 8)
 
 
 def test_the_real_stories_model_also_ends_with_its_bos(shared_data: Path) -> None:

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import PreTrainedConfig
-from transformers.utils.hub import cached_file
-
 from trainer.errors import ModelError
 from trainer.models import adapters
+from trainer.models.folders import located
 from trainer.models.heads import Model
 from trainer.stops import Stops
 from trainer.text import Tokenizer
@@ -43,28 +41,23 @@ def set_stops(model: Model, stops: Stops) -> Model:
 
 def _settings(path: str | Path) -> dict[str, Any]:
     """An adapter without a file of its own has its base's."""
-    file = cached_file(
-        str(path),
-        _FILE,
-        _raise_exceptions_for_gated_repo=False,
-        _raise_exceptions_for_missing_entries=False,
-        _raise_exceptions_for_connection_errors=False,
-    )
-    if file is not None:
-        return _read(path, Path(file))
-    if adapters.is_adapter(path):
-        return _settings(adapters.base_of(path))
-    config: dict[str, Any] = PreTrainedConfig.get_config_dict(str(path))[0]
-    return {"eos_token_id": config.get("eos_token_id", (config.get("text_config") or {}).get("eos_token_id"))}
+    folder = located(path)
+    if (folder / _FILE).is_file():
+        return _read(folder / _FILE)
+    if adapters.is_adapter(folder):
+        return _settings(adapters.base_of(folder))
+    config = _read(folder / "config.json") if (folder / "config.json").is_file() else {}
+    nested = config.get("text_config")
+    return {
+        "eos_token_id": config.get("eos_token_id", nested.get("eos_token_id") if isinstance(nested, dict) else None)
+    }
 
 
-def _read(path: str | Path, file: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: {_FILE} cannot be read: {error}") from error
+def _read(file: Path) -> dict[str, Any]:
+    """The object in a file that is known to hold JSON."""
+    settings = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(settings, dict):
-        raise ModelError(f"{path}: {_FILE} must hold a JSON object.")
+        raise ModelError(f"{file} must hold a JSON object.")
     return settings
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tests.trainer.models import llama
 from tests.trainer.ppo.tools import spec_of
-from tests.trainer.stage_tools import CPU, logprobs_alone
+from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from trainer.models import Model
 from trainer.sampling import Sampler, uniforms
 from trainer.sampling.engines import let_go, sampler_for
@@ -36,6 +36,7 @@ class FakeLLM:
         self.options, self.asked = options, list[str]()
         self.awake = {"weights", "kv_cache"}
         self.model: Model | None = None
+        self.stop_token_ids: list[int] = []
         FakeLLM.made.append(self)
 
     def sleep(self, level: int) -> None:
@@ -59,6 +60,7 @@ class FakeLLM:
     def generate(self, inputs: list[dict[str, list[int]]], how: list[Any], use_tqdm: bool) -> list[Any]:
         assert self.awake == {"weights", "kv_cache"} and self.model is not None
         self.asked.append("generate")
+        self.stop_token_ids = how[0].stop_token_ids
         return [self._answer(one["prompt_token_ids"], params) for one, params in zip(inputs, how, strict=True)]
 
     def _answer(self, prompt: list[int], params: Any) -> Any:
@@ -105,6 +107,17 @@ def test_a_rollout_wakes_loads_samples_and_sleeps_without_weights(tmp_path: Path
     llm.asked.clear()
     assert said(engine, policy) == by(policy)
     assert llm.asked == [*LOADED, "sleep 2"]
+
+
+def test_it_is_told_all_stop_tokens_and_its_responses_are_cut_at_a_stop_string(tmp_path: Path) -> None:
+    policy, tokenizer = llama(), new_codec().tokenizer
+    stops = Stops.of(tokenizer, [9], [tokenizer.decode([2, 2, 2])])
+    engine = VLLM(policy, spec_of(), ModelSpec(path="x"), stops=stops, context=12, folder=tmp_path, processes=1)
+    found = engine.sample(PROMPTS, uniforms(torch.Generator().manual_seed(0), len(PROMPTS), 6), 0.7)
+    assert [(response.ids, response.finished, len(response.logprobs or [])) for response in found] == [
+        ([2, 2, 2], True, 3), ([2, 2, 2], True, 3),
+    ]  # fmt: skip
+    assert FakeLLM.made[-1].stop_token_ids == [1, 9]
 
 
 def test_weights_are_loaded_once_for_each_update_of_the_policy(tmp_path: Path) -> None:
