@@ -36,10 +36,9 @@ INTRODUCTION = """\
 
 <!-- Written by docs/generate.py from trainer/spec/: change it there, then run `make docs`. -->
 
-One description of a run, read by everybody: it is the body of `POST /v1/jobs`, the TOML or JSON file that
-`python -m trainer run` takes, the form in the dashboard, and this page. Only `model` and a dataset have to be given; `stages`
-says what is done with them. Unknown fields are refused, with the nearest known name. The same as a JSON schema:
-`python -m trainer schema`, or `GET /v1/schema/job`.
+The job spec describes a run. It is the body of `POST /v1/jobs` and the TOML or JSON file that `python -m trainer run` takes. Only
+`model` and a dataset are required; `stages` lists what is done with them. Unknown fields are refused, with the nearest known name.
+`python -m trainer schema` and `GET /v1/schema/job` return the same description as a JSON schema.
 
 ```json
 {"model": "Qwen/Qwen2.5-0.5B", "data": {"preferences": "ds_…"}}

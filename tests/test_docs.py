@@ -14,7 +14,10 @@ from core.settings import Settings
 from trainer.spec import JobSpec
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / folder / "README.md" for folder in (".", "examples", "frontend")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|mailto:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
 IMAGE = re.compile(r"!\[[^\]]*\]\((?!https?:)(?P<path>[^)\s]+)\)|<img[^>]+src=\"(?!https?:)(?P<src>[^\"]+)\"")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -44,8 +47,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     text = FENCED.sub("", page.read_text())
     for link in LINK.finditer(text):
         target = (page.parent / link["path"]).resolve() if link["path"] else page
-        assert target.exists(), f"{link[0]} leads nowhere"
-        if link["anchor"] and target.suffix == ".md":
+        assert target.exists() and target.is_relative_to(ROOT), f"{link[0]} leads nowhere"
+        if link["anchor"]:
+            assert target.suffix == ".md", f"{link[0]}: only a page has headings"
             assert link["anchor"] in anchors(target), f"{link[0]}: there is no such heading"
     for image in IMAGE.finditer(text):
         assert (page.parent / (image["path"] or image["src"])).is_file(), f"{image[0]} is not there"
@@ -59,6 +63,11 @@ def test_every_page_is_in_the_index() -> None:
     assert [
         page.name for page in (ROOT / "docs" / "decisions").glob("0*.md") if f"({page.name})" not in decisions
     ] == []
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    numbers = [int(page.name[:4]) for page in sorted((ROOT / "docs" / "decisions").glob("0*.md"))]
+    assert numbers == list(range(1, len(numbers) + 1))
 
 
 def test_the_spec_reference_is_up_to_date(generate: ModuleType) -> None:

@@ -1,8 +1,8 @@
 """The job spec: what a run *is*.
 
-One description, many readers: the REST body of `POST /v1/jobs`, the TOML file that a person hands to
-`python -m trainer run`, the form in the dashboard and the reference in the docs. The text under a field is its
-description everywhere. Torch-free, so that the API, the worker and the command line validate with the same code.
+The models here describe the REST body of `POST /v1/jobs`, the TOML file of `python -m trainer run` and the reference in
+the docs. The text under a field is its description in all of them. Torch-free, so that the API, the worker and the
+command line validate with the same code.
 """
 
 from trainer.spec.base import STAGES, Schedule, Section, StageName
