@@ -17,6 +17,10 @@ from trainer.models.vetting import vet
 from trainer.spec.local_paths import is_hub_id
 
 _SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
+# What huggingface_hub's HTTP client raises for a connection that breaks; the client's name differs between its releases.
+_TRANSPORT: tuple[type[Exception], ...] = tuple(
+    kind for kind in HfHubHTTPError.__mro__ if issubclass(kind, Exception) and kind.__name__ == "HTTPError"
+)
 _INDEX, _WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 
 
@@ -66,18 +70,27 @@ def _weight_files(folder: Path) -> list[str]:
 
 
 def _snapshot(name: str, files: list[str], revision: str | None = None) -> Path:
+    """These files of a repository, from the cache where the hub does not answer. Raises ModelError."""
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=files))
     except LocalEntryNotFoundError as error:
-        reason = error.__cause__ or error
-        raise ModelError(
-            f"There is no folder {name} on this machine, and the model {name} of the hub is not in this machine's cache "
-            f"and cannot be downloaded: the hub cannot be reached ({type(reason).__name__}: {_first_line(reason)})."
-        ) from error
+        raise _not_here(name, error.__cause__ or error) from error
     except HfHubHTTPError as error:
         raise ModelError(
             f"There is no folder {name} on this machine, and the hub does not give out a model {name}: {_first_line(error)}"
         ) from error
+    except _TRANSPORT as error:
+        try:
+            return Path(snapshot_download(name, revision=revision, allow_patterns=files, local_files_only=True))
+        except LocalEntryNotFoundError:
+            raise _not_here(name, error) from error
+
+
+def _not_here(name: str, reason: BaseException) -> ModelError:
+    return ModelError(
+        f"There is no folder {name} on this machine, and the model {name} of the hub is not in this machine's cache "
+        f"and cannot be downloaded: the hub cannot be reached ({type(reason).__name__}: {_first_line(reason)})."
+    )
 
 
 def _first_line(error: BaseException) -> str:
