@@ -12,6 +12,7 @@ from api.problems import documented
 from api.routes import (
     annotation,
     checkpoints,
+    dataset_overlap,
     dataset_reports,
     dataset_versions,
     datasets,
@@ -33,6 +34,7 @@ from core.uploads import RunningDigests
 
 ROUTERS = (
     session.router,
+    dataset_overlap.router,  # before datasets/{dataset_id}
     datasets.router,
     dataset_versions.router,
     dataset_reports.router,

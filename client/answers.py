@@ -67,6 +67,40 @@ class Dataset(TypedDict):
     expires_at: str | None
 
 
+class OverlapSide(TypedDict):
+    id: str
+    version: int
+    rows: int
+
+
+class OverlapRow(TypedDict):
+    row_number: int
+    line: int
+    prompt: str
+
+
+class OverlapSample(TypedDict):
+    row: OverlapRow
+    other: OverlapRow
+    similarity: float
+
+
+class SharedPrompts(TypedDict):
+    prompts: int
+    rows: int
+    other_rows: int | None
+    samples: list[OverlapSample]
+    complete: bool
+
+
+class Overlap(TypedDict):
+    object: str
+    dataset: OverlapSide
+    other: OverlapSide
+    exact: SharedPrompts
+    near: SharedPrompts | None
+
+
 class DatasetVersion(TypedDict):
     object: str
     id: str

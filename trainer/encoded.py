@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
-from trainer import data, prompts, reward_model, sft, thumbs
+from trainer import data, overlap, prompts, reward_model, sft, thumbs
 from trainer.errors import DataError
 from trainer.prompts import EncodedPrompt
 from trainer.reward_model import Pair
@@ -102,7 +102,7 @@ def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
     _warn_of_the_template(session, codec)
     _say_what_stops(session, loaded, codec)
     warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
-    for warning in chain(*warnings, shared_prompts(loaded)):
+    for warning in chain(*warnings, shared_prompts(loaded), nearly_held_out(session.spec, loaded)):
         session.say(warning, warning=True)
     for note in repeated_prompts(session.spec, loaded):
         session.say(note)
@@ -197,6 +197,12 @@ def shared_prompts(loaded: data.Data) -> Iterator[str]:
     if loaded.shared:
         counted = ", ".join(f"{count} {name}" for name, count in loaded.shared.items())
         yield f"No stage trains on {counted}: their prompt is in `data.evaluation_prompts`."
+
+
+def nearly_held_out(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+    """A warning for each kind of training data with near duplicates of the prompts that the policy is evaluated on."""
+    if {"ppo", "evaluation"} & set(spec.stages):
+        yield from (found.text for found in overlap.near_held_out(loaded))
 
 
 def repeated_prompts(spec: JobSpec, loaded: data.Data) -> Iterator[str]:

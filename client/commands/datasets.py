@@ -61,6 +61,31 @@ def get(context: typer.Context, dataset_id: DatasetId) -> None:
 
 
 @app.command()
+def overlap(
+    context: typer.Context,
+    dataset: Annotated[str, typer.Argument(help="Whose prompts are looked for: ds_…, ds_…@2.", show_default=False)],
+    other: Annotated[str, typer.Argument(help="In which they are looked for.", show_default=False)],
+) -> None:
+    """Show the prompts of one dataset that another holds too, equal or nearly."""
+    with context.obj.client() as client:
+        found = client.compare_datasets(dataset, other)
+    sides = [f"{side['id']}@{side['version']}" for side in (found["dataset"], found["other"])]
+    for name, shared in (("equal prompts", found["exact"]), ("near duplicates", found["near"])):
+        if shared is None:
+            console.print(f"{name}: unknown; the rows were indexed without what they are found by.", soft_wrap=True)
+            continue
+        least = "" if shared["complete"] else "at least "
+        rows = f"{shared['rows']} of the {found['dataset']['rows']} rows of {sides[0]}"
+        console.print(f"{name}: {least}{shared['prompts']}, in {least}{rows}", soft_wrap=True)
+        if shared["samples"]:
+            table = Table(f"line of {sides[0]}", f"line of {sides[1]}", "similarity", "prompt", "the other one")
+            for sample in shared["samples"]:
+                lines = str(sample["row"]["line"]), str(sample["other"]["line"]), f"{sample['similarity']:.2f}"
+                table.add_row(*lines, plain(sample["row"]["prompt"]), plain(sample["other"]["prompt"]))
+            console.print(table)
+
+
+@app.command()
 def versions(context: typer.Context, dataset_id: DatasetId) -> None:
     """List a dataset's versions, newest first."""
     table = Table("version", "of", "status", "rows", "left out", "jobs", "sha256", "created")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from client.answers import Dataset, DatasetRow, DatasetVersion, DataTask
+from client.answers import Dataset, DatasetRow, DatasetVersion, DataTask, Overlap
 from client.http import Connection
 
 
@@ -68,6 +68,11 @@ class Datasets(Connection):
     def sample_dataset_rows(self, dataset_id: str, sample: int, seed: int = 0, **filters: Any) -> list[DatasetRow]:
         """`sample` rows at random, the same for the same seed."""
         return list(self._get(f"/v1/datasets/{dataset_id}/rows", sample=sample, seed=seed, **filters)["data"])
+
+    def compare_datasets(self, dataset: str, other: str) -> Overlap:
+        """Prompts of `dataset` that `other` holds too, equal or nearly; each is `ds_…`, `ds_…@2` or `ds_…@sha256:…`."""
+        answer: Overlap = self._get("/v1/datasets/overlap", dataset=dataset, other=other)
+        return answer
 
     def list_dataset_tasks(self, dataset_id: str) -> list[DataTask]:
         """What is being done to it, newest first."""

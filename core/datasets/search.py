@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ARRAY, BigInteger, Select, Text, cast, column, exists, func, insert, select, text
 from sqlalchemy.orm import Session
 
-from core.datasets import splits, tasks
+from core.datasets import overlap, splits, tasks
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow, DatasetVersion, DataTask
 from core.models.data_task import TaskStatus
@@ -50,6 +50,7 @@ def add(session: Session, sha256: str, kind: str, first: int, rows: Sequence[dic
     vector = func.to_tsvector(_CONFIGURATION, given.c.words)
     source = select(cast(sha256, Text), given.c.number, vector, given.c.prompt_hash)
     session.execute(insert(DatasetRow).from_select(["sha256", "row", "search", "prompt_hash"], source))
+    overlap.add_prompts(session, sha256, kind, hashes, rows)
     content.search_rows = numbers[-1]
     session.flush()
     return True

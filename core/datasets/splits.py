@@ -1,7 +1,7 @@
 """Which rows a run would train on and which it would hold out: the trainer's own rule, by the hash of the prompt."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 from sqlalchemy.orm import Session
@@ -10,25 +10,30 @@ from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow
 from core.models.dataset import DatasetKind
 from trainer import rows
-from trainer.data import hash_share, prompt_key, text_hash
+from trainer.data import Prompt, hash_share, prompt_key, text_hash
 
 SplitName = Literal["train", "eval"]
 EVAL_FRACTION = 0.1
 """As `data.eval_fraction` of a job, unless it says otherwise."""
-_HALF = 2**63
+HALF = 2**63
 """Postgres' whole numbers are signed: they are stored less this, in the same order."""
 
 
-def stored_hash(kind: str, row: dict[str, Any]) -> int | None:
-    """Of the prompt of a canonical row, less 2^63; None where it has none."""
+def prompt_of(kind: str, row: dict[str, Any]) -> Prompt | None:
+    """The prompt of a canonical row; None where it has none."""
     match kind:
         case DatasetKind.PRETRAINING:
             return None
         case DatasetKind.SFT:
-            prompt = rows.demonstration(row).prompt
+            return rows.demonstration(row).prompt
         case _:
-            prompt = row["prompt"]
-    return text_hash(prompt_key(prompt)) - _HALF
+            return cast(Prompt, row["prompt"])
+
+
+def stored_hash(kind: str, row: dict[str, Any]) -> int | None:
+    """Of the prompt of a canonical row, less 2^63; None where it has none."""
+    prompt = prompt_of(kind, row)
+    return None if prompt is None else text_hash(prompt_key(prompt)) - HALF
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def split(session: Session, content: DatasetContent, eval_fraction: float = EVAL
     least, most = session.execute(ends).one()
     if least is None or most is None:
         return None
-    return Split(held_out_below(eval_fraction) - _HALF, least, most)
+    return Split(held_out_below(eval_fraction) - HALF, least, most)
 
 
 def held_out_below(eval_fraction: float) -> int:

@@ -4,16 +4,22 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.datasets import versions
+from core.datasets import overlap, versions
 from core.datasets.references import pin
+from core.datasets.rows import content_of
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
 from core.ids import new_id
 from core.job_state import born
+from core.jobs.log import note
 from core.jobs.naming import check_names
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.settings import Settings, get_settings
 from core.storable import bad_text
+from trainer.events import Message
 from trainer.spec import DATASETS, JobSpec
+
+EVALUATION = "evaluation_prompts"
+"""The field of `data` whose prompts no stage trains on."""
 
 
 def create(session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None) -> Job:
@@ -29,9 +35,28 @@ def create(session: Session, owner_id: str, spec: JobSpec, settings: Settings | 
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)
     born(session, job, "Created.")
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())
+    _warn_of_overlap(session, job, used)
     session.add_all(CheckpointPin(job_id=job.id, field=at, checkpoint_id=found.id) for at, found in needed.items())
     session.flush()
     return job
+
+
+def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]) -> None:
+    """Append a message for each dataset that holds evaluation prompts, where the index of both is there to say it.
+
+    The run itself keeps these rows from training, and looks for near duplicates as well.
+    """
+    evaluated = used.get(EVALUATION)
+    for role, version in used.items():
+        if evaluated is None or role == EVALUATION:
+            continue
+        shared = overlap.shared_prompts(session, content_of(evaluated), content_of(version))
+        if shared:
+            text = (
+                f"{shared} different prompts of `data.{EVALUATION}` are also in `data.{role}`: no stage trains on those rows. "
+                f"`proximal datasets overlap {evaluated.dataset_id} {version.dataset_id}` lists them."
+            )
+            note(session, job, Message(text=text, level="warning"))
 
 
 def _check_text(resolved: dict[str, Any]) -> None:

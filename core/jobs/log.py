@@ -42,6 +42,14 @@ def append_events(
     return job.last_seq
 
 
+def note(session: Session, job: Job, event: Event) -> None:
+    """Append an event that the platform itself has to tell about a job that it has locked, or has just made."""
+    session.flush()  # the job's row comes first
+    _insert_events(session, job, [event])
+    job.last_seq += 1
+    session.flush()
+
+
 def stored_offset(session: Session, job_id: str, attempt: int) -> int:
     """Up to where the attempt's log is stored."""
     return session.get_one(JobAttempt, (job_id, attempt), populate_existing=True).log_offset

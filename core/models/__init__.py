@@ -12,6 +12,7 @@ from core.models.checkpoint_pin import CheckpointPin
 from core.models.data_task import DataTask
 from core.models.dataset import Dataset
 from core.models.dataset_content import DatasetContent
+from core.models.dataset_prompt import DatasetPrompt
 from core.models.dataset_report import DatasetReport
 from core.models.dataset_row import DatasetRow
 from core.models.dataset_version import DatasetVersion
@@ -37,6 +38,7 @@ __all__ = [
     "DataTask",
     "Dataset",
     "DatasetContent",
+    "DatasetPrompt",
     "DatasetReport",
     "DatasetRow",
     "DatasetVersion",

@@ -9,6 +9,7 @@ from trainer.encoded import (
     LONG_PROMPT,
     SAME_SIDES,
     learns_from,
+    nearly_held_out,
     odd_stops,
     repeated_prompts,
     shared_prompts,
@@ -335,6 +336,9 @@ def _prompts(spec: JobSpec, loaded: Data) -> Iterator[Finding]:
     for detail in shared_prompts(loaded):
         fix = "Nothing, if that is meant. Remove them from one of the two datasets to see no warning."
         yield _finding("warning", "shared_prompts", "#/data/evaluation_prompts", detail, fix)
+    for detail in nearly_held_out(spec, loaded):
+        fix = "Take them out of the training data: figures on the held-out prompts flatter."
+        yield _finding("warning", "near_duplicates", "#/data", detail, fix)
     for detail in repeated_prompts(spec, loaded):
         yield _finding("info", "repeated_prompts", "#/data/prompts", detail)
 

@@ -32,6 +32,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/datasets/overlap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Datasets
+         * @description The prompts of one dataset that another holds too, equal or nearly: training data that hold evaluation prompts flatter
+         *     the figures. Both sides may be of any kind that has prompts.
+         */
+        get: operations["compare_datasets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/datasets": {
         parameters: {
             query?: never;
@@ -4862,6 +4883,84 @@ export interface components {
             beta: number;
         };
         /**
+         * Overlap
+         * @description Prompts that two datasets share.
+         */
+        Overlap: {
+            /**
+             * Object
+             * @description Always `dataset.overlap`.
+             * @default dataset.overlap
+             * @constant
+             */
+            object: "dataset.overlap";
+            /** @description The one whose prompts are looked for. */
+            dataset: components["schemas"]["OverlapSide"];
+            /** @description The one in which they are looked for. */
+            other: components["schemas"]["OverlapSide"];
+            /** @description Equal prompts: text, and one message of the user's with that text, are the same prompt. */
+            exact: components["schemas"]["SharedPrompts"];
+            /** @description Near duplicates: other prompts that share 0.8 of their word triples or more. Null: the rows were indexed without what these are found by (by an older version, or by a data worker without rensa). */
+            near: components["schemas"]["SharedPrompts"] | null;
+        };
+        /**
+         * OverlapRow
+         * @description A row with a prompt that the other dataset holds too.
+         */
+        OverlapRow: {
+            /**
+             * Row Number
+             * @description Its number, from 1.
+             */
+            row_number: number;
+            /**
+             * Line
+             * @description Where it is in the file that was uploaded.
+             */
+            line: number;
+            /**
+             * Prompt
+             * @description How its prompt begins.
+             */
+            prompt: string;
+        };
+        /**
+         * OverlapSample
+         * @description The first row of each dataset with one prompt, or with two that are nearly the same.
+         */
+        OverlapSample: {
+            /** @description In `dataset`. */
+            row: components["schemas"]["OverlapRow"];
+            /** @description In `other`. */
+            other: components["schemas"]["OverlapRow"];
+            /**
+             * Similarity
+             * @description Share of the word triples that both prompts have; 1 for equal prompts.
+             */
+            similarity: number;
+        };
+        /**
+         * OverlapSide
+         * @description One of the two datasets.
+         */
+        OverlapSide: {
+            /**
+             * Id
+             * @description `ds_…`
+             */
+            id: string;
+            /**
+             * Version
+             * @description The version that was compared.
+             */
+            version: number;
+            /**
+             * Rows
+             * @description Its rows.
+             */
+            rows: number;
+        };
+        /**
          * PPOSpec
          * @description Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives.
          */
@@ -6450,6 +6549,37 @@ export interface components {
             whiten_rewards: boolean;
         };
         /**
+         * SharedPrompts
+         * @description Prompts of `dataset` that `other` holds.
+         */
+        SharedPrompts: {
+            /**
+             * Prompts
+             * @description How many different ones.
+             */
+            prompts: number;
+            /**
+             * Rows
+             * @description Rows of `dataset` with them.
+             */
+            rows: number;
+            /**
+             * Other Rows
+             * @description Rows of `other` with them; null for near duplicates, which are not counted there.
+             */
+            other_rows: number | null;
+            /**
+             * Samples
+             * @description The first of them, 20 at most.
+             */
+            samples: components["schemas"]["OverlapSample"][];
+            /**
+             * Complete
+             * @description False: more pairs of prompts look alike than are measured, so there may be more near duplicates.
+             */
+            complete: boolean;
+        };
+        /**
          * SignIn
          * @description What signs a browser in.
          */
@@ -7293,6 +7423,95 @@ export interface operations {
             };
             /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_datasets: {
+        parameters: {
+            query: {
+                /** @description Whose prompts are looked for: `ds_…`, `ds_…@2` or `ds_…@sha256:…`. */
+                dataset: string;
+                /** @description In which they are looked for, named in the same way. */
+                other: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overlap"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: There is no such thing, or it is not yours. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `search_not_ready`: The search index of these rows is still being made.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             *
+             *     `dataset_failed`: The dataset could not be made.
+             */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
