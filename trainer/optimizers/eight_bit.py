@@ -26,6 +26,19 @@ def codes(signed: bool, device: torch.device) -> Tensor:
     return torch.tensor(sorted(values), dtype=torch.float32, device=device)
 
 
+@cache
+def middles(signed: bool, device: torch.device) -> Tensor:
+    """(255,) fp32: between two neighbouring codes."""
+    tree = codes(signed, device)
+    return (tree[1:] + tree[:-1]) / 2
+
+
+@cache
+def zero(signed: bool) -> int:
+    """The number of the code 0."""
+    return int((codes(signed, torch.device("cpu")) == 0).nonzero())
+
+
 def decode(numbers_N: Tensor, scales_K: Tensor, signed: bool) -> Tensor:
     """(N,) fp32 from (N,) uint8 and the K = ⌈N / 256⌉ blocks' scales."""
     values_N = codes(signed, numbers_N.device)[numbers_N.int()]
@@ -34,8 +47,8 @@ def decode(numbers_N: Tensor, scales_K: Tensor, signed: bool) -> Tensor:
 
 def encode(values_N: Tensor, signed: bool) -> tuple[Tensor, Tensor]:
     """(N,) uint8, each the nearest code's number, and the blocks' scales (K,) fp32."""
-    scales_K, shares_N, tree = *_shares(values_N), codes(signed, values_N.device)
-    return torch.bucketize(shares_N, (tree[1:] + tree[:-1]) / 2, out_int32=True).to(torch.uint8), scales_K
+    scales_K, shares_N = _shares(values_N)
+    return torch.bucketize(shares_N, middles(signed, values_N.device), out_int32=True).to(torch.uint8), scales_K
 
 
 def encode_unbiased(values_N: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,5 @@
-"""AdamW one tensor at a time: what it keeps may be elsewhere, or in another type, than the weights.
+"""AdamW whose state may be elsewhere, or in another type, than the weights: one tensor at a time, but for moments in 8 bits,
+which are taken out of them for many tensors together.
 
 `offload`: moments and masters are in host memory, and the CPU takes the step; the gradient comes down, the weights go back,
 so that the device holds weights and gradients alone (Ren et al. 2021, "ZeRO-Offload", without its overlap). Weights in
@@ -12,14 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.optimizers.moments import Rule, advance, fresh
+from trainer.optimizers.moments import Entry, Rule, advance, advance_together, fresh, in_eight_bits
 from trainer.optimizers.plain import flat, nested
 
 _HOST = torch.device("cpu")
 
 
 class TensorwiseAdamW(torch.optim.Optimizer):
-    """Only one tensor's temporaries exist at a time."""
+    """Temporaries exist for one tensor at a time, or for as many numbers as `moments.AT_ONCE`."""
 
     def __init__(
         self,
@@ -48,9 +49,31 @@ class TensorwiseAdamW(torch.optim.Optimizer):
             for group in self.param_groups
             for parameter in group["params"]
         ]
+        together: dict[tuple[Rule, torch.device, int], list[tuple[int, nn.Parameter, Entry]]] = {}
         for number, (rule, parameter) in enumerate(rules):
-            if parameter.grad is not None:
+            if parameter.grad is not None and not self._offload and self._is_in_eight_bits(parameter):
+                entry = self._entry(parameter)
+                alike = (rule, entry.weight.device, entry.steps())
+                together.setdefault(alike, []).append((number, parameter, entry))
+            elif parameter.grad is not None:
                 self._step(number, parameter, rule)
+        for (rule, _, _), found in together.items():
+            advance_together([entry for *_, entry in found], rule, seed=found[0][0])
+            moved = [(parameter, entry.weight) for _, parameter, entry in found if entry.weight is not parameter]
+            if moved:
+                torch._foreach_copy_([parameter for parameter, _ in moved], [weight for _, weight in moved])
+
+    def _is_in_eight_bits(self, parameter: nn.Parameter) -> bool:
+        kept = self.state[parameter]
+        if "step" not in kept:
+            kept |= fresh(kept.get("master", parameter), self._eight_bit)
+        return in_eight_bits(kept)
+
+    def _entry(self, parameter: nn.Parameter) -> Entry:
+        kept = self.state[parameter]
+        weight = kept.get("master", parameter).contiguous()
+        assert parameter.grad is not None  # the caller has looked
+        return Entry(kept, weight, parameter.grad)
 
     def _step(self, number: int, parameter: nn.Parameter, rule: Rule) -> None:
         kept = self.state[parameter]
@@ -59,7 +82,10 @@ class TensorwiseAdamW(torch.optim.Optimizer):
             kept |= fresh(weight, self._eight_bit)
         assert parameter.grad is not None  # the caller has looked
         gradient = self._down(parameter.grad, "gradient").to(torch.float32).contiguous()
-        advance(kept, weight, gradient, rule, seed=number)
+        if in_eight_bits(kept):
+            advance_together([Entry(kept, weight, gradient)], rule, seed=number)
+        else:
+            advance(kept, weight, gradient, rule)
         if weight is not parameter:
             self._up(weight, parameter)
 
@@ -70,7 +96,10 @@ class TensorwiseAdamW(torch.optim.Optimizer):
     def put_back(self, tensors: dict[str, Tensor]) -> None:
         for number, entry in nested(tensors).items():
             parameter = self._ours[number]
-            self.state[parameter] = {name: value.to(self._home(parameter)) for name, value in entry.items()}
+            stays = {"step"} if in_eight_bits(entry) else set()  # in host memory
+            self.state[parameter] = {
+                name: value if name in stays else value.to(self._home(parameter)) for name, value in entry.items()
+            }
             if "master" in entry:
                 parameter.copy_(entry["master"])
 

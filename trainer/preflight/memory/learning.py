@@ -5,17 +5,18 @@ Rajbhandari et al. 2020, "ZeRO", §3.1). In bfloat16: weights and gradients 2·N
 parts), masters 4·N. Moments in 8 bits: 2·N, and 8 bytes for each block of 256 (Dettmers et al. 2022).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from trainer.optimizers.eight_bit import BLOCK
-from trainer.optimizers.moments import CHUNK, SMALL
+from trainer.optimizers.moments import AT_ONCE, SMALL
 from trainer.preflight.memory.blueprint import Blueprint, Head
 from trainer.spec import OptimizerSpec
 
-_WORKING = 44
-"""Bytes per number of a chunk while its moments are out of their 8 bits."""
+_WORKING = 54
+"""Bytes per number whose moments are out of their 8 bits, 10 of which put several tensors side by side."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ class Learning:
         kept = sum(_kept(weight, spec) for weight in weights)
         if spec.offload_optimizer and blueprint.device == "cuda":
             return cls(gradients, 0, 0, kept)
-        return cls(gradients, kept, max(_temporary(weight, spec) for weight in weights))
+        return cls(
+            gradients, kept, max(_converted(w, spec) for w in weights) + _working(weights, spec, blueprint.device)
+        )
 
 
 def _kept(weight: torch.Tensor, spec: OptimizerSpec) -> int:
@@ -46,8 +49,13 @@ def _kept(weight: torch.Tensor, spec: OptimizerSpec) -> int:
     return masters + 8 * count
 
 
-def _temporary(weight: torch.Tensor, spec: OptimizerSpec) -> int:
-    """The fused step has none; of a small type, the gradient in float32 and the weight rounded."""
-    count = int(weight.numel())
-    converted = 0 if weight.dtype == torch.float32 else (2 if spec.accumulates else 6) * count
-    return converted + (_WORKING * min(count, CHUNK) if spec.optimizer == "adamw_8bit" and count >= SMALL else 0)
+def _converted(weight: torch.Tensor, spec: OptimizerSpec) -> int:
+    """The fused step has no temporaries; of a small type, the gradient in float32 and the weight rounded."""
+    return 0 if weight.dtype == torch.float32 else (2 if spec.accumulates else 6) * int(weight.numel())
+
+
+def _working(weights: Sequence[torch.Tensor], spec: OptimizerSpec, device: str) -> int:
+    if spec.optimizer != "adamw_8bit":
+        return 0
+    count = sum(int(weight.numel()) for weight in weights if weight.numel() >= SMALL)
+    return _WORKING * min(count, AT_ONCE[device])
