@@ -1,5 +1,6 @@
 """Uploads that come in parts, imports from elsewhere, and files made datasets in one call."""
 
+import codecs
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +45,7 @@ class Uploads(Datasets):
         nothing is stored), `report` (the dataset is `blocked` until they are dealt with), `leave_out`.
         """
         said: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
-        said |= {"encoding": encoding}
+        said |= {"encoding": _usual(encoding)}
         if file.stat().st_size <= SMALL:
             try:
                 return self._upload_at_once(file, said | {"bad_rows": bad_rows})
@@ -179,6 +180,14 @@ class Uploads(Datasets):
             files = {"file": (file.name, content, "application/octet-stream")}
             answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
         return answer
+
+
+def _usual(encoding: str | None) -> str | None:
+    """The name by which the platform keeps it, so that an earlier try is known again. It refuses one that is unknown."""
+    try:
+        return None if encoding is None else codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        return encoding
 
 
 def _says(made: Any, wanted: Any) -> bool:

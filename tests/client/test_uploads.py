@@ -171,6 +171,15 @@ def test_the_same_again_goes_on_with_the_dataset_that_was_begun(
     assert (again["id"], again["status"], again["name"]) == (begun["id"], "ready", "again.jsonl")
 
 
+def test_a_dataset_that_was_begun_is_known_by_its_encoding_whatever_that_is_called(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "SMALL", 0)
+    file = pairs(tmp_path / "encoded.jsonl", 40)
+    begun = client.import_upload(client.upload_file(file)["id"], bad_rows="refuse", encoding="latin1")
+    assert client.upload_dataset(file, encoding="ISO-8859-1")["id"] == begun["id"]
+
+
 @pytest.mark.parametrize("meanwhile", ["removed", "in use"])
 def test_a_dataset_is_there_although_its_upload_cannot_be_tidied_away(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str

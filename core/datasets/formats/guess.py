@@ -12,13 +12,14 @@ _PAIRS = (
     ("response_a", "response_b"), ("response_1", "response_2"), ("response_0", "response_1"), ("response1", "response2"),
     ("completion_a", "completion_b"), ("completion_1", "completion_2"), ("output_a", "output_b"), ("output_1", "output_2"),
     ("answer_a", "answer_b"), ("answer_1", "answer_2"), ("answer_0", "answer_1"), ("human_ref_A", "human_ref_B"),
-    ("text_a", "text_b"), ("left", "right"), ("a", "b"),
+    ("text_a", "text_b"), ("left", "right"), ("a", "b"), ("response_j", "response_k"), ("edited_response", "original_response"),
 )  # fmt: skip
 _SIDES = (
     ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
-    ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("response_j", "response_k"), ("chosen_response", "rejected_response"),
-    ("good_edited_response", "bad_edited_response"), ("edited_response", "original_response"),
+    ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("chosen_response", "rejected_response"),
+    ("good_edited_response", "bad_edited_response"),
 )  # fmt: skip
+"""Names that state which of the two is better."""
 _LABELS = (
     "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
 )  # fmt: skip

@@ -148,6 +148,6 @@ def test_thumbs_under_a_mapping_rank_the_answers() -> None:
     ]
 
 
-def test_an_edited_answer_is_suggested_as_better_than_what_was_edited() -> None:
-    record = {"context": "q", "original_response": "x", "edited_response": "y", "change_summary": "z"}
-    assert fields(record) == {"prompt": "context", "chosen": "edited_response", "rejected": "original_response"}
+@pytest.mark.parametrize(("a", "b"), [("edited_response", "original_response"), ("response_j", "response_k")])
+def test_names_that_do_not_state_which_is_better_are_suggested_as_a_pair_to_compare(a: str, b: str) -> None:
+    assert fields({"context": "q", b: "x", a: "y"}) == {"prompt": "context", "a": a, "b": b}
