@@ -99,7 +99,8 @@ def test_a_reference_that_moves_is_a_third_model_even_in_a_smaller_type(first: P
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"reference": {"update": "ema"}}) as made:
         actors = made.actors()
     assert len({id(actors.policy), id(actors.reference), id(actors.initial)}) == 3
-    kinds = [next(model.parameters()).dtype for model in (actors.policy, actors.reference, actors.initial)]
+    weights = [dict(model.named_parameters()) for model in (actors.policy, actors.reference, actors.initial)]
+    kinds = [named["model.layers.0.self_attn.q_proj.weight"].dtype for named in weights]
     assert kinds == [torch.float32, torch.float32, torch.bfloat16]
     assert torch.equal(logprobs(actors.policy), logprobs(actors.reference))
 
