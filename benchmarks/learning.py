@@ -12,28 +12,28 @@ import math
 import multiprocessing
 import shutil
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, get_args
 
 from benchmarks import compare, learning_starts, ours, peer
 from benchmarks.learning_curves import drawing
-from benchmarks.learning_starts import SHAPE, Start
-from benchmarks.learning_tasks import TASKS, Task, scores
+from benchmarks.learning_starts import Start
 from benchmarks.models import OFFLINE, Models
 from benchmarks.places import CACHE, PEER_SCRIPT, path, say, write_json
 from benchmarks.runs import measured
 from benchmarks.settings import Settings
-from benchmarks.sizes import Size
+from benchmarks.sizes import Shape, Size
+from examples.strings.server import serving
+from examples.strings.tasks import TASKS, Task
 
 STARTS = get_args(Start)
 LAST = 0.1
 """Share of the iterations at the end whose mean reward is compared."""
+SHAPE = Shape(hidden=64, layers=2, heads=4, ffn=128)
 Record = dict[str, Any]
 VARIANTS: dict[str, Record] = {
     "base": {},
@@ -99,6 +99,8 @@ def main(argv: list[str] | None = None) -> Record:
 def _records(arguments: argparse.Namespace, budget: Budget) -> list[Record]:
     """Every run's record, those of earlier calls included."""
     log = Log(arguments.cache / "learning" / "runs.jsonl")
+    if arguments.report:
+        return log.records
     with serving() as url:
         for start, name, variant in itertools.product(
             arguments.starts, arguments.tasks, VARIANTS if arguments.ablate else ["base"]
@@ -258,40 +260,6 @@ def _merged(whole: Record, changes: Record) -> Record:
     return whole | both
 
 
-@contextmanager
-def serving() -> Iterator[str]:
-    """A reward server for every task at /NAME, by our HTTP protocol, while inside."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            items = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["items"]
-            found = scores(
-                TASKS[self.path[1:]], [item["prompt"] for item in items], [item["response"] for item in items]
-            )
-            body = json.dumps({"scores": found}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Nothing per request."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def end_of(rewards: Sequence[float]) -> float:
     """Mean reward of the last tenth of the iterations."""
     return fmean(rewards[-max(1, round(LAST * len(rewards))) :])
@@ -323,7 +291,7 @@ def summary(records: Sequence[Record], budget: Budget) -> Record:
             )
             if found:
                 ends = [end_of(record["rewards"]) for record in found]
-                curves = [record["rewards"] for record in found]
+                curves = [[round(reward, 4) for reward in record["rewards"]] for record in found]
                 row[system] = asdict(Ends.of(ends)) | {"ends": ends, "curves": curves}
                 distances = [end_of(record["kl"]) for record in found if record["kl"]]
                 row[system] |= {"kl": fmean(distances) if distances else None}
@@ -394,6 +362,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, value in asdict(Budget()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), help=f"of both (default {value})")
     parser.add_argument("--ablate", action="store_true", help="every variant of ours too, one factor each")
+    parser.add_argument("--report", action="store_true", help="run nothing: show the runs that are done")
     parser.add_argument("--peer", choices=("trl", "none"), default="trl", help="none: ours alone")
     parser.add_argument("--json", type=path, help="write the curves and their ends here")
     parser.add_argument("--svg", type=path, help="draw the curves here")

@@ -2,18 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from benchmarks import ours
-from benchmarks.learning_tasks import ALPHABET, PROMPTS, Task
 from benchmarks.models import Models
-from benchmarks.sizes import Shape
+from examples.strings.model import new_policy
+from examples.strings.tasks import ALPHABET, PROMPTS, Task
 
 Start = Literal["random", "sft"]
-SHAPE = Shape(hidden=64, layers=2, heads=4, ffn=128)
-_INIT_STD = 0.05
-_NEVER = -20.0
-"""A logit: e⁻²⁰ of the others' probability."""
 
 
 def ready(task: Task, start: Start, seed: int, cache: Path) -> Models:
@@ -22,7 +18,7 @@ def ready(task: Task, start: Start, seed: int, cache: Path) -> Models:
     if not (folder / "done").exists():
         folder.mkdir(parents=True, exist_ok=True)
         _write_prompts(task, folder)
-        _new_policy(folder / "policy", seed)
+        new_policy(folder / "policy", seed)
         if start == "sft":
             _fine_tune(task, folder, seed)
         _new_critic(folder)
@@ -39,49 +35,6 @@ def _write_prompts(task: Task, folder: Path) -> None:
     (folder / "prompts.jsonl").write_text("\n".join(rows) + "\n")
     shown = [json.dumps({"prompt": prompt, "completion": task.answer(prompt)}) for prompt in task.prompts(seed=1)]
     (folder / "sft.jsonl").write_text("\n".join(shown[: PROMPTS // 2]) + "\n")
-
-
-def _new_policy(folder: Path, seed: int) -> None:
-    """Random weights, and an output layer with a bias: so low at PAD that neither system ever samples it.
-
-    TRL takes a sampled PAD for the end of a response; a policy that samples nothing else makes its losses NaN.
-    """
-    import torch
-    from transformers import PhiConfig, PhiForCausalLM
-
-    tokenizer = _tokenizer()
-    torch.manual_seed(seed)
-    config = PhiConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=SHAPE.hidden,
-        intermediate_size=SHAPE.ffn,
-        num_hidden_layers=SHAPE.layers,
-        num_attention_heads=SHAPE.heads,
-        max_position_embeddings=64,
-        initializer_range=_INIT_STD,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attention_dropout=0.0,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    model = PhiForCausalLM(config)
-    torch.nn.init.constant_(model.lm_head.bias[tokenizer.pad_token_id : tokenizer.pad_token_id + 1], _NEVER)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
-def _tokenizer() -> Any:
-    """One token a character."""
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    tokens = ["<pad>", "<eos>", *ALPHABET]
-    inner = Tokenizer(models.WordLevel({token: number for number, token in enumerate(tokens)}, unk_token="<pad>"))
-    inner.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
-    inner.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="<eos>", pad_token="<pad>")
 
 
 def _fine_tune(task: Task, folder: Path, seed: int) -> None:

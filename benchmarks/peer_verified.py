@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.learning_tasks import END, TASKS, Task
+from examples.strings.tasks import END, TASKS, Task
 
 
 class Verifier(nn.Module):

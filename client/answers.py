@@ -422,6 +422,14 @@ class MetricInfo(TypedDict):
     advice: str
 
 
+class Preset(TypedDict):
+    name: str
+    title: str
+    description: str
+    replace: list[str]
+    spec: dict[str, Any]
+
+
 class Health(TypedDict):
     status: str
 

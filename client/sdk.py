@@ -21,6 +21,7 @@ from client.answers import (
     JobSummary,
     MetricInfo,
     Metrics,
+    Preset,
     Readiness,
     Sample,
     SampleStep,
@@ -141,6 +142,10 @@ class Client(Uploads, Reports, Formats, Annotation):
 
     def list_metric_meanings(self) -> list[MetricInfo]:
         return list(self._get("/v1/reference/metrics")["data"])
+
+    def list_presets(self) -> list[Preset]:
+        """Job specs to begin with."""
+        return list(self._get("/v1/presets")["data"])
 
     def get_job_schema(self) -> dict[str, Any]:
         answer: dict[str, Any] = self._get("/v1/schema/job")

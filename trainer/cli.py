@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from trainer.preflight.report import Report
 from trainer.report import command as data_report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
 from trainer.spec.paths import named_paths, with_paths
+from trainer.spec.presets import PRESETS
 from trainer.spec_errors import Problem, explain
 
 
@@ -33,6 +35,8 @@ def _obey(arguments: argparse.Namespace) -> int:
     if arguments.command == "schema":
         print(json.dumps(JobSpec.model_json_schema(), indent=2))  # noqa: T201 this command's output
         return 0
+    if arguments.command == "presets":
+        return _presets(arguments.name)
     if arguments.command == "check":
         return _check(arguments)
     if arguments.command in ("complete", "judge", "report"):
@@ -50,6 +54,17 @@ def _obey(arguments: argparse.Namespace) -> int:
         run_in_process(spec, arguments.run_dir, arguments.lease)
     except TrainerError as error:
         return _complain(error)
+    return 0
+
+
+def _presets(name: str | None) -> int:
+    """Print the list of presets, or one as a spec in JSON."""
+    if name is not None:
+        print(json.dumps(PRESETS[name].spec, indent=2))  # noqa: T201 this command's output
+        return 0
+    for preset in PRESETS.values():
+        lines = textwrap.wrap(preset.description, 100)
+        print("\n    ".join([f"{preset.name}: {preset.title}", *lines, f"Replace: {', '.join(preset.replace)}."]))  # noqa: T201
     return 0
 
 
@@ -184,6 +199,13 @@ def _parser() -> argparse.ArgumentParser:
         "--ask-endpoints", action="store_true", help="ask remote rewards and judges about one response from the data"
     )
     commands.add_parser("schema", help="print the JSON schema of a spec")
+    presets = commands.add_parser(
+        "presets",
+        help="list specs to begin with, or print one",
+        description="Without a name: the presets, when to use each, and which of its fields are to be replaced. With a name: that "
+        "preset as a JSON spec.",
+    )
+    presets.add_argument("name", nargs="?", choices=PRESETS, help="print this preset's spec")
     annotation.add_to(commands)
     data_report.add_to(commands)
     return parser

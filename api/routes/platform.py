@@ -8,12 +8,13 @@ from sqlalchemy import select
 
 from api.deps import PrincipalDep, SessionDep
 from api.problems import documented
-from api.schemas.platform import JsonSchema, MetricInfo, MetricInfoList, Worker, WorkerList
+from api.schemas.platform import JsonSchema, MetricInfo, MetricInfoList, Preset, PresetList, Worker, WorkerList
 from core import workers
 from core.errors import NotSignedIn
 from core.models import Job
 from trainer.metrics import METRICS
 from trainer.spec import JobSpec
+from trainer.spec.presets import PRESETS
 
 router = APIRouter(tags=["Platform"])
 
@@ -32,6 +33,12 @@ def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
 def list_metric_meanings(_: PrincipalDep) -> MetricInfoList:
     """What each metric is, how it is computed, and when it looks healthy."""
     return MetricInfoList.of([MetricInfo.model_validate(asdict(metric)) for metric in METRICS], key="name")
+
+
+@router.get("/presets", responses=documented(NotSignedIn))
+def list_presets(_: PrincipalDep) -> PresetList:
+    """Job specs to begin with: when to use each, and which of its fields to replace."""
+    return PresetList.of([Preset.model_validate(preset.model_dump()) for preset in PRESETS.values()], key="name")
 
 
 @router.get("/schema/job", responses=documented(NotSignedIn))

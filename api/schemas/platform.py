@@ -49,6 +49,25 @@ class MetricInfoList(ListOf[MetricInfo]):
     """Every metric that the trainer reports."""
 
 
+class Preset(Schema):
+    """A job spec to begin with."""
+
+    name: str
+    """Its name, also in `python -m trainer presets`."""
+    title: str
+    """Its name for people."""
+    description: str
+    """When to use it, and what its settings are for."""
+    replace: list[str]
+    """Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there."""
+    spec: dict[str, Any]
+    """The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default."""
+
+
+class PresetList(ListOf[Preset]):
+    """Every preset."""
+
+
 class Health(Schema):
     """The process is up."""
 

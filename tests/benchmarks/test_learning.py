@@ -12,8 +12,8 @@ from benchmarks import learning
 from benchmarks.learning import VARIANTS, Budget, Ends, Log, Wanted, summary, table
 from benchmarks.learning_curves import drawing
 from benchmarks.learning_starts import ready
-from benchmarks.learning_tasks import ALPHABET, END, TASKS
 from benchmarks.peer_verified import Verifier
+from examples.strings.tasks import ALPHABET, END, TASKS
 
 
 @pytest.mark.parametrize(

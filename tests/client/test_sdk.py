@@ -140,6 +140,8 @@ def test_the_platform_tells_about_itself(client: Client) -> None:
     assert client.who_am_i()["key"]["name"] == "local"
     assert client.list_workers() == []
     assert "ppo" in client.get_job_schema()["properties"]
+    presets = {preset["name"]: preset for preset in client.list_presets()}
+    assert presets["verifiable_from_scratch"]["spec"]["ppo"]["kl"] == {"coef": 0.01}
     assert {"objective/kl", "win_rate"} <= {metric["name"] for metric in client.list_metric_meanings()}
 
 

@@ -1014,6 +1014,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Presets
+         * @description Job specs to begin with: when to use each, and which of its fields to replace.
+         */
+        get: operations["list_presets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/schema/job": {
         parameters: {
             query?: never;
@@ -5329,6 +5349,73 @@ export interface components {
              * @description Of the same.
              */
             high: number;
+        };
+        /**
+         * Preset
+         * @description A job spec to begin with.
+         */
+        Preset: {
+            /**
+             * Name
+             * @description Its name, also in `python -m trainer presets`.
+             */
+            name: string;
+            /**
+             * Title
+             * @description Its name for people.
+             */
+            title: string;
+            /**
+             * Description
+             * @description When to use it, and what its settings are for.
+             */
+            description: string;
+            /**
+             * Replace
+             * @description Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there.
+             */
+            replace: string[];
+            /**
+             * Spec
+             * @description The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default.
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * PresetList
+         * @description Every preset.
+         */
+        PresetList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Preset"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
         };
         /**
          * PreviewCandidate
@@ -12311,6 +12398,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricInfoList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_presets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetList"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */

@@ -1,11 +1,11 @@
 """Verifiable tasks on strings of single characters: their prompts, their right answers, and what a response is worth.
 
-Pure Python: ours is scored by a server that calls `score`, the peer by a wrapper that calls it in its own process.
+Pure Python, so that a server, a plug-in or another trainer's process can score with it.
 """
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 LETTERS = "abcdef"
@@ -101,7 +101,3 @@ TASKS: dict[str, Task] = {
         Task("brackets", _open_brackets, closed, 8),
     )
 }
-
-
-def scores(task: Task, prompts: Sequence[str], responses: Sequence[str]) -> list[float]:
-    return [task.score(prompt, response) for prompt, response in zip(prompts, responses, strict=True)]

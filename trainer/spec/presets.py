@@ -1,0 +1,86 @@
+"""Named specs to begin with, for the command line, the API and the dashboard's form. Torch-free.
+
+The settings come from measurements: docs/performance.md ("Learning") and docs/lab-notes.md.
+"""
+
+from pydantic import JsonValue
+
+from trainer.spec.base import Section
+from trainer.spec.job import JobSpec
+
+
+class Preset(Section):
+    """A complete, valid spec with stand-ins for what only the user can name."""
+
+    name: str
+    """Its name on the command line and in the API."""
+    title: str
+    """Its name for people."""
+    description: str
+    """When to use it, and what its settings are for."""
+    replace: tuple[str, ...]
+    """Fields of the spec whose values are stand-ins: the user's own model, datasets and rewards go there."""
+    spec: dict[str, JsonValue]
+    """A job spec; what it leaves out has its default."""
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            name="sft_and_reward_model",
+            title="From an SFT model, with a reward model",
+            description=(
+                "For a model that answers already, and comparisons of answers. Trains a reward model, then PPO. The reward model is "
+                "right only near the answers that it was trained on, so the KL penalty stays on, and the critic begins as the reward model."
+            ),
+            replace=("model.path", "data.preferences"),
+            spec={
+                "model": {"path": "sft-model"},
+                "data": {"preferences": "preferences.jsonl"},
+                "stages": ["reward_model", "ppo", "evaluation"],
+                "reward_model": {"epochs": 1, "learning_rate": 1e-5, "normalize": "mean_and_std"},
+                "ppo": {
+                    "batch_size": 64,
+                    "epochs": 4,
+                    "minibatches": 4,
+                    "learning_rate": 3e-6,
+                    "critic": {"learning_rate": 1e-5, "initial": "reward_model"},
+                    "kl": {"coef": 0.05},
+                },
+            },
+        ),
+        Preset(
+            name="verifiable_from_scratch",
+            title="From scratch, with a verifiable reward",
+            description=(
+                "For a small model that cannot do the task yet, and a reward that cannot be fooled. Most responses are worth the "
+                "same at first, so the KL coefficient is far below the spread of the scores, nothing is subtracted for a missing "
+                "EOS, and the learning rate is that of a model of some hundred thousand parameters: lower it for a larger one. A "
+                "reward that counts partial success (`http`, `plugin`) learns from fewer samples than right or wrong."
+            ),
+            replace=("model.path", "data.prompts", "rewards"),
+            spec={
+                "model": {"path": "new-model"},
+                "data": {"prompts": "prompts.jsonl"},
+                "stages": ["ppo", "evaluation"],
+                "rewards": [{"type": "exact_match"}],
+                "ppo": {
+                    "batch_size": 64,
+                    "epochs": 4,
+                    "minibatches": 2,
+                    "learning_rate": 2e-3,
+                    "critic": {"learning_rate": 2e-3},
+                    "kl": {"coef": 0.01},
+                    "shaping": {"missing_eos_penalty": 0.0},
+                },
+            },
+        ),
+    )
+}
+"""By name."""
+
+
+def filled(preset: Preset) -> JobSpec:
+    """The preset as a spec, stand-ins and defaults included."""
+    return JobSpec.model_validate(preset.spec)
