@@ -20,7 +20,9 @@ _CALLS = frozenset(
      "function_call_output", "function_response")
 )  # fmt: skip
 """Types of parts of a content."""
-_TOOLS = frozenset({"tool", "function", "ipython", "observation", "function_call", "function_response"})
+_TOOLS = frozenset(
+    {"tool", "function", "ipython", "observation", "function_call", "function_response", "tool_call", "tool_response"}
+)
 
 
 def messages(value: Any, pointer: str) -> list[Message]:

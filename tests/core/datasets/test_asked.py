@@ -196,3 +196,10 @@ def test_a_last_answer_that_is_marked_as_nothing_to_learn_is_left_out(mark: Row)
 def test_an_answer_with_any_weight_is_learnt(mark: Row) -> None:
     asked, answer = talk("q", "x")
     assert read(jsonl({"messages": [asked, answer | mark]})).rows == [{"messages": talk("q", "x")}]
+
+
+@pytest.mark.parametrize("role", ["tool", "tool_call", "tool_response", "function_call"])
+def test_a_turn_of_a_tool_is_called_one(role: str) -> None:
+    good = {"messages": talk("q", "x")}
+    found = read(jsonl(good, {"messages": [*talk("q"), {"role": role, "content": "{}"}, *talk("", "x")[1:]]}))
+    assert found.found == {"tools": [2]}
