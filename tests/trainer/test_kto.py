@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.models import llama
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, session_in, stop_after
@@ -100,7 +101,7 @@ def test_a_step_is_that_of_plain_torch_however_the_batch_is_split(limits: Limits
     assert values["loss"] == pytest.approx(float(loss.detach()), rel=1e-5)
     assert values["kl"] == pytest.approx(z, rel=1e-5, abs=1e-5)
     for got, want in zip(model.parameters(), expected.parameters(), strict=True):
-        torch.testing.assert_close(got.grad, want.grad, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(got.grad, want.grad, **tolerance.gradients())
 
 
 def test_both_sides_of_the_clamp_are_tried() -> None:

@@ -52,6 +52,13 @@ def test_the_next_job_refits_the_reward_model_and_goes_on_from_the_policy() -> N
     assert found == changed
 
 
+def test_after_thumbs_the_next_job_learns_from_the_pairs_of_the_round() -> None:
+    data, pointwise = {"thumbs": "ds_thumbs"}, {"loss": "pointwise", "batch_size": 8}
+    found = after(spec(data=data, stages=["sft", "reward_model", "kto", "ppo"], reward_model=pointwise))
+    assert (found.data.preferences, found.data.thumbs, found.stages) == ("ds_new@2", None, ("reward_model", "ppo"))
+    assert (found.reward_model.loss, found.reward_model.batch_size) == ("pairwise", 8)
+
+
 def test_steps_and_evaluation_are_as_they_were() -> None:
     without = spec(stages=["sft", "reward_model", "ppo"])
     assert after(without).stages == ("reward_model", "ppo")

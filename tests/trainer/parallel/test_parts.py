@@ -105,9 +105,21 @@ def test_two_processes_come_to_what_one_comes_to(policy: str, tmp_path: Path, ch
     assert ours.keys() == theirs.keys()
     for step, values in theirs.items():
         assert ours[step] == pytest.approx(values, rel=1e-5, abs=tolerance.summed(8 * math.log(512))), step
-    eight_bit = changes["ppo"].get("optimizer") == "adamw_8bit"
+    eight_bit = changes.get("ppo", {}).get("optimizer") == "adamw_8bit"
     allowed = tolerance.weights(rate=1e-4, steps=2, eight_bit=eight_bit)
     assert_same_weights(two / "checkpoints", one / "checkpoints", allowed)
+
+
+@pytest.mark.slow
+def test_models_in_slices_learn_from_thumbs_as_whole_ones_do(policy: str, tmp_path: Path) -> None:
+    sharded = spec_of(tmp_path / "sharded", policy, THUMBS | {"runtime": {"sharding": "fsdp", "threads": 1}})
+    two, one = tmp_path / "two", tmp_path / "one"
+    assert statuses(start(sharded, two)) == [0, 0]
+    run_in_process(load_spec(spec_of(tmp_path / "whole", policy, THUMBS)), one)
+    ours, theirs = metrics_of(two), metrics_of(one)
+    assert ours.keys() == theirs.keys()
+    for step, values in theirs.items():
+        assert ours[step] == pytest.approx(values, rel=1e-5, abs=tolerance.summed(24 * math.log(512))), step
 
 
 def assert_same_weights(ours: Path, theirs: Path, allowed: float) -> None:

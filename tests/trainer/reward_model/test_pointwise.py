@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests import tolerance
 from tests.trainer.models import scorer
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import CPU, new_codec, scores_alone, session_in, stop_after
@@ -57,7 +58,7 @@ def test_the_gradient_is_that_of_binary_cross_entropy_however_the_batch_is_split
     values = pointwise.accumulate(model, VERDICTS, new_codec(), micro_batch, CPU)
     assert values["loss"] == pytest.approx(float(loss.detach()), rel=1e-5)
     for got, want in zip(model.parameters(), expected.parameters(), strict=True):
-        torch.testing.assert_close(got.grad, want.grad, rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(got.grad, want.grad, **tolerance.gradients())
 
 
 def judged(score: float, up: bool, source: str | None = None, length: int = 1) -> Judged:
