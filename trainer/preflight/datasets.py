@@ -329,6 +329,13 @@ def _repeats(loaded: Data) -> Iterator[Finding]:
         yield _finding(
             "info", "contradictions", "#/data/preferences", f"{torn} pairs are labelled both ways: annotators disagree."
         )
+    thumbs: dict[tuple[str, str], set[bool]] = {}
+    for thumb in loaded.thumbs.train:
+        thumbs.setdefault((prompt_key(thumb.prompt), thumb.completion), set()).add(thumb.up)
+    torn = sum(len(verdicts) > 1 for verdicts in thumbs.values())
+    if torn:
+        detail = f"{torn} completions have both a thumb up and a thumb down for the same prompt: annotators disagree."
+        yield _finding("info", "contradictions", "#/data/thumbs", detail)
 
 
 def _prompts(spec: JobSpec, loaded: Data) -> Iterator[Finding]:

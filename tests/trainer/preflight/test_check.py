@@ -384,3 +384,10 @@ def test_of_pairs_and_thumbs_the_loss_takes_one_and_the_other_is_told(tmp_path: 
     assert f"`{unused}`" in only(report, "unused_data").detail.split(":")[0]
     both = checked(tmp_path, data=data, stages=["sft", "reward_model", "dpo", "kto"], reward_model={"loss": loss})
     assert not [found for found in both.findings if found.code == "unused_data"]
+
+
+def test_completions_with_both_thumbs_are_counted(tmp_path: Path) -> None:
+    rows = [{"prompt": prompt, "completion": "good", "thumb": thumb} for prompt in PROMPTS for thumb in ("up", "down")]
+    report = checked(tmp_path, data={"thumbs": lines(tmp_path / "thumbs.jsonl", rows)}, stages=["sft", "kto"])
+    counted = next(one for one in report.datasets if one.name == "thumbs")
+    assert only(report, "contradictions").detail.startswith(f"{counted.train // 2} completions have both")
