@@ -75,7 +75,7 @@ def _guarded(
     guarded without: what of it ends the others too goes through the whole's guard next.
     """
     try:
-        session.device = _device(session.spec.runtime, session.world)
+        session.compute_on(_device(session.spec.runtime, session.world))
         return body(session)
     except Stopped:
         raise

@@ -128,7 +128,7 @@ def _unit(layer: nn.Module, out: Tensor) -> float:
     """One unit in the last place of the layer's output, relative to it."""
     if any(not weight.is_floating_point() for weight in layer.parameters(recurse=False)):
         return _EIGHT_BITS
-    if out.is_cuda and out.dtype == torch.float32 and torch.backends.cuda.matmul.allow_tf32:
+    if out.is_cuda and out.dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest":
         return _TF32
     return torch.finfo(out.dtype).eps
 

@@ -214,6 +214,7 @@ def _announce(job: Job) -> None:
             stages=[StagePlan(stage=stage, total_steps=totals[stage]) for stage in spec.stages],
             device=str(session.device),
             threads=torch.get_num_threads(),
+            dtype=spec.model.dtype,
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
             resumed_stage=current if resumed else None,
             resumed_step=(newest[1] if newest else 0) if resumed else None,

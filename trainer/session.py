@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from trainer import console
+from trainer import console, precision
 from trainer.checkpoint import Checkpoints, StageResult, TrainerState
 from trainer.errors import Paused, Stopped
 from trainer.events import (
@@ -46,7 +46,9 @@ class Session:
         self, spec: JobSpec, run_dir: Path, log: EventLog | None, lease: Path | None = None, world: World = SINGLE
     ) -> None:
         """`log`: None in every process but the main one."""
-        self.spec = spec
+        self._given = spec
+        self.spec = precision.resolved(spec, "cpu")
+        """The spec with the type that `model.dtype` = "auto" stands for."""
         self.run_dir = run_dir
         self.world = world
         self.device = torch.device("cpu")
@@ -56,6 +58,15 @@ class Session:
         self._log = log
         self._lease = lease
         self._stop_asked = False
+
+    def compute_on(self, device: torch.device) -> None:
+        """Use this device from now on, and the type that belongs to it or that the run began with."""
+        self.device = device
+        precision.multiply_float32(self._given.model, device.type)
+        if self._given.model.dtype == "auto":
+            dtype = self.world.from_main(lambda: precision.recorded(self.run_dir, device.type))
+            self.spec = precision.resolved(self._given, device.type, dtype)
+            self.say(precision.told(dtype, device.type), warning=dtype != precision.auto(device.type))
 
     def emit(self, event: Event) -> None:
         if self._log is not None:

@@ -74,6 +74,8 @@ class Inputs:
     """Checkpoints of other jobs that this one starts from, by the pointer of the field that names them."""
     threads: int | None
     """How many threads the run had before: another number would give other roundings."""
+    dtype: str | None
+    """In which type the run computed before, for `model.dtype` = "auto": this machine might choose another."""
 
 
 def of(claim: Claim, data_dir: Path) -> Workspace:
@@ -127,7 +129,8 @@ def inputs_of(session: Session, claim: Claim) -> Inputs:
     models = {field: Model(checkpoint.id, checkpoint.blob_prefix) for field, checkpoint in pinned}
     started = select(JobEvent.data).where(JobEvent.job_id == claim.job_id, JobEvent.type == "run_started")
     last_start = session.scalars(started.order_by(JobEvent.seq.desc()).limit(1)).first()
-    return Inputs(datasets, saved, models, last_start["threads"] if last_start else None)
+    before = last_start or {}
+    return Inputs(datasets, saved, models, before.get("threads"), before.get("dtype"))
 
 
 def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, go_on: Callable[[], None]) -> None:
@@ -157,4 +160,6 @@ def _resolved(spec: dict[str, Any], paths: dict[str, str], inputs: Inputs) -> di
         put(resolved, pointer, _model_path(model))
     if inputs.threads is not None:
         resolved["runtime"]["threads"] = inputs.threads
+    if inputs.dtype is not None and resolved["model"]["dtype"] == "auto":
+        resolved["model"]["dtype"] = inputs.dtype
     return resolved

@@ -62,7 +62,13 @@ class Fake:
         plan = [StagePlan(stage="ppo", total_steps=STEPS)]
         resumed = {"resumed_stage": "ppo", "resumed_step": step} if step else {}
         threads = self.spec["runtime"]["threads"] or 7  # type: ignore[index]
-        self.emit(RunStarted(stages=plan, device="cpu", threads=threads, versions={}, **resumed))
+        named = self.spec["model"]["dtype"]  # type: ignore[index]
+        dtype = "bfloat16" if named == "auto" else named  # as on a machine with a GPU
+        self.emit(
+            RunStarted(
+                stages=plan, device="cpu", threads=threads, dtype=dtype, versions={"asked for": named}, **resumed
+            )
+        )
         self.emit(StageStarted(stage="ppo", total_steps=STEPS, start_step=step))
 
     def steps(self) -> int | None:

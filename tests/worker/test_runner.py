@@ -239,7 +239,9 @@ def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
     drain(station, presence)
     assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
     second = events(job_id, "run_started")[1].data
-    assert (second["resumed_step"], second["threads"]) == (1, 7)
+    assert (second["resumed_step"], second["threads"], second["dtype"]) == (1, 7, "bfloat16")
+    asked = [event.data["versions"]["asked for"] for event in events(job_id, "run_started")]
+    assert asked == ["auto", "bfloat16"]  # the second machine might choose another for "auto"
     assert [event.step for event in events(job_id, "metrics")] == [2, 3, 4, 5]
 
 

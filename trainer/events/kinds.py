@@ -30,6 +30,8 @@ class RunStarted(_Event):
     stages: list[StagePlan]
     device: str
     threads: int
+    dtype: str | None = None
+    """In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported."""
     versions: dict[str, str]
     resumed_stage: StageName | None = None
     resumed_step: int | None = None

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 import torch
 from torch import nn
 
+from trainer import precision
 from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.attention import pack_as
@@ -39,6 +40,7 @@ AS_EVER = RuntimeSpec()
 
 
 def dtype_of(spec: ModelSpec) -> torch.dtype:
+    """Of a spec whose type is resolved."""
     return _DTYPES[spec.dtype]
 
 
@@ -69,6 +71,7 @@ def maker_for(
     """`seed(part)` is what a fresh adapter of that part is drawn from. With `offload_frozen` whole models that are frozen
     live in host memory; a backbone under adapters is always at work. `shard` is what several processes do with a whole
     model, of which each is to hold a slice."""
+    spec = precision.resolved(spec, device.type)
     if spec.lora is None:
         return WholeModels(spec, device, runtime, offload_frozen, shard)
     return Roles(spec, spec.lora, device, seed, runtime)

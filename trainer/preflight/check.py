@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-from trainer import data
+from trainer import data, precision
 from trainer.errors import DataError, ModelError, TrainerError
 from trainer.models import load_stops
 from trainer.preflight import datasets, models, rows, scorers
@@ -49,6 +49,7 @@ class _Draft:
 def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
     """Look at a valid spec from every side. Problems become findings; nothing is raised for them."""
     wishes, draft, device = wishes or Wishes(), _Draft(), _device(spec)
+    spec = precision.resolved(spec, device)
     found = models.look(spec, device, elsewhere=wishes.device_memory is not None)
     draft.findings += scorers.look_at_models(spec)
     loaded = _loaded(spec, draft)

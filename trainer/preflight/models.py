@@ -103,6 +103,7 @@ def describe(blueprint: Blueprint) -> ModelReport:
         context=getattr(config, "max_position_embeddings", None),
         layers=config.num_hidden_layers,
         hidden_size=config.hidden_size,
+        dtype=blueprint.spec.dtype,
     )
 
 
@@ -138,6 +139,10 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
     if has_gpu and spec.model.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
         detail = "This GPU does not compute in bfloat16."
         yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "float16" or "float32".')
+    if device == "cuda" and spec.model.dtype == "float32":
+        products = "TF32" if spec.model.tf32 else "float32"
+        detail = f"Computing in float32 on a GPU ({products} products) is several times slower than in bfloat16."
+        yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "auto" or "bfloat16".')
     if spec.model.quantization is not None and device == "cpu":
         detail = "Quantized weights want a GPU; on a CPU they may be slow or refused."
         yield finding("warning", "quantization", "#/model/quantization", detail)

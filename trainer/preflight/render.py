@@ -24,7 +24,8 @@ def _model(report: Report) -> Iterator[str]:
     context = "no limit" if model.context is None else f"{model.context:,}"
     yield (
         f"Model        {model.architecture}, {show_count(model.parameters)} parameters ({show_count(model.trained_parameters)} learn); "
-        f"{model.layers} layers of {model.hidden_size}; vocabulary {model.vocabulary:,}; context {context}"
+        f"{model.layers} layers of {model.hidden_size}; vocabulary {model.vocabulary:,}; context {context}; "
+        f"computes in {model.dtype}"
     )
 
 

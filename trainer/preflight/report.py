@@ -91,6 +91,8 @@ class ModelReport(_Part):
     """Positions; None where the architecture sets no limit."""
     layers: int
     hidden_size: int
+    dtype: str
+    """In which it would compute; what `model.dtype` = "auto" stands for on the device in question."""
 
 
 class PhaseMemory(_Part):

@@ -39,8 +39,10 @@ class ModelSpec(Section):
     """A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused."""
     tokenizer: TokenizerSpec | None = None
     """How to train the tokenizer of a model made from `config`."""
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Type of the frozen models' weights, and of the backbone under adapters. With a smaller one the forward passes of weights that are trained compute in it too (autocast)."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
+    tf32: bool = False
+    """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still."""
     trained_weights: Literal["float32", "bfloat16"] = "float32"
     """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up."""
     gradient_checkpointing: bool = False

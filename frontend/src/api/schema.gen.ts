@@ -4709,11 +4709,17 @@ export interface components {
             tokenizer?: components["schemas"]["TokenizerSpec"] | null;
             /**
              * Dtype
-             * @description Type of the frozen models' weights, and of the backbone under adapters. With a smaller one the forward passes of weights that are trained compute in it too (autocast).
-             * @default float32
+             * @description Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with.
+             * @default auto
              * @enum {string}
              */
-            dtype: "float32" | "bfloat16" | "float16";
+            dtype: "auto" | "float32" | "bfloat16" | "float16";
+            /**
+             * Tf32
+             * @description On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still.
+             * @default false
+             */
+            tf32: boolean;
             /**
              * Trained Weights
              * @description Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up.

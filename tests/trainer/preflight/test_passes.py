@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from tests.trainer.stage_tools import CPU, new_codec
-from trainer import sft
+from trainer import precision, sft
 from trainer.learner import Learner
 from trainer.models import Model, compute_in
 from trainer.models.attention import pack_as, packs
@@ -47,7 +47,7 @@ def blueprint(config: str, **changes: Any) -> Blueprint:
 
 
 def real(config: str, spec: ModelSpec) -> Model:
-    dtype = getattr(torch, spec.dtype)
+    dtype = getattr(torch, precision.resolved(spec, "cpu").dtype)
     if spec.lora is not None:
         base = AutoModelForCausalLM.from_config(CONFIGS[config], dtype=dtype)
         return compute_in(Role(Backbone(base, "x", spec.lora, spec.gradient_checkpointing), "policy"), dtype)

@@ -84,7 +84,8 @@ def test_on_a_gpu_a_small_cache_that_graphs_run_over_stays_for_the_update(monkey
     def kept(memory: int, **rollout: Any) -> list[int]:
         monkeypatch.setattr("trainer.preflight.memory.phases.available", lambda device: memory)
         ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": rollout}
-        found = estimated(spec_of(ppo=ppo, runtime={}), "llama", "cuda")
+        model = {"path": "unused", "dtype": "float32"}
+        found = estimated(spec_of(ppo=ppo, runtime={}, model=model), "llama", "cuda")
         return [found[phase].parts.get("kv_cache", 0) for phase in ("ppo_rollout", "ppo_score", "ppo_update")]
 
     assert kept(16 * cache) == [cache, cache, cache]

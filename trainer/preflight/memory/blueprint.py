@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
+from trainer import precision
 from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model, compute_in, store_as_computed
@@ -32,8 +33,8 @@ class Blueprint:
     """Fake models of one architecture on one kind of device. Each is built once."""
 
     def __init__(self, config: Any, spec: ModelSpec, device: Literal["cpu", "cuda"], packing: Packing = "auto") -> None:
-        self.spec, self.device, self.packing = spec, device, packing
-        self.dtype: torch.dtype = getattr(torch, spec.dtype)
+        self.spec, self.device, self.packing = precision.resolved(spec, device), device, packing
+        self.dtype: torch.dtype = getattr(torch, self.spec.dtype)
         self.config = copy.deepcopy(config)
         self.config._attn_implementation = attention_for(device, self.dtype, config.get_text_config())
         self.fake = KnownNumbers()

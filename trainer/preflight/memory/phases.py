@@ -160,11 +160,11 @@ class Phases:
     def _kept(self, level: Level) -> Parts:
         """The cache that CUDA graphs run over, and the weights as autocast would cast them, where the two are small enough
         to be kept (trainer/sampling/graphs.py). On an unknown GPU: nothing."""
-        rollout, model = self.spec.ppo.rollout, self.spec.model
+        rollout = self.spec.ppo.rollout
         captured = rollout.engine == "built_in" and rollout.decode != "eager" and not self.processes.sharded
         if self.blueprint.device != "cuda" or not captured or not torch.cuda.is_available():
             return {}
-        cast = model.dtype != "float32" and model.trained_weights == "float32"
+        cast = self.blueprint.dtype != torch.float32 and self.spec.model.trained_weights == "float32"
         size = self._of_rollout(level)["kv_cache"] + (self.blueprint.trained_bytes("policy") // 2 if cast else 0)
         return {"kv_cache": size} if size <= KEPT_SHARE * available("cuda") else {}
 

@@ -1,0 +1,58 @@
+"""In which type a run computes: `model.dtype` = "auto" becomes bfloat16 on a GPU that has it, and float32 elsewhere.
+
+The type is chosen when a run begins and recorded in its folder. A run that goes on elsewhere keeps it: with another type
+the same spec would end in other weights.
+"""
+
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import torch
+
+from trainer.spec import JobSpec, ModelSpec
+
+Dtype = Literal["float32", "bfloat16", "float16"]
+RECORD = "dtype"
+"""The file of the run folder with the type that "auto" became."""
+Spec = TypeVar("Spec", JobSpec, ModelSpec)
+
+
+def auto(device: str) -> Dtype:
+    """What "auto" is on a device of this kind. A GPU that is not here is taken for one that has bfloat16."""
+    if device != "cuda" or (torch.cuda.is_available() and not torch.cuda.is_bf16_supported(including_emulation=False)):
+        return "float32"
+    return "bfloat16"
+
+
+def resolved(spec: Spec, device: str, dtype: Dtype | None = None) -> Spec:
+    """The spec with a type in the place of "auto": `dtype`, or what "auto" is on the device."""
+    if isinstance(spec, JobSpec):
+        return spec.model_copy(update={"model": resolved(spec.model, device, dtype)})
+    return spec if spec.dtype != "auto" else spec.model_copy(update={"dtype": dtype or auto(device)})
+
+
+def recorded(run_dir: Path, device: str) -> Dtype:
+    """What "auto" is in this run: what it became when the run began, which is now."""
+    path = run_dir / RECORD
+    if not path.exists():
+        draft = path.with_suffix(".new")
+        draft.write_text(auto(device))
+        draft.replace(path)
+    found: Dtype = path.read_text()  # type: ignore[assignment]
+    return found
+
+
+def told(dtype: Dtype, device: str) -> str:
+    """What to say of the type that was resolved."""
+    usual = auto(device)
+    if dtype == usual:
+        return f'Computing in {dtype} (`model.dtype` = "auto").'
+    return (
+        f"Computing in {dtype}, in which this run began; here it would begin in {usual}. "
+        "Set `model.dtype` and another run folder to change it."
+    )
+
+
+def multiply_float32(model: ModelSpec, device: str) -> None:
+    """Let this process multiply float32 matrices on a GPU as `model.tf32` says."""
+    torch.set_float32_matmul_precision("high" if model.tf32 and device == "cuda" else "highest")
