@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import save_file
 from sqlalchemy.orm import Session
 
 from core.models import Job
@@ -60,6 +62,9 @@ def test_an_adapter_does_not_bring_another_key_s_model_as_its_base(
     adapter.mkdir()
     config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": str(private), "r": 1}
     (adapter / "adapter_config.json").write_text(json.dumps(config | {"target_modules": ["q_proj"]}))
+    layer = "base_model.model.model.layers.0.self_attn.q_proj"  # zeros: merged into its base it changes nothing
+    zeros = {f"{layer}.lora_A.weight": torch.zeros(1, 8), f"{layer}.lora_B.weight": torch.zeros(8, 1)}
+    save_file(zeros, adapter / "adapter_model.safetensors")
     answer = thief.client.post("/v1/jobs", json=thief.body(str(adapter)))
     assert answer.status_code == 201
     assert "its operator allows" in failed(thief, answer.json()["id"], tmp_path)
