@@ -181,3 +181,6 @@ def test_the_best_checkpoint_is_evaluated_again_and_not_the_last(
     torch.testing.assert_close(chosen, logprobs(load_policy(kept)), **tolerance.outputs())
     assert float((chosen - last).abs().max()) > 1e-3
     assert summaries[0]["best_kl"] != summaries[0]["kl"]
+    (best / "best.json").write_text(json.dumps({"step": 3, "metrics": {}}))  # another one than the run chose
+    with assembly(tmp_path, stages, **changes) as made:
+        assert made.compared()[2] is None
