@@ -28,7 +28,14 @@ from tests.security.conftest import SIZES, Thief, save_model
 from tests.trainer.rewards.tools import answer, context, serving
 from trainer import confinement
 from trainer.errors import DataError, ModelError, RewardError, SpecError
-from trainer.models import load_classifier, load_config, load_policy, load_reward_model, load_tokenizer
+from trainer.models import (
+    load_classifier,
+    load_config,
+    load_policy,
+    load_reward_model,
+    load_tokenizer,
+    new_reward_model,
+)
 from trainer.models.vetting import vet
 from trainer.rewards.build import build
 from trainer.spec import DataSpec, HttpReward
@@ -95,12 +102,17 @@ def test_a_nested_config_does_not_trust_remote_code(model: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("file", "keys", "named"),
     [
-        ("config.json", {"auto_map": {"AutoModelForCausalLM": "x--evil.Model"}}, "auto_map"),
+        ("config.json", {"model_type": "evil", "auto_map": {"AutoModelForCausalLM": "x--evil.Model"}}, "auto_map"),
+        ("config.json", {"vision_config": {"model_type": "llama", "auto_map": {"AutoConfig": "evil.C"}}}, "auto_map"),
         ("config.json", {"custom_pipelines": {"evil": {"impl": "evil.Pipe"}}}, "custom_pipelines"),
         ("config.json", {"quantization_config": {"quant_method": "mxfp4"}}, "quantization_config"),
         ("config.json", {"vision_config": {"text": [{"trust_remote_code": True}]}}, "vision_config.text.0."),
         ("generation_config.json", {"custom_generate": "attacker/generate"}, "custom_generate"),
-        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["evil.Tokenizer", None]}}, "auto_map"),
+        (
+            "tokenizer_config.json",
+            {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.Tokenizer", None]}},
+            "auto_map",
+        ),
         ("tokenizer_config.json", {"tokenizer_file": "/etc/passwd"}, "tokenizer_file"),
         ("tokenizer_config.json", {"vocab_file": "../private/vocab.json"}, "vocab_file"),
         ("adapter_config.json", {"peft_type": "LORA", "megatron_core": "antigravity"}, "megatron_core"),
@@ -119,6 +131,19 @@ def test_no_configuration_file_reaches_beyond_its_folder(
 ) -> None:
     change(model, file, **keys)
     refused(model, named)
+
+
+def test_code_beside_an_architecture_of_transformers_is_passed_over(model: Path, tmp_path: Path) -> None:
+    """Many published folders keep the code from before transformers had their architecture."""
+    marker = tmp_path / "ran"
+    (model / "evil.py").write_text(f"open({str(marker)!r}, 'w')\nclass Evil:\n    pass\n")
+    classes = ("AutoConfig", "AutoModelForCausalLM", "AutoModelForSequenceClassification")
+    change(model, "config.json", auto_map=dict.fromkeys(classes, "evil.Evil"))
+    change(model, "tokenizer_config.json", auto_map={"AutoTokenizer": ["evil.Evil", None]})
+    assert type(load_policy(model)).__name__ == "LlamaForCausalLM"
+    assert type(new_reward_model(model, 0)).__name__ == "LlamaForSequenceClassification"
+    assert load_tokenizer(model).eos_token_id is not None
+    assert not marker.exists()
 
 
 def test_what_libraries_write_by_themselves_is_fine(model: Path) -> None:

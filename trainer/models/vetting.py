@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import transformers
+
 from trainer.errors import ModelError
 
 FILES = (
@@ -69,7 +71,7 @@ def _faults(content: Any, file: str) -> Iterator[tuple[str, str]]:
     """Keys as they are written in the file, with what is wrong with each."""
     for key, name, value in _entries(content):
         if name in _CODE or name.startswith(_CODE_PREFIX):
-            if not _is_idle(name, value):
+            if not (_is_idle(name, value) or (key == "auto_map" and _is_built_in(content))):
                 yield f"`{key}`", "names code that is not part of transformers or peft"
         elif name in _PATHS:
             if isinstance(value, str) and _leaves(value):
@@ -102,6 +104,18 @@ def _is_idle(name: str, value: Any) -> bool:
     if value in _IDLE or value in _HARMLESS.get(name, ()):
         return True
     return "_implementation" in name and value in _IMPLEMENTATIONS
+
+
+def _is_built_in(content: dict[str, Any]) -> bool:
+    """Whether transformers itself has the class that a file's own `auto_map` replaces; then the folder's code is not read.
+
+    A folder that was published before its architecture came into transformers keeps that key for good. It is passed over
+    with `trust_remote_code=False`, but for the configurations inside a configuration (CVE-2026-5241).
+    """
+    if "model_type" in content:
+        return content["model_type"] in transformers.CONFIG_MAPPING
+    name = content.get("tokenizer_class")
+    return isinstance(name, str) and name.isidentifier() and hasattr(transformers, name)
 
 
 def _template_faults(key: str, value: Any) -> Iterator[tuple[str, str]]:
