@@ -32,6 +32,8 @@ _LORA = {"rank": 4, "merge": False}
 OPTIONS = (
     Option("float32, eager steps", _rollout(decode="eager")),
     Option("float32, captured steps", _rollout(decode="auto")),
+    Option("float32 in TF32", {"model": {"tf32": True}}, rehearsed=False),
+    Option("type by the device", {"model": {"dtype": "auto"}}),
     Option("bfloat16", {"model": {"dtype": "bfloat16"}}),
     Option("bfloat16, captured steps", {"model": {"dtype": "bfloat16"}} | _rollout(decode="auto", rows_at_once=8)),
     Option("bfloat16 trained weights", {"model": {"dtype": "bfloat16", "trained_weights": "bfloat16"}}),

@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu_suite.options import OPTIONS
+from benchmarks.gpu_suite.options import OPTIONS, option_spec
 from benchmarks.gpu_suite.schedule import Outcome, Part, Place, Schedule, Skipped
 from benchmarks.places import ROOT
+from trainer.spec import JobSpec
 
 
 def passing(place: Place) -> dict[str, Any]:
@@ -77,6 +78,11 @@ def test_shared_parts_run_side_by_side_and_others_alone(tmp_path: Path) -> None:
     began = time.monotonic()
     assert [found.status for found in run(tmp_path, *parts, at_once=2)] == ["cut", "cut"]
     assert time.monotonic() - began < 8
+
+
+def test_the_spec_of_every_option_is_valid_on_a_gpu(tmp_path: Path) -> None:
+    for option in OPTIONS:
+        JobSpec.model_validate(option_spec(option, tmp_path, "cuda", rehearsal=False))
 
 
 def test_a_rehearsal_runs_every_part_that_a_cpu_can(tmp_path: Path) -> None:
