@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.running import events_of, run
-from trainer.events import RunFinished
+from trainer.events import Health, RunFinished
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RECIPES = ("ppo", "reinforce", "rloo", "grpo", "a_star_po", "kl_penalty", "online_iterative", "dpo", "kto")
@@ -39,6 +39,7 @@ def test_a_recipe_wins_most_held_out_comparisons(recipe: str, begun: Path, tmp_p
     status, said = run(EXAMPLES / f"{recipe}.toml", folder, timeout=1500)
     assert (status, said) == (0, "")
     summary = summary_of(folder)
+    assert not [e for e in events_of(folder) if isinstance(e, Health) and e.rule == "kl_outweighs_reward"]
     assert summary["win_rate_low"] > 0.7 and summary["judge_after"] > summary["judge_before"] + 1
 
 
