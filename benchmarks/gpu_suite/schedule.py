@@ -26,6 +26,14 @@ class Skipped(Exception):
     """Raised by a part that cannot run here; the text is the reason."""
 
 
+class Broken(Exception):
+    """Raised by a part that ran and found faults; the text is the reason."""
+
+    def __init__(self, reason: str, figures: dict[str, Any]) -> None:
+        super().__init__(reason)
+        self.figures = figures
+
+
 @dataclass(frozen=True)
 class Place:
     """Where and how large a part works."""
@@ -145,7 +153,7 @@ def _outcome_of(running: _Running, cut: bool, seconds: float) -> Outcome:
     if outcome.status in ("failed", "cut"):
         log = running.folder / _LOG
         outcome.output = log.read_text(encoding="utf-8", errors="replace")[-OUTPUT:] if log.exists() else ""
-    if outcome.status == "failed":
+    if outcome.status == "failed" and outcome.reason is None:
         last = next(reversed((outcome.output or "").split("\n")[:-1]), "")
         outcome.reason = f"its process ended with {running.process.exitcode}: {last}"
     return outcome
@@ -174,6 +182,8 @@ def _body(work: Callable[[Place], dict[str, Any]], place: Place) -> None:
         outcome: dict[str, Any] = {"status": "passed", "figures": work(place)}
     except Skipped as reason:
         outcome = {"status": "skipped", "reason": str(reason)}
+    except Broken as fault:
+        outcome = {"status": "failed", "reason": str(fault), "figures": fault.figures}
     draft = place.folder / f"{_OUTCOME}.new"
     draft.write_text(json.dumps(outcome), encoding="utf-8")
     draft.rename(place.folder / _OUTCOME)

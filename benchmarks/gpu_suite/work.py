@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from typing import Any
 from benchmarks import compare, floors, machine, models, ours, peer, runs
 from benchmarks.gpu import DeviceWatch
 from benchmarks.gpu_suite.options import Option, option_spec, start_spec
-from benchmarks.gpu_suite.schedule import Place, Skipped
+from benchmarks.gpu_suite.schedule import Broken, Place, Skipped
 from benchmarks.places import PEER_SCRIPT, ROOT, cores, processor
 from benchmarks.settings import Settings
 from benchmarks.sizes import SIZES, Shape, Size
@@ -42,6 +43,8 @@ _OTHERS = (
 )
 _DENSE_BF16 = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
 """Floating-point operations a second of the tensor cores without sparsity, by NVIDIA's datasheets of the SXM modules."""
+_REPORTING = 10.0
+"""Seconds that pytest has for its report after it was interrupted."""
 _SQUARE = {"cuda": 8192, "cpu": 256}
 REHEARSED = {
     "0.5b": Size("0.5b", Shape(32, 2, 4, 64), 8, 12, epochs=1, minibatches=2, trained=False, full_length=True,
@@ -53,7 +56,7 @@ REHEARSED = {
 
 
 def environment(place: Place) -> dict[str, Any]:
-    """The machine, its packages and its ceilings. `missing`: required packages that are not importable."""
+    """The machine and its packages. `missing`: required packages that are not importable."""
     figures: dict[str, Any] = {
         "python": platform.python_version(),
         "cores": cores(),
@@ -78,7 +81,12 @@ def environment(place: Place) -> dict[str, Any]:
             "multiprocessors": found.multi_processor_count,
             "capability": list(torch.cuda.get_device_capability(0)),
         }
-    return figures | {"ceilings": _ceilings(figures["device"])}
+    return figures
+
+
+def ceilings(place: Place) -> dict[str, Any]:
+    """What the machine can do at most."""
+    return _ceilings(place.device)
 
 
 def start(place: Place) -> dict[str, Any]:
@@ -153,12 +161,17 @@ def trl(place: Place) -> dict[str, Any]:
 
 
 def pytest_part(paths: tuple[str, ...], place: Place) -> dict[str, Any]:
-    """The tests in those paths: how many passed, and the names of those that did not."""
+    """The tests in those paths: how many passed. Raises Broken, with the names of those that failed, where some did.
+
+    pytest is interrupted shortly before the part's time is over, so that it reports the tests that were run until then.
+    A file whose imports are missing is one failed test.
+    """
     if importlib.util.find_spec("pytest") is None:
         raise Skipped("pytest is not importable here")
     told = place.folder / "junit.xml"
     plugins = [name for name in ("pytest_timeout", "xdist") if importlib.util.find_spec(name) is not None]
     command = [sys.executable, "-m", "pytest", *paths, "-m", "not slow", "-q", "-p", "no:cacheprovider"]
+    command.append("--continue-on-collection-errors")
     command += [f"--junitxml={told}", f"--basetemp={place.folder / 'tmp'}"]
     for plugin in plugins:
         command += ["-p", "xdist.plugin" if plugin == "xdist" else plugin]
@@ -168,11 +181,30 @@ def pytest_part(paths: tuple[str, ...], place: Place) -> dict[str, Any]:
         command += ["--override-ini=timeout=", "-W", "ignore::pytest.PytestConfigWarning"]
     # other plugins of the machine warn, and the tests take a warning for an error
     environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
-    figures = {"exit_status": done.returncode, "plugins": plugins} | (_counts(told) if told.exists() else {})
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"pytest ended with {done.returncode}")
+    status = _until_interrupted(command, environment, place.seconds - _REPORTING)
+    figures: dict[str, Any] = {"exit_status": status, "plugins": plugins} | (_counts(told) if told.exists() else {})
+    if status not in (0, 1, 2):
+        raise Broken(f"pytest ended with {status}", figures)
+    if status == 2:
+        figures["begun"] = figures.pop("passed", 0)  # the interrupted ones are among them
+        raise Broken(f"not all tests were run within {place.seconds:.0f} s", figures)
+    if status:
+        raise Broken(f"{len(figures.get('failed', []))} tests failed", figures)
     return figures
+
+
+def _until_interrupted(command: list[str], environment: dict[str, str], seconds: float) -> int:
+    """Run a program and return its exit status; after `seconds` it gets the signal of Ctrl-C.
+
+    A shell lets its background jobs ignore that signal, which a program inherits.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, cwd=ROOT, env=environment) as process:
+        try:
+            return process.wait(max(0.0, seconds))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            return process.wait()
 
 
 def _run(spec: dict[str, Any], place: Place, run_dir: Path, stage: str) -> dict[str, Any]:

@@ -5,11 +5,16 @@ import math
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from benchmarks.gpu_suite.__main__ import Record
 from benchmarks.gpu_suite.options import OPTIONS, option_spec
 from benchmarks.gpu_suite.schedule import Outcome, Part, Place, Schedule, Skipped
+from benchmarks.gpu_suite.work import pytest_part
 from benchmarks.places import ROOT
 from trainer.spec import JobSpec
 
@@ -80,6 +85,40 @@ def test_shared_parts_run_side_by_side_and_others_alone(tmp_path: Path) -> None:
     assert time.monotonic() - began < 8
 
 
+def pytest_on(folder: Path, seconds: float, **files: str) -> Outcome:
+    """The part that runs pytest, on test files with that text."""
+    (folder / "files").mkdir()
+    for name, text in files.items():
+        (folder / "files" / f"test_{name}.py").write_text(text)
+    (outcome,) = run(folder, Part("tests", partial(pytest_part, (str(folder / "files"),)), seconds))
+    return outcome
+
+
+def test_tests_that_fail_fail_their_part_which_names_them(tmp_path: Path) -> None:
+    one = "def test_right(): pass\ndef test_wrong(): assert False, 'no such kernel'"
+    outcome = pytest_on(tmp_path, 60, one=one, other="import no_such_package\ndef test_never(): pass")
+    assert (outcome.status, outcome.reason) == ("failed", "2 tests failed")
+    assert outcome.figures["passed"] == 1 and len(outcome.figures["failed"]) == 2
+    assert any("test_wrong" in name for name in outcome.figures["failed"])
+    assert outcome.output is not None and "no such kernel" in outcome.output and "no_such_package" in outcome.output
+
+
+def test_tests_out_of_time_report_those_that_were_run(tmp_path: Path) -> None:
+    text = "import time\ndef test_quick(): pass\ndef test_endless(): time.sleep(600)"
+    outcome = pytest_on(tmp_path, 16, one=text)
+    assert (outcome.status, outcome.reason) == ("failed", "not all tests were run within 16 s")
+    assert outcome.figures["begun"] == 2 and outcome.figures["failed"] == []
+
+
+def test_a_gpu_is_used_where_the_look_at_the_machine_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = Record(None, 9, False)
+    record.take(Outcome("environment", "cut", reason="not over after 60 s"))
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert record.device == "cuda"
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert record.device == "cpu"
+
+
 def test_the_spec_of_every_option_is_valid_on_a_gpu(tmp_path: Path) -> None:
     for option in OPTIONS:
         JobSpec.model_validate(option_spec(option, tmp_path, "cuda", rehearsal=False))
@@ -113,7 +152,7 @@ def test_a_python_without_the_trainers_packages_is_told_which_are_missing(tmp_pa
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from benchmarks.gpu_suite.__main__ import main; main()"
     command = [sys.executable, "-S", "-c", code, "--rehearse", "--minutes", "0.2", "--json", str(target)]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    environment, models, *_ = json.loads(target.read_text())["parts"]
+    environment, _, models, *_ = json.loads(target.read_text())["parts"]
     assert environment["figures"]["missing"] == [
         "torch",
         "transformers",
