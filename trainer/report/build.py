@@ -108,7 +108,7 @@ class _Maker:
         return {
             "summary": summary.of(columns, settings, fits, kept, copies),
             "findings": writer.write(found),
-            "histograms": [asdict(one) for one in histograms.all_of(columns, units, limits)],
+            "histograms": [asdict(one) for one in histograms.all_of(columns, settings.kind, units, limits)],
             "languages": summary.of_languages(columns),
             "length_bias": None,
             "position": None,

@@ -7,9 +7,17 @@ import numpy.typing as npt
 
 from trainer.report.columns import Columns
 from trainer.report.length_bias import decided
+from trainer.report.settings import Kind
 
 BINS = 30
-_TITLES = {"prompt": "Prompts", "answer": "Answers", "preferred": "Preferred answers", "rejected": "Other answers"}
+_TITLES = {
+    "prompt": "Prompts",
+    "answer": "Answers",
+    "preferred": "Preferred answers",
+    "rejected": "Other answers",
+    "thumbs_up": "Answers with a thumb up",
+    "thumbs_down": "Answers with a thumb down",
+}
 
 
 @dataclass(frozen=True)
@@ -62,14 +70,18 @@ def _round_up(width: int) -> int:
     return min(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
 
 
-def all_of(columns: Columns, units: list[str], limits: dict[str, int]) -> list[Histogram]:
-    """Of prompts and answers, and of the preferred and the other answers of decided rows. `limits`: tokens of each."""
+def all_of(columns: Columns, kind: Kind, units: list[str], limits: dict[str, int]) -> list[Histogram]:
+    """Of prompts and answers; of the preferred and the other answers of decided rows; of answers by their thumb. `limits`: tokens
+    of each."""
     found = []
     for unit in units:
         asked, answered = columns.arrays[f"prompt_{unit}"], columns.arrays[f"answer_{unit}"]
-        preferred, other = decided(columns, answered)
         sets = {"prompt": asked[columns.arrays["prompt"] != 0], "answer": answered}
-        sets |= {"preferred": preferred, "rejected": other}
+        if kind == "thumbs":
+            down = columns.arrays["rank"] == 1
+            sets |= {"thumbs_up": answered[~down], "thumbs_down": answered[down]}
+        else:
+            sets |= dict(zip(("preferred", "rejected"), decided(columns, answered), strict=True))
         for name, lengths in sets.items():
             if len(lengths):
                 limit = limits.get("prompt" if name == "prompt" else "answer") if unit == "tokens" else None

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import numpy as np
 
+from tests.trainer.report.tools import report
 from trainer.report.histograms import of
 
 
@@ -19,3 +22,18 @@ def test_the_longest_hundredth_is_in_the_last_bin() -> None:
 def test_texts_of_one_length() -> None:
     found = of("answer", "Answers", "words", np.array([0, 0], np.uint32), None)
     assert (found.edges, found.counts) == ([0, 1], [2])
+
+
+def test_the_lengths_of_thumbs_stand_apart_by_thumb(tmp_path: Path) -> None:
+    """Each row has one answer: no row has another one that it is better than."""
+    texts = {"up": ["abc", "abcde", "ab"], "down": ["a", "abcdefg"]}
+    rows = [
+        {"prompt": f"p{thumb}{n}", "completion": text, "thumb": thumb}
+        for thumb in ("down", "up")
+        for n, text in enumerate(texts[thumb])
+    ]
+    histograms = report(tmp_path, rows, kind="thumbs").result["histograms"]
+    found = {one["name"].removesuffix("_characters"): one for one in histograms if one["unit"] == "characters"}
+    assert found.keys() == {"prompt", "answer", "thumbs_up", "thumbs_down"}
+    for name, count, median, longest in (("thumbs_up", 3, 3, 5), ("thumbs_down", 2, 7, 7)):
+        assert (sum(found[name]["counts"]), found[name]["median"], found[name]["max"]) == (count, median, longest)
