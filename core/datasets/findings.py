@@ -56,6 +56,7 @@ CODES = {
     "verdicts_ignored": (WARNING, "Columns that may hold verdicts or answers were not used"),
     "weights_ignored": (WARNING, "Answers that were marked as nothing to learn are learnt"),
     "tools_dropped": (WARNING, "Definitions of tools were left out"),
+    "reasoning_dropped": (WARNING, "Reasoning beside the answers was left out"),
     "prompt_unlike": (WARNING, "The prompt beside two conversations is not theirs"),
     "questions_disagree": (WARNING, "Two questions say different answers are better"),
     "context_missing": (WARNING, "What was said before the prompt is missing"),

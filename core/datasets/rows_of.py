@@ -77,6 +77,8 @@ def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
     The system message beside a prompt goes before it. Under a mapping, the mapping names the columns and this does not apply.
     """
     record, known = plan.columns.of(value), plan.reads_as
+    if reading.kind is not DatasetKind.PROMPTS:
+        chat.pass_over_thoughts(record, reading)
     if known is custom.FORMAT:
         return known.rows(record, reading)
     record = chat.readable(record)

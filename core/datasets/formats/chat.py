@@ -117,6 +117,22 @@ def pass_over_tools(record: Source, reading: Reading) -> None:
         reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
 
 
+_BESIDE = ("reasoning_content", "reasoning", "thinking")
+"""Keys of a message beside its `content`, as DeepSeek, OpenRouter and gpt-oss name them."""
+
+
+def pass_over_thoughts(record: Source, reading: Reading) -> None:
+    """Reasoning in a key of its own beside the `content` of an assistant's message: it is left out, with a warning."""
+    for value in record.values():
+        for turn in _turns(value if isinstance(value, list) else [value]):
+            if isinstance(turn, dict) and ("role" in turn or "from" in turn):
+                found = next((name for name in _BESIDE if _filled(turn.get(name))), None)
+                if found is not None:
+                    detail = f"`{found}` stands beside `content` and was left out; write it into the text if it is to be learnt"
+                    reading.note("reasoning_dropped", detail)
+                    return
+
+
 def _filled(value: Any) -> bool:
     """Whether there is anything in it: JSON that lies in a text and tables' objects without values are empty too."""
     if isinstance(value, str):

@@ -181,6 +181,25 @@ def test_a_part_that_is_no_text_is_called_what_it_is(part: Any, code: str, detai
     assert f"`messages/1/content/1{'/text' if code == 'empty_text' else ''}` {detail}" in found.finding(code)["detail"]
 
 
+@pytest.mark.parametrize("name", ["file.jsonl", "file.parquet"])
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
+def test_reasoning_in_a_key_beside_the_content_is_left_out_with_a_warning(name: str, key: str) -> None:
+    asked, answer = talk("q", "x")
+    records = [{"messages": [asked | {key: None}, answer | {key: said}]} for said in ("", "first q, then x")]
+    found = read(jsonl(*records) if name.endswith("jsonl") else parquet(*records), name)
+    assert (found.rows, found.found) == ([{"messages": talk("q", "x")}] * 2, {"reasoning_dropped": [2]})
+    warning = found.finding("reasoning_dropped")
+    assert warning["severity"] == "warning" and f"`{key}`" in warning["detail"]
+
+
+def test_reasoning_of_one_side_of_a_pair_is_told_and_of_a_prompt_it_is_not() -> None:
+    asked, answer = talk("q", "x")
+    thought = {**answer, "content": "y", "reasoning_content": "so"}
+    pair = {"chosen": [asked, thought], "rejected": [asked, answer]}
+    assert read(jsonl(pair)).found == {"reasoning_dropped": [1]}
+    assert read(jsonl({"messages": [asked, thought]}), kind="prompts").found == {}
+
+
 @pytest.mark.parametrize(
     "mark", [{"weight": 0}, {"loss_weight": 0}, {"loss_weight": 0.0}, {"train": False}, {"loss": False}]
 )
