@@ -8,7 +8,7 @@ from api.deps import BlobsDep, PrincipalDep, SessionDep
 from api.problems import documented
 from api.schemas.overlap import Overlap, OverlapSide, SharedPrompts
 from api.strict_json import StrictRoute
-from core.datasets import overlap, rows, versions
+from core.datasets import overlap, rows, search, versions
 from core.errors import (
     DatasetBlocked,
     DatasetFailed,
@@ -20,6 +20,7 @@ from core.errors import (
     SearchNotReady,
 )
 from core.models import DatasetVersion
+from core.models.dataset import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetBlocked, DatasetFailed)
@@ -38,11 +39,30 @@ def compare_datasets(
     found: list[DatasetVersion] = []
     for name, reference in (("dataset", dataset), ("other", other)):
         try:
-            found.append(versions.usable(session, principal.key_id, reference))
+            found.append(_with_prompts(versions.usable(session, principal.key_id, reference)))
         except PlatformError as error:
             error.extras.setdefault("param", name)
             raise
-    told = overlap.compare(session, blobs, *found)
+    try:
+        told = overlap.compare(session, blobs, *found)
+    except SearchNotReady:
+        _index(found)
+        raise
+    if told.near is None:
+        _index(found)
     sides = [OverlapSide(id=one.dataset_id, version=one.number, rows=rows.content_of(one).rows) for one in found]
     near = None if told.near is None else SharedPrompts.model_validate(told.near)
     return Overlap(dataset=sides[0], other=sides[1], exact=SharedPrompts.model_validate(told.exact), near=near)
+
+
+def _with_prompts(version: DatasetVersion) -> DatasetVersion:
+    """Raises InvalidRequest for plain texts: to find none of their prompts would look like an answer."""
+    if version.dataset.kind == DatasetKind.PRETRAINING:
+        raise InvalidRequest(f"{version.dataset_id} holds plain texts, which have no prompts to compare.")
+    return version
+
+
+def _index(compared: list[DatasetVersion]) -> None:
+    """Have the rows indexed that are not, or not with what near duplicates are found by."""
+    for version in compared:
+        search.request_again(version.id)

@@ -65,4 +65,4 @@ class Overlap(Schema):
     exact: SharedPrompts
     """Equal prompts: text, and one message of the user's with that text, are the same prompt."""
     near: SharedPrompts | None
-    """Near duplicates: other prompts that share 0.8 of their word triples or more. Null: the rows were indexed without what these are found by (by an older version, or by a data worker without rensa)."""
+    """Near duplicates: other prompts that share 0.8 of their word triples or more. Null: not known yet. An older version of the platform indexed the rows without what these are found by; this request has them indexed again, so compare again later. It stays null where the data worker has no rensa."""

@@ -25,6 +25,7 @@ app.command()(dataset_formats.export)
 
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
 _NEVER = "never"
+_LATER = "Compare again in a few minutes."
 Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
 
 
@@ -72,7 +73,7 @@ def overlap(
     sides = [f"{side['id']}@{side['version']}" for side in (found["dataset"], found["other"])]
     for name, shared in (("equal prompts", found["exact"]), ("near duplicates", found["near"])):
         if shared is None:
-            console.print(f"{name}: unknown; the rows were indexed without what they are found by.", soft_wrap=True)
+            console.print(f"{name}: not known yet; the platform indexes the rows again. {_LATER}", soft_wrap=True)
             continue
         least = "" if shared["complete"] else "at least "
         rows = f"{shared['rows']} of the {found['dataset']['rows']} rows of {sides[0]}"

@@ -74,14 +74,15 @@ class Overlap:
 
 def add_prompts(
     session: Session, sha256: str, kind: str, hashes: Sequence[int | None], some: Sequence[dict[str, Any]]
-) -> None:
-    """Store the bands of each prompt that is not stored yet. Nothing where rensa is not installed."""
+) -> bool:
+    """Store the bands of each prompt that is not stored yet. False, and nothing done, where rensa is not installed."""
     prompts = {key: splits.prompt_of(kind, row) for key, row in zip(hashes, some, strict=True) if key is not None}
     found = _bands([prompt_text(prompt) for prompt in prompts.values() if prompt is not None])
     if prompts and found is not None:
         stored = zip(prompts, found, strict=True)
         values = [{"sha256": sha256, "prompt_hash": key, "bands": bands} for key, bands in stored]
         session.execute(upsert(DatasetPrompt).on_conflict_do_nothing(), values)
+    return found is not None
 
 
 def _bands(texts: Sequence[str]) -> list[list[int]] | None:
@@ -152,7 +153,7 @@ _CANDIDATES = text(
 
 def _near(session: Session, blobs: BlobStore, version: DatasetVersion, other: DatasetVersion) -> Shared | None:
     one, two = rows.content_of(version), rows.content_of(other)
-    if not all(_has_bands(session, content) for content in (one, two)):
+    if not all(has_bands(session, content) for content in (one, two)):
         return None
     given = {"sha256": one.sha256, "other": two.sha256, "per_band": _PER_BAND, "most": MOST_CANDIDATES + 1}
     found = [(int(own), int(theirs)) for own, theirs in session.execute(_CANDIDATES, given)]
@@ -170,8 +171,8 @@ def _near(session: Session, blobs: BlobStore, version: DatasetVersion, other: Da
     )
 
 
-def _has_bands(session: Session, content: DatasetContent) -> bool:
-    """Whether every prompt has them: not those of rows that were indexed by an older version, or without rensa."""
+def has_bands(session: Session, content: DatasetContent) -> bool:
+    """Whether every prompt of indexed rows has them: not those of rows that were indexed by an older version, or without rensa."""
     stored = session.scalar(select(func.count()).select_from(DatasetPrompt).filter_by(sha256=content.sha256))
     different = func.count(DatasetRow.prompt_hash.distinct())
     return bool(stored == session.scalar(select(different).where(DatasetRow.sha256 == content.sha256)))

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets import reports, search, splits, u64
 from core.datasets.rows import StoredRow, content_of, read_stored
-from core.db import session_scope
 from core.errors import NotFound, SearchNotReady
 from core.models import DatasetReport, DatasetRow, DatasetVersion
 
@@ -133,7 +132,7 @@ def _among(session: Session, version: DatasetVersion, filters: Filters, numbers:
     try:
         query = search.matching(content, words)
     except SearchNotReady:
-        _have_indexed(version.id)
+        search.request_again(version.id)
         raise
     if filters.split is not None:
         rule = splits.split(session, content, filters.eval_fraction)
@@ -143,15 +142,6 @@ def _among(session: Session, version: DatasetVersion, filters: Filters, numbers:
     if filters.finding is not None:
         query = query.where(DatasetRow.row == any_(cast(list(numbers[:]), ARRAY(BigInteger))))
     return _Query(session, query)
-
-
-def _have_indexed(version_id: str) -> None:
-    """Its index task may have been cancelled, or lost once too often. In a transaction of its own: the caller's ends with
-    the refusal."""
-    with session_scope() as session:
-        version = session.get(DatasetVersion, version_id)
-        if version is not None and version.content is not None:
-            search.request(session, version)
 
 
 def _rows_of_finding(

@@ -7,6 +7,7 @@ from sqlalchemy import ARRAY, BigInteger, Select, Text, cast, column, exists, fu
 from sqlalchemy.orm import Session
 
 from core.datasets import overlap, splits, tasks
+from core.db import session_scope
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow, DatasetVersion, DataTask
 from core.models.data_task import TaskStatus
@@ -21,7 +22,7 @@ _NOT_TEXT = frozenset({"role", "label", "thumb"})
 
 
 def request(session: Session, version: DatasetVersion) -> None:
-    """Have the version's rows indexed, unless they are or are about to be."""
+    """Have the version's rows indexed, unless they are or are about to be. Older versions of the platform stored no bands."""
     content = version.content
     assert content is not None
     waiting = exists().where(
@@ -29,16 +30,25 @@ def request(session: Session, version: DatasetVersion) -> None:
         DataTask.status.in_((TaskStatus.QUEUED, TaskStatus.RUNNING)),
         tasks.argument("sha256") == content.sha256,
     )
-    if content.search_rows != content.rows and not session.scalars(select(waiting)).one():
+    whole = content.search_rows == content.rows and overlap.has_bands(session, content)
+    if not whole and not session.scalars(select(waiting)).one():
         args = {"dataset": version.dataset_id, "sha256": content.sha256}
         tasks.enqueue(session, version.dataset.owner_id, INDEX, args)
+
+
+def request_again(version_id: str) -> None:
+    """The same in a transaction of its own, for a caller whose own ends with a refusal: an index task may have been cancelled,
+    or lost once too often."""
+    with session_scope() as session:
+        version = session.get(DatasetVersion, version_id)
+        if version is not None and version.content is not None:
+            request(session, version)
 
 
 def add(session: Session, sha256: str, kind: str, first: int, rows: Sequence[dict[str, Any]]) -> bool:
     """Index rows from number `first` on. False, and nothing done, if that is not where the index ends: it was deleted, or
     another is at it."""
-    query = select(DatasetContent).filter_by(sha256=sha256).with_for_update(key_share=True)
-    content = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    content = _held(session, sha256)
     if content is None or (content.search_rows or 0) != first - 1:
         return False
     numbers = list(range(first, first + len(rows)))
@@ -54,6 +64,19 @@ def add(session: Session, sha256: str, kind: str, first: int, rows: Sequence[dic
     content.search_rows = numbers[-1]
     session.flush()
     return True
+
+
+def add_bands(session: Session, sha256: str, kind: str, rows: Sequence[dict[str, Any]]) -> bool:
+    """Store the bands of the prompts of rows that were indexed without. False, and nothing done, where the rows were deleted
+    or rensa is not installed."""
+    hashes = [splits.stored_hash(kind, row) for row in rows]
+    return _held(session, sha256) is not None and overlap.add_prompts(session, sha256, kind, hashes, rows)
+
+
+def _held(session: Session, sha256: str) -> DatasetContent | None:
+    """The content, which others can neither delete nor index before the commit."""
+    query = select(DatasetContent).filter_by(sha256=sha256).with_for_update(key_share=True)
+    return session.scalars(query.execution_options(populate_existing=True)).one_or_none()
 
 
 def settle(session: Session) -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from core.models import ApiKey, DatasetVersion
+from core.models import ApiKey, DatasetPrompt, DatasetVersion, DataTask
 from core.models.dataset import DatasetKind
 from tests.core.factories import jsonl, make_index, make_key, make_version
 
@@ -29,6 +30,17 @@ def indexed(session: Session, owner_id: str, kind: DatasetKind, rows: list[dict[
     make_index(session, version)
     session.commit()
     return version
+
+
+def indexing(session: Session) -> list[str]:
+    """The contents that wait for an index task."""
+    return [task.args["sha256"] for task in session.scalars(select(DataTask).filter_by(kind="index", status="queued"))]
+
+
+def end_tasks(session: Session) -> None:
+    """Those that the import queued."""
+    session.execute(update(DataTask).values(status="cancelled", error=None, finished_at=func.now()))
+    session.commit()
 
 
 def test_counts_and_lines_of_both_sides(client: TestClient, pairs: DatasetVersion, asked: DatasetVersion) -> None:
@@ -58,10 +70,32 @@ def test_until_the_index_is_there_it_is_asked_for_again(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], pairs: DatasetVersion
 ) -> None:
     waiting = make_version(session, owner[0].id, DatasetKind.PROMPTS, jsonl(ASKED))
-    session.commit()
+    end_tasks(session)
     refused = client.get("/v1/datasets/overlap", params={"dataset": pairs.dataset_id, "other": waiting.dataset_id})
     assert (refused.status_code, refused.json()["code"]) == (409, "search_not_ready")
     assert client.get("/v1/datasets/overlap", params={"dataset": pairs.dataset_id}).status_code == 422
+    assert indexing(session) == [waiting.sha256]
+
+
+def test_rows_that_an_older_version_indexed_are_indexed_again(
+    client: TestClient, session: Session, pairs: DatasetVersion, asked: DatasetVersion
+) -> None:
+    session.execute(delete(DatasetPrompt).filter_by(sha256=asked.sha256))
+    end_tasks(session)
+    for _ in range(2):
+        params = {"dataset": pairs.dataset_id, "other": asked.dataset_id}
+        found = client.get("/v1/datasets/overlap", params=params).json()
+        assert (found["exact"]["prompts"], found["near"]) == (2, None)
+    assert indexing(session) == [asked.sha256]
+
+
+def test_plain_texts_have_no_prompts_to_compare(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str], pairs: DatasetVersion
+) -> None:
+    texts = indexed(session, owner[0].id, DatasetKind.PRETRAINING, [{"text": "p3"}])
+    refused = client.get("/v1/datasets/overlap", params={"dataset": pairs.dataset_id, "other": texts.dataset_id})
+    assert (refused.status_code, refused.json()["param"]) == (422, "other")
+    assert "no prompts" in refused.json()["detail"]
 
 
 def test_a_job_that_trains_on_prompts_that_it_evaluates_on_is_told_so_when_it_is_submitted(

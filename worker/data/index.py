@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 import orjson
 from sqlalchemy import select
 
-from core.datasets import rows, search
+from core.datasets import overlap, rows, search
 from core.db import session_scope
 from core.models import Dataset, DatasetContent, DatasetVersion
 from worker.data.task_run import TaskRun
@@ -38,8 +38,22 @@ def run(task: TaskRun) -> None:
             done += len(batch)
             task.tell(done / content.rows, f"{done:,} of {content.rows:,} rows are in the search index")
             task.give_way()
+    _add_missing_bands(task, content, kind)
     with session_scope() as session:
         search.settle(session)
+
+
+def _add_missing_bands(task: TaskRun, content: DatasetContent, kind: str) -> None:
+    """An older version of the platform, or one without rensa, indexed prompts without their bands."""
+    with session_scope() as session:
+        if overlap.has_bands(session, content):
+            return
+    with task.blobs.open(content.blob_key) as file:
+        for batch in _batches(file, 0):
+            with session_scope() as session:
+                if not search.add_bands(session, content.sha256, kind, batch):
+                    return
+            task.give_way()
 
 
 def _batches(file: BinaryIO, after: int) -> Iterator[list[Row]]:

@@ -4926,7 +4926,7 @@ export interface components {
             other: components["schemas"]["OverlapSide"];
             /** @description Equal prompts: text, and one message of the user's with that text, are the same prompt. */
             exact: components["schemas"]["SharedPrompts"];
-            /** @description Near duplicates: other prompts that share 0.8 of their word triples or more. Null: the rows were indexed without what these are found by (by an older version, or by a data worker without rensa). */
+            /** @description Near duplicates: other prompts that share 0.8 of their word triples or more. Null: not known yet. An older version of the platform indexed the rows without what these are found by; this request has them indexed again, so compare again later. It stays null where the data worker has no rensa. */
             near: components["schemas"]["SharedPrompts"] | null;
         };
         /**

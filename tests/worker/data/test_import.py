@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from api.app import create_app
@@ -15,7 +15,7 @@ from core.datasets import tasks
 from core.datasets.importing import Imported
 from core.db import after_commit, session_scope
 from core.keys import create_key
-from core.models import DatasetVersion, DataTask
+from core.models import DatasetPrompt, DatasetVersion, DataTask
 from core.settings import Settings, get_settings
 from tests.api.problem_checks import problem
 from tests.core.factories import jsonl
@@ -178,6 +178,17 @@ def test_an_index_gives_way_to_what_somebody_waits_for(
     assert done == ["rows from 1", "urgent", "rows from 1001", "rows from 2001"]
     with session_scope() as session:
         assert set(session.scalars(select(DataTask.status))) == {"done"}
+
+
+def test_rows_indexed_without_bands_get_them_once_they_are_compared(client: TestClient, settings: Settings) -> None:
+    made = imported(client, settings, jsonl(PAIRS))
+    with session_scope() as session:
+        session.execute(delete(DatasetPrompt))  # as an older version of the platform left it
+    compared = {"dataset": made["id"], "other": made["id"]}
+    assert client.get("/v1/datasets/overlap", params=compared).json()["near"] is None
+    drain_all(settings)
+    found = client.get("/v1/datasets/overlap", params=compared).json()
+    assert (found["near"]["prompts"], found["exact"]["prompts"]) == (0, 2500)
 
 
 def test_two_imports_of_one_upload_share_their_rows(client: TestClient, settings: Settings) -> None:
