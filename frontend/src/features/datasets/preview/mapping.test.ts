@@ -63,6 +63,16 @@ test("another shape keeps the columns it knows, and finds those that bear its fi
   expect(missing(other)).toEqual(["Which is better"]);
 });
 
+test("labels that the sides' columns state follow these columns, and what the user chose stays", () => {
+  const file = [{ name: "better", examples: ["1", "2", "0", "A"] }];
+  const sides = { prompt: "q", a: "answer_1", b: "answer_2", label: "better" };
+  const draft = fromMapping({ fields: sides }, file);
+  expect(draft.labels).toEqual({ "1": "a", "2": "b", "0": null, A: "a" });
+  const chosen = { ...draft, labels: { ...draft.labels, "0": "tie" as const } };
+  const turned = withField(withField(chosen, "a", "answer_2", file), "b", "answer_1", file);
+  expect(turned.labels).toEqual({ "1": "b", "2": "a", "0": "tie", A: "a" });
+});
+
 test("another label column brings its own values; another field leaves them", () => {
   const both = [
     { name: "winner", examples: ["model_a"] },

@@ -43,7 +43,7 @@ export function withShape(draft: Draft, shape: Shape, columns: readonly Column[]
   return {
     shape,
     fields,
-    labels: fields.label === draft.fields.label ? draft.labels : labelsOf(fields, columns),
+    labels: relabelled(draft, fields, columns),
   };
 }
 
@@ -51,7 +51,19 @@ export function withShape(draft: Draft, shape: Shape, columns: readonly Column[]
 export function withField(draft: Draft, name: string, column: string, columns: readonly Column[]): Draft {
   const others = Object.entries(draft.fields).filter(([field]) => field !== name);
   const fields = Object.fromEntries(column ? [...others, [name, column]] : others);
-  return { ...draft, fields, labels: name === "label" ? labelsOf(fields, columns) : draft.labels };
+  return { ...draft, fields, labels: relabelled(draft, fields, columns) };
+}
+
+/**
+ * The labels under other columns. The names of the sides' columns may state what a value means, so a value that still means
+ * what the former columns stated follows the new ones. What the user chose otherwise stays.
+ */
+function relabelled(draft: Draft, fields: Draft["fields"], columns: readonly Column[]): Labels {
+  const now = labelsOf(fields, columns);
+  if (fields.label !== draft.fields.label) return now;
+  const before = labelsOf(draft.fields, columns);
+  const kept = Object.entries(draft.labels).filter(([value, side]) => !(value in now) || side !== before[value]);
+  return { ...now, ...Object.fromEntries(kept) };
 }
 
 /** The required fields that no column was given for, as the form calls them. */
