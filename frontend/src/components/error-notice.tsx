@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import { ApiError, isPassing } from "@/api/problem";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
+import { Prose } from "@/components/prose";
 
 const RETRY_MS = 5000;
 
@@ -19,7 +20,9 @@ export function ErrorNotice({ error, doing, onRetry }: Props) {
   const requestId = error instanceof ApiError ? error.body.request_id : undefined;
   return (
     <Notice tone="bad" title={unreachable ? "The server does not answer" : `Could not ${doing}`}>
-      <p>{unreachable ? "Is the platform running? This page tries again by itself." : error.message}</p>
+      <p>
+        {unreachable ? "Is the platform running? This page tries again by itself." : <Prose text={error.message} />}
+      </p>
       {requestId && (
         <p>
           Request id: <code>{requestId}</code>

@@ -1,6 +1,7 @@
 import { ApiError } from "@/api/problem";
 import type { ProblemItem } from "@/api/types";
 import { Notice } from "@/components/notice";
+import { Prose } from "@/components/prose";
 import styles from "@/features/datasets/datasets.module.css";
 import { count } from "@/lib/format";
 
@@ -29,14 +30,16 @@ export function Problems({ title, message, items, total }: ProblemsProps) {
   return (
     <Notice tone="bad" title={all > 1 ? `${title}: ${count(all, "problem")}` : title}>
       {items.every((item) => !item.line) ? (
-        <p>{message}</p>
+        <p>
+          <Prose text={message} />
+        </p>
       ) : (
         <ol className={styles.problems}>
           {items.map((item, index) => (
             <li key={index}>
               <span>{place(item)}</span>
               <span>
-                {item.pointer && <code>{item.pointer}</code>} {item.detail}
+                {item.pointer && <code>{item.pointer}</code>} <Prose text={item.detail ?? ""} />
               </span>
             </li>
           ))}

@@ -33,9 +33,9 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       />
       <DatasetSelect
         label="Prompts"
-        note="Of preferences or SFT pairs, their prompts."
+        note="Of preferences, thumbs or SFT pairs, their prompts."
         problem={problems.prompts}
-        kinds={["prompts", "preferences", "sft"]}
+        kinds={["prompts", "preferences", "thumbs", "sft"]}
         value={draft.prompts}
         onChange={(prompts) => onChange({ prompts })}
       />

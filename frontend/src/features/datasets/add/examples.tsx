@@ -20,7 +20,7 @@ export function Examples() {
           <p>{kind.use}</p>
           <ul>
             {formats.data
-              .filter((format) => format.kinds[0] === kind.id)
+              .filter(({ kinds }) => kinds[0] === kind.id || (kind.id === "thumbs" && kinds.includes(kind.id)))
               .map((format) => (
                 <Known key={format.id} format={format} />
               ))}

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import type { UploadPreview } from "@/api/types";
+import { Prose } from "@/components/prose";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import { ProblemLines } from "@/features/datasets/problem-lines";
@@ -87,7 +88,11 @@ function Shown({ row, view }: { row: PreviewRow; view: View }) {
     <div className={rowStyles.prompt}>
       <span className={rowStyles.number}>{number}</span>
       <div>
-        {row.problem !== null && <p className={styles.bad}>{row.problem}</p>}
+        {row.problem !== null && (
+          <p className={styles.bad}>
+            <Prose text={row.problem} />
+          </p>
+        )}
         {row.raw && <code className={styles.raw}>{row.raw}</code>}
       </div>
     </div>

@@ -29,7 +29,9 @@ export function FindingItem({ dataset, version, found, place, go }: Props) {
       <div className={styles.what}>
         <p className={styles.title}>
           <StatusBadge status={severity} />
-          <b>{title}</b>
+          <b>
+            <Prose text={title} />
+          </b>
           {share !== null && (
             <span>
               {count.toLocaleString("en-US")} ({shareText(share)})

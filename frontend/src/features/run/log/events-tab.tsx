@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Button } from "@/components/button";
+import { Prose } from "@/components/prose";
 import styles from "@/features/run/log/events.module.css";
 import { absolute, clock } from "@/lib/format";
 import { describe, levelOf } from "@/lib/run/describe";
@@ -54,7 +55,9 @@ function Line({ event }: { event: RunEvent }) {
         {clock(event.created_at)}
       </time>
       <span className={styles.type}>{event.type.replaceAll("_", " ")}</span>
-      <span className={styles.text}>{describe(event)}</span>
+      <span className={styles.text}>
+        <Prose text={describe(event)} />
+      </span>
       <span className={styles.attempt} title={`Event ${event.seq} of attempt ${event.attempt ?? 0}`}>
         #{event.seq}
       </span>
