@@ -129,7 +129,7 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
     spread = max(spread_now, spread_then.value)
     if spread == 0:
         return None  # no score to outweigh
-    rise = score - score_then.value
+    rise, coef = score - score_then.value, spread / values.get("objective/score_scale", 1.0) / 10
     says = (
         f"`{names[0]}` is {penalty:.3g}, {penalty / spread:.2g} times the spread of the scores ({spread:.3g}), while the mean "
         f"score rose by {rise:.2g} from {score_then.value:.3g}"
@@ -139,7 +139,7 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
         says,
         [Point(name, step, values[name]) for name in names],
         [score_then, spread_then],
-        f"Lower `ppo.kl.coef` to {spread / 10:.1g} or less, a tenth of the spread of the scores, or scale the rewards up.",
+        f"Lower `ppo.kl.coef` to {coef:.1g} or less, a tenth of the spread of the optimised scores, or scale the rewards up.",
     )
 
 

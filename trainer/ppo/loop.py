@@ -111,7 +111,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         metrics |= peak.reached("train")
         metrics |= describe_rates(learners, updated, spec, index)
         metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
-        metrics |= describe_spreads(experience.scored, spec, kl_coef)
+        metrics |= describe_spreads(experience.scored, spec, kl_coef, dials.scale.deviation)
         metrics |= {"episode": (index + 1) * spec.batch_size} | watch.figures()
 
         # what moves between iterations

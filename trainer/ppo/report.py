@@ -70,16 +70,20 @@ def describe_dials(experience: Experience, spec: PPOSpec, dials: Dials, kl_coef:
     return values
 
 
-def describe_spreads(scored: Scored, spec: PPOSpec, kl_coef: float) -> dict[str, float]:
-    """The rewards as they came, and how far responses differ in them and in their KL penalty: what the policy is torn
-    between. Population standard deviations over responses."""
+def describe_spreads(scored: Scored, spec: PPOSpec, kl_coef: float, score_scale: float) -> dict[str, float]:
+    """The mean of the raw rewards, and how far responses differ in them and in their KL penalty.
+
+    Both are population standard deviations over responses, in the units of the raw rewards: where those are divided by
+    `score_scale`, the penalty is multiplied by it.
+    """
     totals_B = scored.totals_B
     values = {
         "objective/raw_scores": float(totals_B.mean()),
         "objective/raw_scores_std": float(totals_B.std(unbiased=False)),
     }
     if spec.kl.placement == "reward":
-        values["objective/kl_penalty_std"] = kl_coef * float(scored.kl_per_response().std(unbiased=False))
+        scale = score_scale if spec.shaping.normalize == "running" else 1.0
+        values["objective/kl_penalty_std"] = kl_coef * scale * float(scored.kl_per_response().std(unbiased=False))
     return values
 
 

@@ -128,6 +128,14 @@ def test_what_to_do_about_the_penalty_is_a_number() -> None:
     assert finding.suggestion.startswith("Lower `ppo.kl.coef` to 0.007 or less")
 
 
+def test_what_to_do_about_the_penalty_of_normalised_scores_is_in_their_units() -> None:
+    """Raw scores with a spread of .02, divided by their deviation so far, .02: a tenth of the spread is a β of .1."""
+    watched, scale = monitor(kl_outweighs_reward={"patience": 1}), {"objective/score_scale": 0.02}
+    watched.look(1, HEALTHY | spreads(0.0, 0.3, 0.02) | scale)
+    (finding,) = watched.look(2, HEALTHY | spreads(0.03, 0.3, 0.02) | scale)
+    assert finding.suggestion.startswith("Lower `ppo.kl.coef` to 0.1 or less")
+
+
 def test_a_kl_in_the_loss_has_no_penalty_to_compare() -> None:
     values = {name: value for name, value in HEALTHY.items() if name != "objective/kl_penalty_std"}
     watched = monitor()

@@ -76,8 +76,12 @@ def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, flo
     said, zeros = Scores([1.0, -1.0], {}, {}), torch.zeros(2, 2)
     responses = [Response([8, 1], True), Response([9], False)]
     scored = Scored(batch, responses, [], zeros, zeros - kl, None, said, torch.tensor([1.0, -2.0]), {})
-    found = describe_spreads(scored, spec_of(kl={"placement": placement}), kl_coef=0.5)
+    found = describe_spreads(scored, spec_of(kl={"placement": placement}), kl_coef=0.5, score_scale=8.0)
     assert found == pytest.approx({"objective/raw_scores": 0.0, "objective/raw_scores_std": 1.0} | penalty)
+    if placement == "reward":  # a nat costs .5 scores ÷ 8: as much as 4 raw ones
+        scaled = spec_of(kl={"placement": placement}, shaping={"normalize": "running"})
+        found = describe_spreads(scored, scaled, kl_coef=0.5, score_scale=8.0)
+        assert found["objective/kl_penalty_std"] == pytest.approx(0.6)
 
 
 def test_policy_and_critic_learn_at_rates_of_their_own(tmp_path: Path) -> None:
