@@ -139,7 +139,7 @@ class Kept:
     """Of weights that are trained under autocast."""
 
     def nbytes(self) -> int:
-        layers = [layer for layer in self.cache.layers if isinstance(layer, InPlaceLayer)]
+        layers = [layer for layer in self.cache.layers if isinstance(layer, InPlaceLayer) and layer.is_initialized]
         of_cache = sum(kept.nbytes for layer in layers for kept in (layer.keys, layer.values))
         return of_cache + (self.casts.nbytes() if self.casts else 0)
 
@@ -302,9 +302,7 @@ class Decoding:
             return fresh_cache(model, rows, width, device)
         kept = _KEPT.get(model)
         if kept is None or rows > kept.cache.window.rows or width > kept.cache.window.width:
-            before = kept.cache.window if kept else None
-            rows, width = (max(rows, before.rows), max(width, before.width)) if before else (rows, width)
-            kept = Kept(InPlaceCache(model, rows, -(-width // _WIDTHS) * _WIDTHS))
+            kept = Kept(InPlaceCache(model, *_room(kept, rows, -(-width // _WIDTHS) * _WIDTHS, device)))
             _KEPT[model] = kept
         kept.cache.window.begin()
         return kept.cache
@@ -379,6 +377,17 @@ def _is_cast_anew(model: Model, device: torch.device) -> bool:
         if not isinstance(module, nn.Linear | Conv1D | nn.Embedding)
         for weight in module.parameters(recurse=False)
     )
+
+
+def _room(before: Kept | None, rows: int, width: int, device: torch.device) -> tuple[int, int]:
+    """Rows and columns of a new cache: those of a batch and those of the cache before, so that batches of both shapes
+    keep their graphs; the batch's alone where that cache would be too large to be kept."""
+    if before is None:
+        return rows, width
+    window = before.cache.window
+    both = max(rows, window.rows), max(width, window.width)
+    size = before.nbytes() * both[0] * both[1] / (window.rows * window.width)
+    return both if size <= KEPT_SHARE * _memory(device) else (rows, width)
 
 
 def _memory(device: torch.device) -> float:

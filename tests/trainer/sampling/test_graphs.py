@@ -16,6 +16,7 @@ from tests.trainer.sampling.test_in_place import PROMPTS, qwen, windowed
 from tests.trainer.stage_tools import CPU
 from trainer.models import Model, compute_in
 from trainer.sampling import Response, graphs, sample_with, uniforms
+from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 from trainer.sampling.graphs import Decoding, FixedSteps, Kept, buckets
 from trainer.stops import Stops
@@ -143,6 +144,26 @@ def test_a_cache_that_takes_too_much_of_the_device_is_let_go(monkeypatch: pytest
     model, captures = llama(), Captures()
     assert sampled(model, captures, PROMPTS) == sampled(model, captures, PROMPTS) == sampled(llama(), None, PROMPTS)
     assert len(captures.shapes) == 2 * len(set(captures.shapes)) and model not in graphs._KEPT
+
+
+@pytest.mark.parametrize(("room", "second"), [(3.0, (16, 128)), (1.5, (1, 128))])
+def test_one_cache_for_many_short_rows_and_few_long_ones_is_made_only_where_it_is_kept(
+    room: float, second: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """16 rows of 64 columns, then 1 of 128: one for both is twice the first. `room` is what may be kept, as a multiple."""
+    made: list[tuple[int, int]] = []
+
+    def noted(model: Model, rows: int, width: int) -> InPlaceCache:
+        made.append((rows, width))
+        return InPlaceCache(model, rows, width)
+
+    model, captures, long = llama(), Captures(), [[3] * 90]
+    monkeypatch.setattr(graphs, "InPlaceCache", noted)
+    sampled(model, captures, [[3] * 20] * 16)
+    memory = room * graphs._KEPT[model].nbytes() / graphs.KEPT_SHARE
+    monkeypatch.setattr(graphs, "_memory", lambda device: memory)
+    assert sampled(model, captures, long) == sampled(model, None, long)
+    assert made == [(16, 64), second]
 
 
 @pytest.mark.parametrize("make", [llama, gpt2])
