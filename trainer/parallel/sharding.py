@@ -1,7 +1,8 @@
 """A model of which each process holds a slice (ZeRO stage 3, Rajbhandari et al. 2020), by torch's fully_shard (FSDP2).
 
-Every layer's weights are gathered for its forward and its backward pass and let go after, in bfloat16 where the passes compute
-in it; gradients and optimizer states exist in slices alone. That costs two rules. What uses weights happens inside one call of the wrapped model (`run_inside`);
+Every layer's weights are gathered for its forward and its backward pass and freed after it. They travel in bfloat16 where
+the passes compute in it. Gradients and optimizer states exist in slices alone. That costs two rules. What uses weights
+happens inside one call of the wrapped model (`run_inside`);
 and all processes make the same number of passes with gradients, in the same order (`in_step`), for in each of them they
 wait for one another. Passes without gradients (sampling, scoring) find the whole model gathered, by `present`, for as long
 as they last: they may then be as many as they like.

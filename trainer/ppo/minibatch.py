@@ -73,7 +73,7 @@ class Part:
 
 
 class PerToken(NamedTuple):
-    """What the step's forward pass says of each token, (B, R) each, 0 outside the mask."""
+    """Figures of each token from the step's forward pass, (B, R) each, 0 outside the mask."""
 
     clipped_BR: Tensor
     """True where a clip decided the policy's loss."""
@@ -100,7 +100,7 @@ class Minibatch:
         return cls(experience, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
 
     def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Sums, PerToken]:
-        """Add the gradients of the whole step; return its metrics and what each token's say is."""
+        """Add the gradients of the whole step; return its metrics and the figures of each token."""
         sums: Sums = {}
         world, device, scored = learners.policy.world, self.rows_B.device, self.experience.scored
         old_BR = torch.zeros_like(scored.reference_logprobs_BR[self.rows_B])
@@ -173,7 +173,7 @@ class Minibatch:
     def _policy_terms(
         self, logprobs_BR: Tensor, entropy_BR: Tensor, part: Part, where: Tensor
     ) -> tuple[Tensor, Sums, PerToken]:
-        """Everything the policy minimises, its metrics, and what each token's say is."""
+        """The loss that the policy minimises, its metrics, and the figures of each token."""
         spec, mask_BR = self.spec.policy_loss, part.mask_BR
         # before the only step of an iteration the policy is π_old itself, and every ratio is exactly 1
         old_BR = logprobs_BR.detach() if part.old_logprobs_BR is None else part.old_logprobs_BR

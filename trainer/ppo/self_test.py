@@ -1,9 +1,9 @@
 """A broken run is stopped before its first iteration: on a few real prompts, numbers that must be equal are compared.
 
-`rounding.tolerance` measures how far rounding alone moves them. Six checks, each of something that has gone wrong unseen in a published trainer (the ratio of the first minibatch is not
-1: Huang et al. 2024, §3; sampler and trainer disagree: Yao et al. 2025, "Your efficient RL framework secretly brings you
-off-policy RL training"). Nothing is drawn from the run's own random streams, and no state is touched: a run is the same,
-bit for bit, with and without it.
+`rounding.tolerance` measures how far rounding alone moves them. There are six checks, each of something that has gone wrong
+unseen in a published trainer: the ratio of the first minibatch is not 1 (Huang et al. 2024, §3); sampler and trainer disagree
+(Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training"). Nothing is drawn from the run's
+own random streams, and no state is touched: a run is the same, bit for bit, with and without it.
 
 Shapes: B prompts, R response positions.
 """

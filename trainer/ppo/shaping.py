@@ -16,7 +16,10 @@ from trainer.spec import ShapingSpec
 
 @dataclass(frozen=True)
 class RunningScale:
-    """Spread of the scores of all responses so far, each the sum of all its rewards, batches merged exactly (Chan et al. 1983); a resume keeps its three numbers."""
+    """Spread of the scores of all responses so far; a score is the sum of all rewards of its response.
+
+    Batches are merged exactly (Chan et al. 1983). A resume keeps the three numbers.
+    """
 
     count: int = 0
     mean: float = 0.0

@@ -16,8 +16,8 @@ class Item:
     prompt: Prompt | None
     answers: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
-    """Of each answer: 0 the best, the same number for a tie, no number left out. Of a thumb 0 for up, 1 for down. Empty where
-    nobody has judged."""
+    """Of each answer: 0 the best, the same number for a tie, no number left out. Of a thumb 0 for up, 1 for down. Empty for
+    a row without a verdict."""
     annotator: str | None = None
     source: str | None = None
 

@@ -106,14 +106,14 @@ def _give(end: Connection, method: Method, tasks: Iterator[tuple[int, Any]], bus
 
 
 def _work(end: Connection, path: Path, settings: ReportSettings, rules: PathRules | None) -> None:
-    """The life of a process: answer what is asked until nobody asks any more. `rules` confine it as its parent."""
+    """Run in a worker process: answer requests until the pipe closes. `rules` confine it as its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started us
     try:
         with confinement.confined_to(rules):
             scanner = Scanner(path, settings)
-        while True:
-            method, argument = end.recv()
-            end.send(getattr(scanner, method)(argument))
+            while True:
+                method, argument = end.recv()
+                end.send(getattr(scanner, method)(argument))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except TrainerError as error:
