@@ -25,7 +25,8 @@ def _folders(value: object) -> object:
         return value
     if value == "any":
         raise ValueError("`any` is not supported any more: list the folders that jobs may read models from")
-    return [Path(root).expanduser().absolute() for root in value.split(":") if root and root != "none"]
+    folders = (Path(root).expanduser().absolute() for root in value.split(":") if root and root != "none")
+    return [folder.resolve() if ".." in folder.parts else folder for folder in folders]
 
 
 Folders = Annotated[list[Path], NoDecode, BeforeValidator(_folders)]

@@ -44,8 +44,10 @@ class DataFolder:
 
     @property
     def model_folders(self) -> list[Path]:
-        """The folder of local models; none where its parent cannot be written, or where it is the data folder itself."""
-        return [self.models] if self.models.is_dir() and self.models != self.path else []
+        """The folder of local models; none where it could not be made, where it is the data folder itself, or where its path
+        holds a colon, which separates folders in PROXIMAL_LOCAL_MODELS."""
+        usable = self.models.is_dir() and self.models != self.path and ":" not in str(self.models)
+        return [self.models] if usable else []
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
@@ -53,7 +55,7 @@ class DataFolder:
     def prepare(self) -> None:
         """Make it, open to its owner alone; and beside it the folder of local models, where that can be made."""
         folders.private(self.logs)
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):  # a file in its place, or a file system that cannot be written
             self.models.mkdir(exist_ok=True)
         found = self.path.stat()
         # Whoever names /tmp as the data folder does not mean to lock everybody out of it.

@@ -98,6 +98,13 @@ def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:
         assert {path.stat().st_mode & 0o077 for path in (folder.path, folder.logs)} == {0}
 
 
+def test_a_file_in_the_place_of_the_folder_of_models_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("mine")
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    assert folder.model_folders == [] and (tmp_path / "models").read_text() == "mine"
+
+
 def test_jobs_may_read_models_from_a_folder_beside_the_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +117,8 @@ def test_jobs_may_read_models_from_a_folder_beside_the_data_folder(
     assert f"Models      {tmp_path}/models, {tmp_path}/more, " in _welcome(options, None)
     DataFolder(tmp_path / "models").prepare()
     assert DataFolder(tmp_path / "models").model_folders == []
+    (tmp_path / "a:b" / "models").mkdir(parents=True)
+    assert DataFolder(tmp_path / "a:b" / "data").model_folders == []  # a list of folders cannot hold it
     monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "any")
     with pytest.raises(UpError, match="PROXIMAL_LOCAL_MODELS"):
         _ = options.model_folders

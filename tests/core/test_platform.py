@@ -61,6 +61,9 @@ def test_lists_of_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPa
     get_settings.cache_clear()
     assert get_settings().local_models == [Path("/models"), Path("/more")]
     assert get_settings().blob_dir == Path("/some where")
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "/models/sets/../more")  # paths of jobs never hold `..`
+    get_settings.cache_clear()
+    assert get_settings().local_models == [Path("/models/more")]
     monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "none")
     get_settings.cache_clear()
     assert get_settings().local_models == []
