@@ -155,6 +155,20 @@ def test_a_text_in_another_encoding_is_read_once_it_is_named(new_page: NewPage, 
     assert client.get_dataset(dataset_id)["origin"]["encoding"] == "cp1252"
 
 
+def test_records_in_another_encoding_below_plain_names_of_columns_are_explained(
+    new_page: NewPage, tmp_path: Path
+) -> None:
+    file = tmp_path / "texte.csv"
+    file.write_bytes("prompt,chosen,rejected\nOù est le garçon ?,À l’école,Déjà là\n".encode("cp1252"))
+    page = new_page()
+    choose(page, file)
+    shown = page.get_by_role("region", name="First rows")
+    expect(shown).to_contain_text("is not UTF-8")
+    expect(shown).to_contain_text("set encoding to the right one")
+    page.get_by_label("Text encoding").select_option("cp1252")
+    expect(shown).to_contain_text("Où est le garçon ?")
+
+
 def test_an_order_that_a_file_does_not_state_is_the_users_to_choose(
     new_page: NewPage, client: Client, tmp_path: Path
 ) -> None:

@@ -88,7 +88,8 @@ const within = (reading: Reading | null, encoding: string | null): Reading | nul
 /** Nothing but a mapping can read it: the form is open from the start. */
 function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft | null {
   if (plan?.format === "custom") return fromMapping(asMapping(plan.mapping), columns);
-  return plan || candidates.length ? null : fromMapping(asMapping(suggested), columns);
+  // Without columns no record was readable, as in another encoding: there is nothing to map.
+  return plan || candidates.length || !columns.length ? null : fromMapping(asMapping(suggested), columns);
 }
 
 /** Null while something is missing: there is nothing to ask the server then. */

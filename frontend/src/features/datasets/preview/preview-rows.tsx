@@ -27,7 +27,7 @@ interface Props {
 /** The first rows as they will be stored; what cannot be used stands at its line with the reason. */
 export function PreviewRows({ query, lacking }: Props) {
   const [view, setView] = useState<View>("stored");
-  const rows = query.data && !lacking ? allRows(query.data) : [];
+  const rows = query.data ? (lacking ? unread(query.data) : allRows(query.data)) : [];
   const bad = rows.filter((row) => row.problem !== null).length;
   return (
     <section className={styles.rows} aria-label="First rows" aria-busy={query.isFetching}>
@@ -73,13 +73,14 @@ function Columns({ columns }: { columns: UploadPreview["columns"] }) {
 }
 
 /** Records that could not even be read stand among the others, at their lines. */
-function allRows({ rows, problems }: UploadPreview): PreviewRow[] {
-  const known = new Set(rows.map((row) => row.line));
-  const unread = problems.filter((problem) => !known.has(problem.line));
-  return [...rows, ...unread.map(({ line, detail }) => ({ line, raw: "", row: null, problem: detail }))].sort(
-    (one, other) => one.line - other.line,
-  );
+function allRows(preview: UploadPreview): PreviewRow[] {
+  const known = new Set(preview.rows.map((row) => row.line));
+  const others = unread(preview).filter((row) => !known.has(row.line));
+  return [...preview.rows, ...others].sort((one, other) => one.line - other.line);
 }
+
+const unread = ({ problems }: UploadPreview): PreviewRow[] =>
+  problems.map(({ line, detail }) => ({ line, raw: "", row: null, problem: detail }));
 
 function Shown({ row, view }: { row: PreviewRow; view: View }) {
   const number = <span title={`Line ${row.line} of the file`}>{row.line}</span>;
