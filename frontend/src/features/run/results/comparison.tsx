@@ -35,7 +35,7 @@ export function Comparison({ summary, sides }: { summary: Summary; sides: Sides 
       <p className={styles.note}>
         {summary.kl !== undefined && `KL to the policy as it began ${measured(summary.kl)} nats per response.`}
         {summary.reward_model_accuracy !== undefined &&
-          ` The reward model orders ${percent(summary.reward_model_accuracy, 1)} of the held-out pairs as their labels do.`}
+          ` The reward model agrees with ${percent(summary.reward_model_accuracy, 1)} of the held-out labels.`}
       </p>
     </section>
   );

@@ -1,3 +1,4 @@
+import { bestCheckpoint } from "@/features/run/results/best";
 import styles from "@/features/run/results/results.module.css";
 import { percent } from "@/lib/format";
 import type { Sides } from "@/lib/run/spec";
@@ -12,7 +13,7 @@ interface Props {
 /** The headline, with its uncertainty drawn to scale. */
 export function WinRate({ summary, sides, judged }: Props) {
   const { win_rate: rate = 0, win_rate_low: low, win_rate_high: high, rm_win_rate: byModel } = summary;
-  const { best_step: step, best_win_rate: best, best_win_rate_low: bestLow, best_win_rate_high: bestHigh } = summary;
+  const best = bestCheckpoint(summary);
   return (
     <section className={styles.card} aria-label="Win rate">
       <h2>
@@ -40,15 +41,7 @@ export function WinRate({ summary, sides, judged }: Props) {
           </p>
         </>
       )}
-      {step !== undefined && best !== undefined && (
-        <p>
-          Best checkpoint (step {step}): {percent(best, 1)}
-          {bestLow !== undefined &&
-            bestHigh !== undefined &&
-            `, 95 % interval ${percent(bestLow, 1)} to ${percent(bestHigh, 1)}`}
-          . Its completions were sampled again for this figure.
-        </p>
-      )}
+      {best !== null && <p>{best}</p>}
       <p className={styles.note}>
         {judged
           ? `Judged by the judge that the job names, on the same held-out prompts.${byModel === undefined ? "" : ` By the job's own rewards: ${percent(byModel, 1)}.`}`
