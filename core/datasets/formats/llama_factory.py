@@ -1,7 +1,7 @@
 """LLaMA-Factory's ranking data: alpaca's columns and sharegpt's conversations."""
 
 from core.datasets.formats import chat
-from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from core.datasets.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
 from core.datasets.formats.instruction import FIELDS, asked, several_outputs
 from core.datasets.formats.pairs import PAIR_NOTES, pair_notes, whole
 from core.datasets.formats.ranking import ranked
@@ -25,9 +25,11 @@ def _best_first(record: Source, reading: Reading) -> Rows:
         yield ranked(asked(record), answers, reading) | notes(record)
 
 
-def _is_listed(record: Source) -> bool:
-    """As `unlabelled` fits too: which of the two it is, the user says."""
-    return "instruction" in record and record.get("chosen") is None and several_outputs(record)
+def _is_listed(record: Source) -> float:
+    """As much as `unlabelled` fits, so that the user says which of the two it is."""
+    if "instruction" not in record or record.get("chosen") is not None or not several_outputs(record):
+        return 0
+    return 0.5 if says_which(record, ()) else 1
 
 
 def _sharegpt(record: Source, reading: Reading) -> Rows:

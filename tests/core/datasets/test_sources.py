@@ -233,6 +233,14 @@ def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
     ]
 
 
+@pytest.mark.parametrize("beside", [{"score": 3.5}, {"label": "good"}, {"rating": [5, 1]}])
+@pytest.mark.parametrize("kind", [None, "preferences"])
+def test_a_column_that_may_be_a_verdict_does_not_make_a_list_the_best_first(beside: Row, kind: str | None) -> None:
+    record = {"instruction": "Translate.", "output": ["Bonjour.", "Salut."]} | beside
+    with pytest.raises(FormatUnclear):
+        read(jsonl(record), kind=kind)
+
+
 @pytest.mark.parametrize("kind", [None, "preferences"])
 @pytest.mark.parametrize("output", [["good", "bad"], ["good", "so so", "bad"]])
 def test_an_order_that_the_file_does_not_state_is_asked_for(output: list[str], kind: str | None) -> None:
