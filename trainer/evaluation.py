@@ -139,14 +139,14 @@ def run(
 ) -> StageResult:
     """Compare the policy with `against` (None: `actors.initial`), prompt by prompt, and save the figures.
 
-    `best` loads PPO's best checkpoint, where that is not the last one. It answers with draws of its own, which had no part
-    in its choice, so its win rate is not the maximum of several.
+    `best` loads PPO's best checkpoint, where that is not the last one. No draw of either side had a part in its choice, so
+    its win rate is not the maximum of several.
     """
     began = time.perf_counter()
     session.begin("evaluation", 1, 0)
     actors = replace(actors, sampler=sampler_for(session, spec, codec))
     evaluation = Evaluation(session, held_out, actors, codec, spec)
-    before = evaluation.play(actors.initial if against is None else against, "before")
+    before = evaluation.play(actors.initial if against is None else against, "initial")
     session.stop_if_asked()
     after = evaluation.play(actors.policy, "after")
     summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -234,7 +235,7 @@ def test_the_best_checkpoint_is_measured_again_with_draws_of_its_own(tmp_path: P
     assert (summary["best_step"], summary["selection_win_rate"], summary["entropy_kept"]) == (4, 0.9, 0.6)
     with session_in(tmp_path) as session:
         found = Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), four_models(), new_codec(), PPO)
-        before, fresh = found.play(four_models().initial, "before"), found.play(chosen, "best")
+        before, fresh = found.play(four_models().initial, "initial"), found.play(chosen, "best")
         seen = [found.play(chosen, purpose) for purpose in ("ppo", "after")]
     responses = [[c.response for c in played.completions] for played in (fresh, *seen)]
     assert responses[0] != responses[1] and responses[0] != responses[2]
@@ -245,6 +246,27 @@ def test_the_best_checkpoint_is_measured_again_with_draws_of_its_own(tmp_path: P
     assert summary["best_score"] == pytest.approx(sum(scores[1]) / 5)  # type: ignore[arg-type]
     assert summary["best_kl"] == pytest.approx(sum(c.kl for c in fresh.completions) / 5)
     assert summary["best_response_length"] == sum(c.tokens for c in fresh.completions) / 5
+
+
+def test_no_draw_by_which_the_best_was_chosen_measures_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On either side: a checkpoint is chosen for beating certain responses of the initial policy, too."""
+    drawn: list[list[float]] = []
+    uniforms = evaluation.uniforms
+
+    def noted(*args: Any) -> torch.Tensor:
+        found = uniforms(*args)
+        drawn.append(found.flatten().tolist())
+        return found
+
+    monkeypatch.setattr(evaluation, "uniforms", noted)
+    folder = tmp_path / "ppo"
+    folder.mkdir()
+    with session_in(folder) as session:
+        Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), four_models(), new_codec(), PPO).metrics()
+    choosing = [tuple(draws) for draws in drawn]
+    drawn.clear()
+    after_ppo(tmp_path / "run", lambda: llama(5))
+    assert len(choosing) == 10 and len(drawn) == 15 and not {*choosing} & {tuple(draws) for draws in drawn}
 
 
 def test_where_the_last_checkpoint_is_the_best_its_figures_are_those_of_the_run(tmp_path: Path) -> None:
