@@ -97,8 +97,9 @@ class _Counted:
     def _notice(self, value: dict[str, Any], line: int) -> None:
         if len(self._seen) < 1000:
             for name in value.keys() - self._seen:
-                self._seen.add(name)
-                if not self._used.declares(name):
+                if not self._used.is_respelt(name):
+                    self._seen.add(name)
+                if not self._used.declares(name) or self._used.is_hidden(name, value):
                     self._unused.setdefault(name[:_NAME], line)
 
     def tell_unused(self, findings: Findings, kind: DatasetKind) -> None:

@@ -25,6 +25,14 @@ class Names:
         """Whether the rows may depend on a column of this name, whatever its case."""
         return self._declares(self._spelt(name))
 
+    def is_respelt(self, name: str) -> bool:
+        """Whether the name differs in case from the one that readers use."""
+        return self._spelt(name) != name
+
+    def is_hidden(self, name: str, record: Mapping[str, Any]) -> bool:
+        """Whether the value is lost because the column of the exact name holds one as well."""
+        return self.is_respelt(name) and record[name] is not None and record.get(self._spelt(name)) is not None
+
     def hands_out(self, name: str) -> bool:
         """Whether a reader gets the column: a declared one, or one whose name looks misspelt, so that it can be refused."""
         return self._handed_out(name) is not None

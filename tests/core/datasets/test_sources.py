@@ -233,6 +233,16 @@ def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
     ]
 
 
+def test_of_two_columns_that_differ_in_case_the_one_that_is_not_used_is_named() -> None:
+    records = [{"prompt": "q", "completion": "x", "Completion": other} for other in (None, "y")]
+    found = read(jsonl(*records), kind="sft")
+    assert [row["completion"] for row in found.rows] == ["x", "x"]
+    ignored = found.finding("verdicts_ignored")
+    assert "Completion" in ignored["detail"] and ignored["lines"] == [2]
+    alone = read(jsonl({"prompt": "q", "Completion": "y", "completion": None}), kind="sft")
+    assert alone.found == {} and alone.rows == [{"prompt": "q", "completion": "y"}]
+
+
 @pytest.mark.parametrize("beside", [{"score": 3.5}, {"label": "good"}, {"rating": [5, 1]}])
 @pytest.mark.parametrize("kind", [None, "preferences"])
 def test_a_column_that_may_be_a_verdict_does_not_make_a_list_the_best_first(beside: Row, kind: str | None) -> None:
