@@ -96,6 +96,12 @@ def require_finite(loss: Tensor, name: str) -> None:
     is not finite either, has it said by all.
     """
     if not told_by_gradients.get() and not torch.isfinite(loss).all():
+        require_finite_number(float(loss.detach().sum()), name)
+
+
+def require_finite_number(value: float, name: str) -> None:
+    """As `require_finite`, of a number that has been read from the device and that all processes share."""
+    if not math.isfinite(value):
         raise Diverged(
-            f"The {name} is not finite ({float(loss.detach().sum())}). Lower the learning rate, or look at the data of this step."
+            f"The {name} is not finite ({value}). Lower the learning rate, or look at the data of this step."
         )

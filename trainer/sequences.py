@@ -2,6 +2,8 @@
 
 Shapes: B sequences, T positions, N counted tokens of the whole batch laid end to end, H hidden size, V vocabulary.
 
+No forward or backward pass here waits for the device: lengths are in host memory, and every shape follows from them.
+
 Sequences stand at the left and padding at the right. Under causal attention a real token then never sees a pad, so no
 attention mask is needed and what the pads contain cannot matter; which positions count is always said by lengths, never
 guessed from token ids, so a model whose PAD is its EOS is as good as any other.
@@ -25,11 +27,11 @@ _NEARLY_FULL = 0.98
 
 @dataclass(frozen=True)
 class Batch:
-    """Prompts followed by completions, right-padded."""
+    """Prompts followed by completions, right-padded. Lengths are in tokens."""
 
     input_ids_BT: Tensor
-    prompt_lengths_B: Tensor
-    completion_lengths_B: Tensor
+    prompt_lengths: tuple[int, ...]
+    completion_lengths: tuple[int, ...]
 
     @classmethod
     def of(cls, prompts: Sequence[list[int]], completions: Sequence[list[int]], pad_id: int) -> "Batch":
@@ -37,8 +39,8 @@ class Batch:
         width = max(len(row) for row in rows)
         return cls(
             torch.tensor([row + [pad_id] * (width - len(row)) for row in rows]),
-            torch.tensor([len(p) for p in prompts]),
-            torch.tensor([len(c) for c in completions]),
+            tuple(len(p) for p in prompts),
+            tuple(len(c) for c in completions),
         )
 
     def __len__(self) -> int:
@@ -47,28 +49,39 @@ class Batch:
     def to(self, device: torch.device) -> "Batch":
         if device == self._device:
             return self
-        return Batch(
-            self.input_ids_BT.to(device), self.prompt_lengths_B.to(device), self.completion_lengths_B.to(device)
-        )
+        return Batch(self.input_ids_BT.to(device), self.prompt_lengths, self.completion_lengths)
 
-    def select(self, rows: Tensor) -> "Batch":
+    def select(self, rows: Sequence[int]) -> "Batch":
         """Those rows, cut to the longest of them."""
-        prompts_B, completions_B = self.prompt_lengths_B[rows], self.completion_lengths_B[rows]
-        return Batch(self.input_ids_BT[rows, : int((prompts_B + completions_B).max())], prompts_B, completions_B)
+        width = max(self.lengths[row] for row in rows)
+        return Batch(
+            self.input_ids_BT[on_device(rows, self._device), :width],
+            tuple(self.prompt_lengths[row] for row in rows),
+            tuple(self.completion_lengths[row] for row in rows),
+        )
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Of each prompt with its completion, in tokens."""
-        return tuple((self.prompt_lengths_B + self.completion_lengths_B).tolist())
+        """Of each prompt with its completion."""
+        return tuple(p + c for p, c in zip(self.prompt_lengths, self.completion_lengths, strict=True))
 
-    def lengths_of(self, rows: Tensor) -> list[int]:
-        """The same of those rows."""
-        return [self.lengths[row] for row in rows.tolist()]
+    @cached_property
+    def prompt_lengths_B(self) -> Tensor:
+        return on_device(self.prompt_lengths, self._device)
+
+    @cached_property
+    def completion_lengths_B(self) -> Tensor:
+        return on_device(self.completion_lengths, self._device)
 
     @cached_property
     def mask_BR(self) -> Tensor:
         """(B, R) True where a completion token exists; R is the longest completion."""
         return self._steps_R < self.completion_lengths_B[:, None]
+
+    @cached_property
+    def places_N(self) -> Tensor:
+        """Where the completion tokens stand in a flattened (B, R), row by row."""
+        return _places(self.mask_BR, sum(self.completion_lengths))
 
     @cached_property
     def positions_BR(self) -> Tensor:
@@ -83,7 +96,7 @@ class Batch:
     @cached_property
     def targets_N(self) -> Tensor:
         """The completion tokens, row by row."""
-        return self.input_ids_BT.gather(1, self.positions_BR)[self.mask_BR]
+        return self.tokens_BR().flatten().index_select(0, self.places_N)
 
     @cached_property
     def layout(self) -> Layout:
@@ -92,7 +105,8 @@ class Batch:
     @cached_property
     def row_1N(self) -> Tensor:
         """All sequences end to end in one row, without the pads."""
-        return self.input_ids_BT[torch.arange(self.input_ids_BT.shape[1], device=self._device) < self._ends_B1][None]
+        real_BT = torch.arange(self.input_ids_BT.shape[1], device=self._device) < self._ends_B1
+        return self.input_ids_BT.flatten().index_select(0, _places(real_BT, sum(self.lengths)))[None]
 
     @property
     def fill(self) -> float:
@@ -104,7 +118,7 @@ class Batch:
 
     @cached_property
     def _steps_R(self) -> Tensor:
-        return torch.arange(int(self.completion_lengths_B.max()), device=self._device)
+        return torch.arange(max(self.completion_lengths), device=self._device)
 
     @property
     def _ends_B1(self) -> Tensor:
@@ -124,7 +138,7 @@ def completion_logprobs(
     """
 
     def work(model: nn.Module) -> tuple[Tensor, Tensor | None]:
-        hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.mask_BR)
+        hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.places_N)
         return _logprobs(model, hidden_NH, batch, temperature, with_entropy)
 
     return inside(model, work)
@@ -134,17 +148,18 @@ def completion_logprobs_and_values(
     model: nn.Module, value_head: nn.Module, batch: Batch, temperature: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log-probabilities, entropies and values of every completion token from one pass of the trunk, (B, R) each."""
-    hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.mask_BR)
+    hidden_NH = _hidden_at(model, batch, batch.positions_BR - 1, batch.places_N)
     logprobs_BR, entropy_BR = _logprobs(model, hidden_NH, batch, temperature, with_entropy=True)
     assert entropy_BR is not None  # asked for
-    return logprobs_BR, entropy_BR, _spread(scalar_head(value_head, hidden_NH), batch.mask_BR)
+    return logprobs_BR, entropy_BR, _spread(scalar_head(value_head, hidden_NH), batch.places_N, batch.mask_BR)
 
 
 def _logprobs(
     model: nn.Module, hidden_NH: Tensor, batch: Batch, temperature: float, with_entropy: bool
 ) -> tuple[Tensor, Tensor | None]:
     logprobs_N, entropy_N = token_logprobs(model, hidden_NH, batch.targets_N, temperature, with_entropy)
-    return _spread(logprobs_N, batch.mask_BR), None if entropy_N is None else _spread(entropy_N, batch.mask_BR)
+    places_N, mask_BR = batch.places_N, batch.mask_BR
+    return _spread(logprobs_N, places_N, mask_BR), None if entropy_N is None else _spread(entropy_N, places_N, mask_BR)
 
 
 def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:
@@ -155,8 +170,8 @@ def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True
 
     def work(critic: nn.Module) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and trunk_learns):
-            hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.mask_BR)
-        return _spread(scalar_head(critic, hidden_NH), batch.mask_BR)
+            hidden_NH = _hidden_at(critic, batch, batch.positions_BR - 1, batch.places_N)
+        return _spread(scalar_head(critic, hidden_NH), batch.places_N, batch.mask_BR)
 
     return inside(critic, work)
 
@@ -166,25 +181,26 @@ def state_values(critic: nn.Module, batch: Batch) -> Tensor:
 
     Column t is the state before token t, column `completion_lengths_B` the state after the last token.
     """
-    steps_S = torch.arange(int(batch.completion_lengths_B.max()) + 1, device=batch.input_ids_BT.device)
+    steps_S = torch.arange(max(batch.completion_lengths) + 1, device=batch.input_ids_BT.device)
     mask_BS = steps_S <= batch.completion_lengths_B[:, None]
     positions_BS = (batch.prompt_lengths_B[:, None] - 1 + steps_S).clamp(max=batch.input_ids_BT.shape[1] - 1)
+    places_N = _places(mask_BS, sum(batch.completion_lengths) + len(batch))
 
     def work(critic: nn.Module) -> Tensor:
-        return _spread(scalar_head(critic, _hidden_at(critic, batch, positions_BS, mask_BS)), mask_BS)
+        return _spread(scalar_head(critic, _hidden_at(critic, batch, positions_BS, places_N)), places_N, mask_BS)
 
     return inside(critic, work)
 
 
 def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
     """Score of each sequence at its last token (the EOS of a whole completion), (B,) fp32."""
-    everyone = torch.ones(len(batch), 1, dtype=torch.bool, device=batch.input_ids_BT.device)
+    everyone = torch.arange(len(batch), device=batch.input_ids_BT.device)
     last_B1 = batch.last_positions_B[:, None]
     return inside(reward_model, lambda model: scalar_head(model, _hidden_at(model, batch, last_B1, everyone)))
 
 
-def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, mask_BX: Tensor) -> Tensor:
-    """Last hidden states at the masked positions, (N, H), in row order."""
+def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, places_N: Tensor) -> Tensor:
+    """Last hidden states at the positions that stand at those places of the flattened (B, X), (N, H)."""
     if _packed(model, batch):
         hidden_NH = run_packed(model, batch.row_1N, batch.layout)
         starts_B = batch.layout.borders[:-1].long()
@@ -192,7 +208,7 @@ def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, mask_BX: Te
         hidden_BTH: Tensor = trunk(model)(input_ids=batch.input_ids_BT, use_cache=False).last_hidden_state
         hidden_NH = hidden_BTH.flatten(0, 1)
         starts_B = torch.arange(len(batch), device=positions_BX.device) * hidden_BTH.shape[1]
-    return hidden_NH.index_select(0, (starts_B[:, None] + positions_BX)[mask_BX])
+    return hidden_NH.index_select(0, (starts_B[:, None] + positions_BX).flatten().index_select(0, places_N))
 
 
 def _packed(model: nn.Module, batch: Batch) -> bool:
@@ -204,6 +220,16 @@ def _packed(model: nn.Module, batch: Batch) -> bool:
     return packs(model) and (furthest is None or max(batch.lengths) <= furthest)
 
 
-def _spread(values_N: Tensor, mask_BR: Tensor) -> Tensor:
-    """Lay N values back onto the True positions of the mask; 0 elsewhere."""
-    return torch.zeros(mask_BR.shape, dtype=values_N.dtype, device=values_N.device).masked_scatter(mask_BR, values_N)
+def _spread(values_N: Tensor, places_N: Tensor, like_BX: Tensor) -> Tensor:
+    """(B, X) with the N values at their places in it laid flat, and 0 elsewhere."""
+    return values_N.new_zeros(like_BX.numel()).index_copy(0, places_N, values_N).view(like_BX.shape)
+
+
+def _places(mask_BX: Tensor, count: int) -> Tensor:
+    """Where the `count` True entries of a mask stand in it laid flat. A boolean index would wait for the device to count."""
+    return torch.nonzero_static(mask_BX.flatten(), size=count).squeeze(1)
+
+
+def on_device(numbers: Sequence[int], device: torch.device) -> Tensor:
+    """The numbers as a tensor there. The copy is ordered on the device, so the host does not wait for earlier work."""
+    return torch.tensor(numbers, dtype=torch.long).to(device, non_blocking=True)

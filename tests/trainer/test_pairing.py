@@ -96,15 +96,15 @@ def test_a_resumed_run_keeps_what_it_had(tmp_path: Path) -> None:
 def test_micro_batches_by_tokens_change_neither_gradient_nor_order() -> None:
     actors = four_models()
     experience = respond_and_learn(actors, [[5, 6], [7], [8, 9, 10], [11]], new_codec(), SPEC, seed=1)
-    rows_B = torch.tensor([2, 0, 3, 1])
+    rows = [2, 0, 3, 1]
 
     def accumulated(**changes: int) -> tuple[list[torch.Tensor], torch.Tensor]:
         spec = SPEC.model_copy(update=changes)
         learners = Learners.of(actors, spec)
-        sums, clipped_BR = Minibatch.of(experience, rows_B, spec, Coefficients(0.05, 0.0)).accumulate(learners, False)
+        figures, tokens = Minibatch.of(experience, rows, spec, Coefficients(0.05, 0.0)).accumulate(learners, False)
         gradients = [p.grad.clone() for p in learners.policy.parameters]
         learners.forget()
-        return [*gradients, *sums.values()], clipped_BR
+        return [*gradients, torch.tensor(list(figures.values()))], tokens.clipped_BR
 
     with torch.no_grad():
         actors.policy.lm_head.weight.mul_(1.5)  # so that some ratios are clipped

@@ -76,7 +76,7 @@ class Layout:
         return self._everywhere(torch.cat([torch.arange(n) + row * width for row, n in enumerate(self.lengths)]))
 
     def _everywhere(self, values: Tensor) -> Tensor:
-        return values.to(self.device)
+        return values.to(self.device, non_blocking=True)
 
 
 def attention_forward(

@@ -90,17 +90,14 @@ class World:
         _reaching(lambda: dist.all_gather_object(found, mine))
         return found
 
-    def sum_numbers(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Sums of single numbers by name; whoever computed nothing brings none."""
-        if self.size == 1:
-            return dict(values)
+    def sum_numbers(self, values: Mapping[str, Tensor]) -> dict[str, float]:
+        """Sums of single numbers by name; a process that computed nothing brings none. A GPU is read a single time."""
         sums: dict[str, float] = {}
-        # brought over at once: a GPU is waited for a single time
         numbers = torch.stack([value.double() for value in values.values()]).tolist() if values else []
         for theirs in self.everyones(dict(zip(values, numbers, strict=True))):
             for name, value in theirs.items():
                 sums[name] = sums.get(name, 0.0) + value
-        return {name: torch.tensor(value, dtype=torch.float64) for name, value in sums.items()}
+        return sums
 
     def sum_number(self, value: float) -> float:
         return value if self.size == 1 else math.fsum(self.everyones(value))

@@ -29,7 +29,7 @@ class StepMean:
         cls, lengths_B: Tensor, kind: Literal["token_mean", "sequence_mean", "fixed_length"], max_new_tokens: int
     ) -> "StepMean":
         """`lengths_B` are the response lengths of the whole step, in its order."""
-        equal_B, count = torch.ones_like(lengths_B, dtype=torch.float32), lengths_B.new_tensor(len(lengths_B))
+        equal_B, count = torch.ones_like(lengths_B, dtype=torch.float32), lengths_B.new_full((), len(lengths_B))
         match kind:
             case "token_mean":
                 return cls(equal_B, lengths_B.sum())

@@ -3,13 +3,14 @@
 Shapes: B responses, R response positions.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from trainer.learner import require_finite
+from trainer.learner import require_finite_number
 from trainer.masking import masked_sum
 from trainer.microbatches import Limits
 from trainer.parallel.steps import in_step
@@ -19,10 +20,19 @@ from trainer.ppo.kl import kl_loss, old_policy_kl
 from trainer.ppo.learners import Learners
 from trainer.ppo.losses import least_squares_loss, log_ratios, policy_loss, value_loss
 from trainer.ppo.off_policy import importance_weights
-from trainer.sequences import Batch, completion_logprobs, completion_logprobs_and_values, completion_values
+from trainer.sequences import (
+    Batch,
+    completion_logprobs,
+    completion_logprobs_and_values,
+    completion_values,
+    on_device,
+)
 from trainer.spec import PPOSpec
 
 Sums = dict[str, Tensor]
+Figures = dict[str, float]
+_MINIMISED = "minimised"
+"""Among the sums, all that the policy minimises; not a metric, as it is only asked whether it is finite."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +60,12 @@ class Part:
     sampler_logprobs_BR: Tensor | None
 
     @classmethod
-    def of(cls, experience: Experience, rows: Tensor) -> "Part":
+    def of(cls, experience: Experience, rows: Sequence[int]) -> "Part":
         scored, batch = experience.scored, experience.scored.batch.select(rows)
-        mask_BR = batch.mask_BR
+        mask_BR, rows_B = batch.mask_BR, on_device(rows, experience.advantages_BR.device)
 
         def cut(values_BR: Tensor) -> Tensor:
-            return values_BR[rows, : mask_BR.shape[1]]
+            return values_BR[rows_B, : mask_BR.shape[1]]
 
         def cut_any(values_BR: Tensor | None) -> Tensor | None:
             return None if values_BR is None else cut(values_BR)
@@ -86,48 +96,52 @@ class Minibatch:
     """The responses of one optimizer step, and how their losses are averaged over all of it."""
 
     experience: Experience
+    rows: list[int]
     rows_B: Tensor
+    """The same, on the device."""
     spec: PPOSpec
     coefficients: Coefficients
     mean: StepMean
     token_mean: StepMean
 
     @classmethod
-    def of(cls, experience: Experience, rows_B: Tensor, spec: PPOSpec, coefficients: Coefficients) -> "Minibatch":
-        rows_B = rows_B.to(experience.advantages_BR.device)
+    def of(cls, experience: Experience, rows: list[int], spec: PPOSpec, coefficients: Coefficients) -> "Minibatch":
+        rows_B = on_device(rows, experience.advantages_BR.device)
         lengths_B = experience.scored.batch.completion_lengths_B[rows_B]
         mean = StepMean.over(lengths_B, spec.policy_loss.aggregation, spec.max_new_tokens)
-        return cls(experience, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
+        return cls(experience, rows, rows_B, spec, coefficients, mean, StepMean.over(lengths_B, "token_mean", 0))
 
-    def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Sums, PerToken]:
-        """Add the gradients of the whole step; return its metrics and the figures of each token."""
+    def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Figures, PerToken]:
+        """Add the gradients of the whole step; return its metrics and the figures of each token.
+
+        The metrics are read from the device once, after the last micro-batch. Raises Diverged, on all processes, where a
+        loss is not finite; the gradients are then to be dropped.
+        """
         sums: Sums = {}
         world, device, scored = learners.policy.world, self.rows_B.device, self.experience.scored
         old_BR = torch.zeros_like(scored.reference_logprobs_BR[self.rows_B])
         clipped_BR = torch.zeros_like(old_BR, dtype=torch.bool)
-        lengths = scored.batch.lengths_of(self.rows_B)
+        lengths = [scored.batch.lengths[row] for row in self.rows]
         mine = world.share(lengths)
         learning = [None if only_critic else learners.policy.model, learners.critic and learners.critic.model]
-        with world.same_fate():
-            for at_once in in_step(Limits.of(self.spec).split([lengths[row] for row in mine]), world, *learning):
-                where = torch.tensor([mine[row] for row in at_once], device=device)
-                part = Part.of(self.experience, self.rows_B[where])
-                if only_critic:
-                    metrics = self._critic_alone(learners, part, where)
-                else:
-                    metrics, found = self._everyone(learners, part, where)
-                    width = part.mask_BR.shape[1]
-                    clipped_BR[where, :width], old_BR[where, :width] = found
-                for name, value in metrics.items():
-                    sums[name] = sums[name] + value if name in sums else value
+        for at_once in in_step(Limits.of(self.spec).split([lengths[row] for row in mine]), world, *learning):
+            places = [mine[row] for row in at_once]
+            where, part = on_device(places, device), Part.of(self.experience, [self.rows[place] for place in places])
+            if only_critic:
+                metrics = self._critic_alone(learners, part, where)
+            else:
+                metrics, found = self._everyone(learners, part, where)
+                width = part.mask_BR.shape[1]
+                clipped_BR[where, :width], old_BR[where, :width] = found
+            for name, value in metrics.items():
+                sums[name] = sums[name] + value if name in sums else value
+        figures = _finite(world.sum_numbers(sums))
 
         def gathered(own_BR: Tensor) -> Tensor:
-            return world.gather_rows(own_BR[mine] if mine else None, mine, len(self.rows_B), device)
+            return world.gather_rows(own_BR[on_device(mine, device)] if mine else None, mine, len(self.rows), device)
 
         clipped_BR = gathered(clipped_BR)
-        return world.sum_numbers(sums), PerToken(
-            clipped_BR, gathered(old_BR) if scored.old_logprobs_BR is None else old_BR
-        )
+        return figures, PerToken(clipped_BR, gathered(old_BR) if scored.old_logprobs_BR is None else old_BR)
 
     def _everyone(self, learners: Learners, part: Part, where: Tensor) -> tuple[Sums, PerToken]:
         if learners.value_head is not None:
@@ -202,7 +216,7 @@ class Minibatch:
             loss, metrics["kl_loss"] = loss + self.coefficients.kl * kl, kl.detach()
         if spec.entropy_coef:
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
-        require_finite(loss, "policy loss")
+        metrics[_MINIMISED] = loss.detach()
         metrics |= self._policy_metrics(logprobs_BR, old_BR, entropy_BR, clipped_BR, part)
         return loss, metrics, PerToken(clipped_BR, old_BR)
 
@@ -237,6 +251,12 @@ class Minibatch:
             values_BR, part.old_values_BR, part.returns_BR, part.mask_BR, self.spec.critic.value_clip_range
         )
         loss = self.token_mean.share(loss_BR, part.mask_BR, where)
-        require_finite(loss, "value loss")
         clipfrac = self.token_mean.share(clipped_BR.float(), part.mask_BR, where)
         return loss, {"value_loss": loss.detach(), "value_clipfrac": clipfrac}
+
+
+def _finite(figures: Figures) -> Figures:
+    """The metrics alone. Raises Diverged where a loss is not finite: of one micro-batch, then of their sum too."""
+    for name, loss in ((_MINIMISED, "policy loss"), ("value_loss", "value loss")):
+        require_finite_number(figures.get(name, 0.0), loss)
+    return {name: value for name, value in figures.items() if name != _MINIMISED}

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from trainer.errors import DataError
-from trainer.learner import require_finite
+from trainer.learner import require_finite_number
 from trainer.masking import masked_sum
 from trainer.microbatches import Limits
 from trainer.models import Model
@@ -52,19 +53,19 @@ class Pretraining:
     def accumulate(self, policy: Model, iteration: int, step: int) -> float:
         """Add `coef` × the gradient of the mean loss per predicted token of this step's texts; return that loss.
 
-        `step` counts the optimizer steps of the iteration.
+        `step` counts the optimizer steps of the iteration. Raises Diverged, on all processes, where the loss is not finite.
         """
         position = iteration * self.steps_per_iteration + step
         rows = batch_indices(len(self.texts), self.spec.batch_size, position, self.seed, "ptx")
         texts = [self.texts[row] for row in rows]
-        tokens, total = sum(len(text) - 1 for text in texts), 0.0
+        tokens, losses = sum(len(text) - 1 for text in texts), list[Tensor]()
         mine = [texts[row] for row in self.world.share([len(text) for text in texts])]
-        with self.world.same_fate():
-            for part in in_step(self.at_once.split([len(text) for text in mine]), self.world, policy):
-                some = [mine[row] for row in part]
-                batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
-                loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
-                require_finite(loss, "pretraining loss")
-                (self.spec.coef * loss).backward()
-                total += float(loss.detach())
-        return self.world.sum_number(total)
+        for part in in_step(self.at_once.split([len(text) for text in mine]), self.world, policy):
+            some = [mine[row] for row in part]
+            batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
+            loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
+            (self.spec.coef * loss).backward()
+            losses.append(loss.detach())
+        total = self.world.sum_number(sum(torch.stack(losses).tolist()) if losses else 0.0)
+        require_finite_number(total, "pretraining loss")
+        return total

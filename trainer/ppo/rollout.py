@@ -252,7 +252,7 @@ def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, at_once: AtOnce, 
     mine = world.share(batch.lengths)
     found: list[Tensor] = [batch.prompt_lengths_B] * len(mine)  # to be replaced, row by row
     for rows in limits(at_once).split([batch.lengths[row] for row in mine]):
-        part = batch.select(torch.tensor([mine[at] for at in rows], device=device))
+        part = batch.select([mine[at] for at in rows])
         values = torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1]))
         for at, row_R in zip(rows, values, strict=True):
             found[at] = row_R

@@ -181,16 +181,16 @@ def _ratio(
 ) -> dict[str, float]:
     """The passes of the first optimizer steps, which take gradients in micro-batches, must find what `score` recorded."""
     experience, worst, mean_ratio = _experience(sampled, actors), 0.0, 1.0
-    for rows_B in minibatches(len(sampled.batch), spec, 0, seed):
+    for rows in minibatches(len(sampled.batch), spec, 0, seed):
         with torch.enable_grad():
-            minibatch = Minibatch.of(experience, rows_B, spec, Coefficients(0.0, 0.0))
+            minibatch = Minibatch.of(experience, rows, spec, Coefficients(0.0, 0.0))
             try:
-                sums, _ = minibatch.accumulate(learners, only_critic=False)
+                figures, _ = minibatch.accumulate(learners, only_critic=False)
             finally:
                 learners.forget()
-        rms = math.sqrt(2 * float(sums["approxkl"]))
+        rms = math.sqrt(2 * figures["approxkl"])
         if rms >= worst:
-            worst, mean_ratio = rms, float(sums["ratio"])
+            worst, mean_ratio = rms, figures["ratio"]
     _demand(
         worst <= allowed.rms,
         "the ratio of the policy to itself is not 1 in the first optimizer step",
@@ -221,10 +221,10 @@ def _company(what: str, forward: Forward, batch: Batch, mask_BX: Tensor, allowed
     """Other tokens on the pads, more of them, the rows in another order, and each row alone: no number may move."""
     plain_BX = forward(batch)
     order = list(reversed(range(len(batch))))
-    moved_BX = forward(_repadded(_rows(batch, order), batch.input_ids_BT.max()))[order]
+    moved_BX = forward(_repadded(batch.select(order), batch.input_ids_BT.max()))[order]
     alone_BX = torch.zeros_like(plain_BX)
     for row in range(len(batch)):
-        part_1X = forward(_rows(batch, [row]))
+        part_1X = forward(batch.select([row]))
         alone_BX[row, : part_1X.shape[1]] = part_1X[0]
     causes = {
         "the padding or on the order of the rows": gap(plain_BX, moved_BX, mask_BX),
@@ -273,7 +273,7 @@ def _answers(
 
     def scores(completions: list[list[int]]) -> Tensor:
         batch = Batch.of([a.prompt for a in answers], completions, codec.pad_id).to(device)
-        return torch.cat([sequence_scores(model, _rows(batch, part)) for part in _eights(len(batch))])
+        return torch.cat([sequence_scores(model, batch.select(part)) for part in _eights(len(batch))])
 
     whole = [answer.completion for answer in answers]
     together_B = scores(whole)
@@ -307,16 +307,12 @@ def _eights(count: int) -> list[list[int]]:
     return [list(range(first, min(first + _PROMPTS, count))) for first in range(0, count, _PROMPTS)]
 
 
-def _rows(batch: Batch, rows: list[int]) -> Batch:
-    return batch.select(torch.tensor(rows, device=batch.input_ids_BT.device))
-
-
 def _repadded(batch: Batch, filler: Tensor) -> Batch:
     """The same sequences with two pads more, and another token on all of them."""
     ids_BT = torch.nn.functional.pad(batch.input_ids_BT, (0, 2))
     lengths_B1 = (batch.prompt_lengths_B + batch.completion_lengths_B)[:, None]
     is_pad_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device) >= lengths_B1
-    return Batch(torch.where(is_pad_BT, filler, ids_BT), batch.prompt_lengths_B, batch.completion_lengths_B)
+    return Batch(torch.where(is_pad_BT, filler, ids_BT), batch.prompt_lengths, batch.completion_lengths)
 
 
 def _figures(found: Gap, allowed: Tolerance) -> str:

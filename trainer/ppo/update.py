@@ -56,17 +56,17 @@ def update(
     clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
     old_BR = experience.scored.old_logprobs_BR
     only_critic, factor, stopped_early = spec.only_critic_learns(iteration), 1.0, False
-    for step, rows_B in enumerate(minibatches(len(experience.scored.batch), spec, iteration, seed)):
-        minibatch = Minibatch.of(experience, rows_B, spec, coefficients)
+    for step, rows in enumerate(minibatches(len(experience.scored.batch), spec, iteration, seed)):
+        minibatch = Minibatch.of(experience, rows, spec, coefficients)
         entry: dict[str, float] = {}
         history.append(entry)
         try:
-            sums, tokens = minibatch.accumulate(learners, only_critic)
+            figures, tokens = minibatch.accumulate(learners, only_critic)
             clipped_BR[minibatch.rows_B] = tokens.clipped_BR
             if old_BR is None:  # this is the only step, of all rows
                 old_BR = torch.empty_like(tokens.old_logprobs_BR)
                 old_BR[minibatch.rows_B] = tokens.old_logprobs_BR
-            entry |= {name: float(value) for name, value in sums.items()}
+            entry |= figures
             approxkl = entry.get("approxkl", 0.0)
             if went_too_far(approxkl, spec.guards):
                 learners.forget()
@@ -90,11 +90,12 @@ def update(
     return Updated(experience, history, clipped_BR, cut_left, factor, stopped_early)
 
 
-def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Tensor]:
+def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[list[int]]:
     """Yield the rows of each optimizer step, at least one; every pass has an order of its own."""
     for epoch in range(spec.epochs):
         order_B = torch.randperm(count, generator=generator(seed, "minibatches", iteration, epoch))
-        yield from order_B.split(max(1, count // spec.minibatches))
+        for rows_B in order_B.split(max(1, count // spec.minibatches)):
+            yield rows_B.tolist()
 
 
 def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec, world: World = SINGLE) -> float | None:

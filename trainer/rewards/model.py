@@ -64,7 +64,7 @@ class TokenScorer:
         batch = Batch.of(prompts, responses, self.pad_id).to(self.model.device)
         scores = [0.0] * len(batch)
         for rows in limits(self.batch_size).split(batch.lengths):
-            part = batch.select(torch.tensor(rows, device=self.model.device))
+            part = batch.select(rows)
             for row, score in zip(rows, sequence_scores(self.model, part).tolist(), strict=True):
                 scores[row] = score
         return scores

@@ -48,7 +48,7 @@ def _numbers(world: World) -> object:
         {"a": torch.tensor(0.5)} if world.is_main else {"a": torch.tensor(1.0), "b": torch.tensor(2.0)}
     )
     return (
-        {name: float(value) for name, value in sums.items()},
+        sums,
         world.any(world.rank == 1),
         world.broadcast_object(world.rank),
     )

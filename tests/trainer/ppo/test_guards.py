@@ -6,6 +6,7 @@ from torch import Tensor
 
 from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn
+from trainer.errors import Diverged
 from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
@@ -42,10 +43,10 @@ def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(
         return weights_of(cast.policy), weights_of(cast.critic), updated.history
 
     lengths = respond_and_learn(cast_for(spec), PROMPTS, new_codec(), spec, seed=3).scored.batch.lengths
-    last = max(first.tolist(), key=lambda row: lengths[row])
+    last = max(first, key=lambda row: lengths[row])
     policy, critic, history = left_with([last], value)
     assert history[0] == {} and "grad_norm" in history[1]
-    nothing_before, no_critic_before, _ = left_with(first.tolist(), float("nan"))  # breaks at its first micro-batch
+    nothing_before, no_critic_before, _ = left_with(first, float("nan"))  # breaks at its first micro-batch
     assert torch.equal(policy, nothing_before) and torch.equal(critic, no_critic_before)
 
 
@@ -78,3 +79,15 @@ def test_the_step_that_was_found_too_far_is_the_first_at_the_cut_rate() -> None:
     assert free.history[0]["approxkl"] < 1e-8 < free.history[1]["approxkl"]
     _, _, updated = iterate(spec_of(guards={"lr_cut_kl": 1e-8, "lr_cut_steps": 5}))
     assert updated.cut_steps_left == 4 and updated.rate_factor == 0.5  # counted anew at the last step
+
+
+@pytest.mark.parametrize(("broken", "name"), [("advantages_BR", "policy loss"), ("returns_BR", "value loss")])
+def test_a_loss_of_one_micro_batch_that_is_not_finite_is_named_and_moves_no_weight(broken: str, name: str) -> None:
+    spec = spec_of(epochs=1, minibatches=1, micro_batch_size=1)
+    cast = cast_for(spec)
+    experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+    getattr(experience, broken)[2] = float("nan")
+    before = weights_of(cast.policy)
+    with pytest.raises(Diverged, match=f"The {name} is not finite"):
+        update(experience, Learners.of(cast, spec), spec, 0, 0, Coefficients(0.05, 1.0))
+    assert torch.equal(weights_of(cast.policy), before)

@@ -53,7 +53,7 @@ def spec_of(**options: object) -> PPOSpec:
 def gradient_on(scored: Scored, cast: Actors, spec: PPOSpec, optimal_value: float | None = None) -> Tensor:
     values = None if optimal_value is None else [optimal_value] * ALL
     experience = experience_of(scored, cast.critic, spec, kl_coef=spec.kl.coef, optimal_values=values)
-    minibatch = Minibatch.of(experience, torch.arange(ALL), spec, Coefficients(spec.kl.coef, spec.policy_loss.beta))
+    minibatch = Minibatch.of(experience, list(range(ALL)), spec, Coefficients(spec.kl.coef, spec.policy_loss.beta))
     minibatch.accumulate(Learners.of(cast, spec), only_critic=False)
     return cast.policy.score.weight.grad
 

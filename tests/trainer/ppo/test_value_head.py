@@ -30,7 +30,7 @@ def test_the_gradient_is_the_policys_plus_coef_times_the_values_from_one_pass() 
     learners = Learners.of(cast, spec)
     passes: list[int] = []
     watching = cast.policy.base_model.register_forward_hook(lambda *_: passes.append(1))
-    Minibatch.of(experience, torch.arange(6), spec, Coefficients(0.0, 1.0)).accumulate(learners, only_critic=False)
+    Minibatch.of(experience, list(range(6)), spec, Coefficients(0.0, 1.0)).accumulate(learners, only_critic=False)
     watching.remove()
     assert len(passes) == 1
     found = [parameter.grad.clone() for parameter in learners.policy.parameters]

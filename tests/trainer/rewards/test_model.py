@@ -50,7 +50,7 @@ def test_the_runs_own_model_scores_as_the_rollout_always_has(batch_size: int | N
     found = build([ModelReward()], context(own_model=model, batch_size=batch_size)).score(answers)
     batch = Batch.of([a.prompt_ids for a in answers], [a.response_ids for a in answers], pad_id=0)
     rows = torch.arange(3).split(batch_size or 3)
-    expected = torch.cat([sequence_scores(model, batch.select(part)) for part in rows])
+    expected = torch.cat([sequence_scores(model, batch.select(part.tolist())) for part in rows])
     assert found.totals == found.parts["model"] == pytest.approx(expected.tolist(), abs=tolerance.largest())
     assert found.totals == pytest.approx(
         [alone(model, a.prompt_ids + a.response_ids) for a in answers], abs=tolerance.largest()

@@ -53,7 +53,7 @@ class KnownNumbers(FakeTensorMode):
     def batch(self, prompts: tuple[int, ...], completions: tuple[int, ...]) -> Batch:
         """A batch of sequences of these lengths."""
         real = Batch.of([[0] * n for n in prompts], [[0] * n for n in completions], pad_id=0)
-        tensors = (real.input_ids_BT, real.prompt_lengths_B, real.completion_lengths_B)
-        batch = Batch(*(self.known(tensor) for tensor in tensors))
-        vars(batch)["lengths"] = real.lengths  # a fake tensor makes no list
+        batch = Batch(self.known(real.input_ids_BT), prompts, completions)
+        for name in ("prompt_lengths_B", "completion_lengths_B"):
+            vars(batch)[name] = self.known(getattr(real, name))
         return batch
