@@ -20,7 +20,7 @@ class ModelSettings(Section):
     """As `data.chat_template` of a job."""
     max_prompt_tokens: PositiveInt = 512
     """Longer prompts are left out."""
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """As `model.dtype` of a job."""
     device: Literal["auto", "cpu"] = "auto"
     """`auto` takes a GPU where there is one."""

@@ -53,7 +53,7 @@ def model_settings(spec: dict[str, Any] | None) -> dict[str, Any]:
     if spec is None:
         return {}
     found = {name: spec["data"][name] for name in ("chat_template", "max_prompt_tokens") if name in spec["data"]}
-    found["dtype"] = spec["model"].get("dtype", "float32")
+    found["dtype"] = spec["model"].get("dtype", "float32")  # the default of the releases that left it out
     return found | ({"device": "cpu"} if spec.get("runtime", {}).get("device") == "cpu" else {})
 
 

@@ -54,7 +54,7 @@ def test_policies_of_different_jobs_and_a_model_of_none(session: Session, owner:
     round_ = round_of(session, owner, first, second, "some/model")
     task: Any = SimpleNamespace(tell=lambda *_: None, blobs=blob_store(get_settings()))
     asked = [one.model_dump() for one in complete.request(task, round_, tmp_path).policies]
-    as_first = {"chat_template": "none", "max_prompt_tokens": 100, "dtype": "float32", "device": "cpu"}
+    as_first = {"chat_template": "none", "max_prompt_tokens": 100, "dtype": "auto", "device": "cpu"}
     as_second = {"chat_template": "auto", "max_prompt_tokens": 900, "dtype": "bfloat16", "device": "auto"}
     assert asked == [
         {"path": first, **as_first},
