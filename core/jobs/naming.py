@@ -41,10 +41,9 @@ def check_paths(spec: JobSpec, settings: Settings) -> None:
     """Raise InvalidSpec, naming the field, for a local path that the operator does not allow."""
     rules = settings.path_rules
     for path in named_paths(spec):
-        if path.kind == "file":
-            _refuse(path, rules.why_not(path.value))
-        elif not is_checkpoint_id(path.value):
-            _refuse(path, allowed.why_not_model(path.value, rules))
+        if is_checkpoint_id(path.value):
+            continue
+        _refuse(path, rules.why_not(path.value) if path.kind == "file" else allowed.why_not_model(path.value, rules))
 
 
 def _refuse(named: NamedPath | NamedUrl, detail: str | None) -> None:
