@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -114,9 +115,10 @@ def test_every_field_of_data_takes_its_file_along(client: Client, tmp_path: Path
     assert resolved["eval_fraction"] == 0.2
 
 
-def test_a_model_folder_beside_the_spec_is_named_whole(client: Client, pairs: Path) -> None:
-    folder = pairs.parent
-    (folder / "model").mkdir()
+def test_a_model_folder_beside_the_spec_is_named_whole(client: Client, up: Up, pairs: Path) -> None:
+    folder = up.folder.parent / "models" / "beside"  # where `proximal up` lets jobs read
+    (folder / "model").mkdir(parents=True)
+    shutil.copy(pairs, folder / "pairs.jsonl")
     (folder / "words.txt").write_text("good\t1\n")
     rewards = [{"type": "lexicon", "path": "words.txt"}, {"type": "model", "path": "owner/elsewhere"}]
     raw = {"model": "model", "data": {"preferences": "pairs.jsonl"}, "rewards": rewards}

@@ -49,7 +49,7 @@ def judged(judge: Any) -> dict[str, Any]:
         ({"sft": None}, "#/sft: cannot be null; to leave the stage out, leave 'sft' out of `stages`"),
         (
             {"stages": ["sftt"]},
-            "#/stages/0: Input should be 'sft', 'reward_model', 'dpo', 'ppo' or 'evaluation'",
+            "#/stages/0: Input should be 'sft', 'reward_model', 'dpo', 'kto', 'ppo' or 'evaluation'",
         ),
     ],
 )

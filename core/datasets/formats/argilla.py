@@ -259,7 +259,7 @@ FORMAT = Format(
         },
     ),
     fields=NOTED.union(_PROMPTS),
-    pattern=re.compile(r"(?s).*"),  # a question may have any name,  # a question may have any name
+    pattern=re.compile(r"(?s).*"),  # a question may have any name
     fits=_fits,
     rows=_rows,
     specific=80,

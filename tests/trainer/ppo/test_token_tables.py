@@ -22,7 +22,9 @@ def tables(iteration: int = 0, **changes: Any) -> tuple[Experience, list[list[di
     experience = respond_and_learn(actors, PROMPTS, new_codec(), spec, seed=3)
     clipped = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
     clipped[1, 0] = True
-    found = token_tables(experience, Updated([], clipped, 0, 1.0, False), new_codec().tokenizer, spec, iteration)
+    found = token_tables(
+        experience, Updated(experience, [], clipped, 0, 1.0, False), new_codec().tokenizer, spec, iteration
+    )
     return experience, [[row.model_dump() for row in table] for table in found]
 
 
