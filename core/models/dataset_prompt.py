@@ -5,7 +5,7 @@ from core.models.base import Base
 
 
 class DatasetPrompt(Base):
-    """One of the different prompts of a content, with what near duplicates of it are found by."""
+    """A distinct prompt of a dataset's content, with the MinHash bands that find its near duplicates."""
 
     __tablename__ = "dataset_prompts"
 
@@ -13,4 +13,4 @@ class DatasetPrompt(Base):
     prompt_hash: Mapped[int] = mapped_column(primary_key=True)
     """As in `dataset_rows`."""
     bands: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
-    """Of its MinHash signature (trainer/report/minhash.py), less 2^63: two prompts that share one may be near duplicates."""
+    """Hashes of the bands of its MinHash signature (trainer/report/minhash.py), minus 2^63. Two prompts that share one may be near duplicates."""

@@ -2,7 +2,7 @@
 
 Revision: f6a2d0b5e806, after e5f1c9a4f705.
 
-Rows that were indexed before have no bands: the data worker adds them when somebody compares such rows.
+Rows that were indexed before have no bands: the data worker adds them when a user compares such rows.
 """
 
 import sqlalchemy as sa

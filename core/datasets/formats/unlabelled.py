@@ -53,7 +53,7 @@ def _fits(record: Source) -> float:
 FORMAT = Format(
     id="unlabelled",
     title="Unlabelled answers",
-    about="A prompt and answers that nobody has compared yet: for annotating.",
+    about="A prompt and answers that have no comparison yet: for annotating.",
     source="",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "response_a": " blue.", "response_b": " grey."},),

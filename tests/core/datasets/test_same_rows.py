@@ -136,7 +136,7 @@ def test_every_container_gives_the_same_rows(name: str, kind: str) -> None:
 
 
 class Watched(dict[str, Any]):
-    """A record that notes which of its columns somebody looks for."""
+    """A record that notes which of its columns a reader asks for."""
 
     def __init__(self, record: Row, seen: set[str]) -> None:
         super().__init__(record)
