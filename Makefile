@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-slow test-rounding check bench gpu format openapi docs clean
+.PHONY: help setup demo up test test-slow test-rounding check bench gpu format openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,11 +42,12 @@ test-rounding: setup ## run the trainer's tests as other processors would round
 	@for setting in OTHER_ROUNDING=1 MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2; do \
 		echo "$$setting"; env $$setting $(BIN)/python -m pytest tests/trainer -m "not slow" -q $(ARGS) || exit 1; done
 
-check: setup ## lint, formats, types, import contracts
+check: setup ## lint, formats, types, import contracts, the documentation's links
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@$(NPM) run --silent lint
 	@$(NPM) run --silent typecheck
 
@@ -66,8 +67,11 @@ openapi: setup ## regenerate frontend/openapi.json and the dashboard's types fro
 	@mv frontend/openapi.json.new frontend/openapi.json
 	@$(NPM) run --silent generate
 
-docs: setup ## regenerate the parts of docs/ that come from the code
+reference: setup ## regenerate the parts of docs/ that come from the code
 	@$(BIN)/python docs/generate.py
+
+docs: setup ## serve the documentation as a site on http://127.0.0.1:8010
+	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8010 $(ARGS)
 
 clean: ## remove what the set-up made (not the data folder .proximal)
 	rm -rf .venv frontend/node_modules frontend/dist

@@ -1,4 +1,4 @@
-"""The least work that a PPO iteration is, on paper. Pure functions; docs/performance.md derives them.
+"""The least work that a PPO iteration is, on paper. Pure functions; docs/explanation/performance.md derives them.
 
 A product of an (m, k) and a (k, n) matrix is 2·m·k·n operations. Only real tokens count: no padding, no position whose
 output nobody asks for, nothing computed twice. Norms, activations, softmax and the optimizer are left out: they are not

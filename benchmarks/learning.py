@@ -1,7 +1,7 @@
 """Whether ours learns as much as TRL's PPO from the same samples: `python -m benchmarks.learning --json FILE --svg FILE`.
 
 Six verifiable tasks, from random weights and after a brief SFT, three seeds: the mean reward of every batch, ours and TRL's at
-equal settings. docs/performance.md says what is equal. Each run is one line of `runs.jsonl` in the cache as soon as it is done;
+equal settings. docs/explanation/performance.md says what is equal. Each run is one line of `runs.jsonl` in the cache as soon as it is done;
 a run that has its line is not repeated.
 """
 

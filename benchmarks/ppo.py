@@ -1,6 +1,6 @@
 """PPO's speed against TRL's, in turn on the same models, prompts and settings: `python benchmarks/ppo.py --size 3m --peer trl`.
 
-docs/performance.md says what is measured and how the two differ.
+docs/explanation/performance.md says what is measured and how the two differ.
 """
 
 import argparse

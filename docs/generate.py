@@ -1,7 +1,7 @@
-"""Writes what these pages take from the code: `docs/spec.md`, `docs/metrics.md`, the settings in `docs/deployment.md`, and
-the formats in `docs/formats.md`.
+"""Writes what these pages take from the code: `docs/reference/spec.md`, `docs/reference/metrics.md`, the settings in `docs/how-to/deploy.md`, and
+the formats in `docs/reference/formats.md`.
 
-    python docs/generate.py            (or `make docs`)
+    python docs/generate.py            (or `make reference`)
 
 tests/test_docs.py fails when the pages and the code have drifted apart.
 """
@@ -28,13 +28,14 @@ from trainer.metrics import METRICS, Metric  # noqa: E402
 from trainer.spec import STAGES, JobSpec  # noqa: E402
 
 Schema = dict[str, Any]
-SPEC, METRICS_PAGE, DEPLOYMENT = (ROOT / "docs" / f"{name}.md" for name in ("spec", "metrics", "deployment"))
+REFERENCE = ROOT / "docs" / "reference"
+SPEC, METRICS_PAGE, FORMATS_PAGE = (REFERENCE / f"{name}.md" for name in ("spec", "metrics", "formats"))
+DEPLOYMENT = ROOT / "docs" / "how-to" / "deploy.md"
 README = ROOT / "README.md"
-FORMATS_PAGE = ROOT / "docs" / "formats.md"
 INTRODUCTION = """\
 # The job spec
 
-<!-- Written by docs/generate.py from trainer/spec/: change it there, then run `make docs`. -->
+<!-- Written by docs/generate.py from trainer/spec/: change it there, then run `make reference`. -->
 
 The job spec describes a run. It is the body of `POST /v1/jobs` and the TOML or JSON file that `python -m trainer run` takes. Only
 `model` and a dataset are required; `stages` lists what is done with them. Unknown fields are refused, with the nearest known name.
@@ -59,7 +60,7 @@ an installed judge. What they send, expect and do in trouble is in [rewards.md](
 METRICS_INTRODUCTION = """\
 # Metrics
 
-<!-- Written by docs/generate.py from trainer/metrics/: change it there, then run `make docs`. -->
+<!-- Written by docs/generate.py from trainer/metrics/: change it there, then run `make reference`. -->
 
 Every number that a run reports, as the dashboard shows it and `GET /v1/reference/metrics` lists it. Names follow TRL and the
 N+ implementation details paper. Means over tokens are over response tokens only; padding never counts. What a healthy range
@@ -109,7 +110,7 @@ def formats_page(text: str) -> str:
 
 def readme(text: str) -> str:
     """The README with the number of formats that are recognised. `custom` is not: the user describes the columns."""
-    return re.sub(r"\[\d+ formats\](?=\(docs/formats\.md\))", f"[{len(FORMATS) - 1} formats]", text)
+    return re.sub(r"\[\d+ formats\](?=\(docs/reference/formats\.md\))", f"[{len(FORMATS) - 1} formats]", text)
 
 
 def _between(name: str, content: str, text: str) -> str:

@@ -56,8 +56,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    index = (ROOT / "docs" / "README.md").read_text()
-    pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text()
+    pages = [str(page.relative_to(docs)) for page in docs.glob("*/*.md") if page.parent.name != "decisions"]
     assert [name for name in pages if f"({name})" not in index] == []
     decisions = (ROOT / "docs" / "decisions" / "README.md").read_text()
     assert [
@@ -71,22 +72,22 @@ def test_decisions_are_numbered_without_a_gap() -> None:
 
 
 def test_the_spec_reference_is_up_to_date(generate: ModuleType) -> None:
-    assert (ROOT / "docs" / "spec.md").read_text() == generate.spec_page(), "run `make docs`"
+    assert generate.SPEC.read_text() == generate.spec_page(), "run `make reference`"
 
 
 def test_the_metrics_reference_is_up_to_date(generate: ModuleType) -> None:
-    assert generate.METRICS_PAGE.read_text() == generate.metrics_page(), "run `make docs`"
+    assert generate.METRICS_PAGE.read_text() == generate.metrics_page(), "run `make reference`"
 
 
 def test_the_formats_are_up_to_date(generate: ModuleType) -> None:
     page = generate.FORMATS_PAGE.read_text()
-    assert page == generate.formats_page(page), "run `make docs`"
+    assert page == generate.formats_page(page), "run `make reference`"
 
 
 def test_the_readme_counts_the_formats(generate: ModuleType) -> None:
     page = generate.README.read_text()
-    assert page == generate.readme(page), "run `make docs`"
-    assert f"[{len(generate.FORMATS) - 1} formats](docs/formats.md)" in page
+    assert page == generate.readme(page), "run `make reference`"
+    assert f"[{len(generate.FORMATS) - 1} formats](docs/reference/formats.md)" in page
 
 
 def test_the_spec_reference_has_every_field(generate: ModuleType) -> None:
@@ -108,21 +109,21 @@ def test_the_spec_reference_has_a_section_for_every_kind_of_reward_and_links_onl
 
 
 def test_the_table_of_settings_is_up_to_date(generate: ModuleType) -> None:
-    page = (ROOT / "docs" / "deployment.md").read_text()
-    assert page == generate.deployment_page(page), "run `make docs`"
+    page = generate.DEPLOYMENT.read_text()
+    assert page == generate.deployment_page(page), "run `make reference`"
     assert generate.settings_table().count("\n") == len(Settings.model_fields) + 2
 
 
 def test_every_path_in_the_rest_tour_exists() -> None:
     known = [re.compile(re.sub(r"\{[^}]+\}", '[^/?"]+', path) + "$") for path in create_app().openapi()["paths"]]
-    text = (ROOT / "docs" / "rest.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "use-the-rest-api.md").read_text()
     used = set(re.findall(r"(/v1/[^\s\"'?`)]+)", text))
     assert len(used) > 15
     assert [path for path in used if not any(pattern.fullmatch(path) for pattern in known)] == []
 
 
 def test_the_rest_tour_lists_every_error_code() -> None:
-    text = (ROOT / "docs" / "rest.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "use-the-rest-api.md").read_text()
     # Seen at start-up only, by workers only, and the base of others.
     hidden = {SettingsError.code, LeaseLost.code, "conflict"}
     codes = {kind.code for kind in _kinds(PlatformError)} - hidden

@@ -1,4 +1,4 @@
-"""Every command of docs/rest.md, typed as it stands, against the API as a process."""
+"""Every command of docs/how-to/use-the-rest-api.md, typed as it stands, against the API as a process."""
 
 import json
 import re
@@ -81,7 +81,7 @@ def reader(settings: Settings, session: Session, tmp_path: Path) -> Iterator[Rea
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page is about curl, which this machine does not have")
 def test_the_tour_can_be_followed(reader: Reader, settings: Settings, session: Session) -> None:
-    page = (ROOT / "docs" / "rest.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "use-the-rest-api.md").read_text()
     for block in BLOCK.finditer(page):
         if block["language"] != "bash":
             continue

@@ -15,7 +15,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 LARGE = 40_000_000
 """Parameters from which on a model's matrix products are taken to keep two cores busy by themselves. Measured: an update is
-1.3 to 1.5 × faster in pairs at 0.5 and 3 million, 1.1 at 28 million (docs/performance.md); beyond is not measured."""
+1.3 to 1.5 × faster in pairs at 0.5 and 3 million, 1.1 at 28 million (docs/explanation/performance.md); beyond is not measured."""
 
 
 class Pair:

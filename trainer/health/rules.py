@@ -1,4 +1,4 @@
-"""What each health rule looks at. The limits stand in the spec, the reasons in docs/health.md.
+"""What each health rule looks at. The limits stand in the spec, the reasons in docs/explanation/health.md.
 
 A rule answers with a reading, or None when the step has nothing for it to look at. Metrics that are not finite are
 missing, as they are in the events.

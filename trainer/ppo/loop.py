@@ -3,7 +3,7 @@
 The algorithm is Schulman et al. (2017) as adapted by Ziegler et al. (2019), Stiennon et al. (2020) and Ouyang et al.
 (2022), with the implementation details of Huang et al. (2024, "The N+ implementation details of RLHF with PPO"). Its
 relatives (REINFORCE, RLOO, GRPO, A*-PO, the KL-penalty form, online iterative RLHF) are the same loop with other parts
-chosen. `docs/ppo.md` has every formula with its source.
+chosen. `docs/explanation/ppo.md` has every formula with its source.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""What can be found, each with its code, and what a finding says: docs/data-report.md explains them."""
+"""What can be found, each with its code, and what a finding says: docs/reference/data-report.md explains them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,6 +1,6 @@
 """PPO and its relatives, as a choice of parts: advantage × policy loss × where the KL sits × which reference.
 
-Every default is PPO as in Huang et al. (2024), the "N+ implementation details"; `docs/ppo.md` has each part's formula and
+Every default is PPO as in Huang et al. (2024), the "N+ implementation details"; `docs/explanation/ppo.md` has each part's formula and
 source, `examples/` the relatives as recipes.
 """
 

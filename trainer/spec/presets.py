@@ -1,6 +1,6 @@
 """Named specs to begin with, for the command line, the API and the dashboard's form. Torch-free.
 
-The settings come from measurements: docs/performance.md ("Learning") and docs/lab-notes.md.
+The settings come from measurements: docs/explanation/performance.md ("Learning") and docs/lab-notes.md.
 """
 
 from pydantic import JsonValue

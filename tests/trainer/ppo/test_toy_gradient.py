@@ -184,7 +184,7 @@ def test_the_spec_accepts_these_choices_and_no_others() -> None:
 
 
 def documented_kl(choice: dict[str, Any], policy: Any, reference: Any, states_of: Any = None) -> Tensor:
-    """The KL whose gradient docs/ppo.md states: in the reward that of whole responses, in the loss that of each token with
+    """The KL whose gradient docs/explanation/ppo.md states: in the reward that of whole responses, in the loss that of each token with
     the states held fixed; of the reversed pair for the plain k3."""
     if choice["placement"] == "reward":
         return -objective(policy, reference, 1.0) + objective(policy, reference, 0.0)

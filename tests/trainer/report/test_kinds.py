@@ -6,7 +6,7 @@ from pathlib import Path
 from core.datasets.strips import strips
 from trainer.report.findings import KINDS
 
-PAGE = Path(__file__).parents[3] / "docs" / "data-report.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "data-report.md"
 
 
 def test_each_finding_is_explained_with_its_severity_and_fix() -> None:
