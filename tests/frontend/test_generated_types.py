@@ -14,5 +14,5 @@ def test_the_generated_types_are_those_of_the_committed_schema(tmp_path: Path) -
     path = os.pathsep.join([str(Path(sys.prefix) / "node" / "bin"), os.environ["PATH"]])
     command = ["npm", "exec", "--no", "--", "openapi-typescript", "openapi.json", "--output", str(generated)]
     subprocess.run(command, cwd=FRONTEND, env={**os.environ, "PATH": path}, check=True, capture_output=True)
-    committed = FRONTEND / "src" / "api" / "schema.gen.ts"
+    committed = FRONTEND / "src" / "lib" / "api" / "schema.gen.ts"
     assert generated.read_text() == committed.read_text(), "run: make openapi"

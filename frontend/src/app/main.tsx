@@ -2,10 +2,10 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router/dom";
-import { queryClient } from "@/api/query-client";
 import { createRouter } from "@/app/router";
-import { SessionGate } from "@/features/auth/session-gate";
-import { takeToken } from "@/features/auth/token-in-url";
+import { SessionGate } from "@/features/auth/ui/session-gate";
+import { takeToken } from "@/features/auth/ui/token-in-url";
+import { queryClient } from "@/lib/api/query-client";
 import "@/styles/tokens.css";
 import "@/styles/base.css";
 

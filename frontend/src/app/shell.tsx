@@ -1,15 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Link, NavLink, Outlet } from "react-router";
-import { sessionKey, signOut } from "@/api/session";
-import { workersQuery } from "@/api/platform";
-import styles from "@/app/shell.module.css";
 import { ThemeButton } from "@/app/theme-button";
 import { Button } from "@/components/button";
 import { LeaveIcon, MarkIcon } from "@/components/icons";
 import { Skeleton } from "@/components/skeleton";
+import { signOut } from "@/features/auth/api";
+import { workersQuery } from "@/lib/api/platform";
+import { sessionKey } from "@/lib/api/query-client";
 import { count } from "@/lib/format";
 import { paths } from "@/lib/paths";
+import styles from "./shell.module.css";
 
 export function Shell() {
   return (

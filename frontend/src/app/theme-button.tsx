@@ -1,4 +1,4 @@
-import { setTheme, useTheme, type Theme } from "@/app/theme";
+import { setTheme, type Theme, useTheme } from "@/app/theme";
 import { Button } from "@/components/button";
 import { AutoIcon, MoonIcon, SunIcon } from "@/components/icons";
 

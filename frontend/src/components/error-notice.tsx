@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
-import { ApiError, isPassing } from "@/api/problem";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { Prose } from "@/components/prose";
+import { ApiError, isPassing } from "@/lib/api/problem";
 
 const RETRY_MS = 5000;
 

@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import styles from "./info-tip.module.css";
 
 /** A small button that explains. The browser's own popover brings Escape, focus and closing by a click elsewhere. */

@@ -1,4 +1,4 @@
-import { useRef, type KeyboardEvent } from "react";
+import { type KeyboardEvent, useRef } from "react";
 import styles from "./tabs.module.css";
 
 export interface Tab<Id extends string> {

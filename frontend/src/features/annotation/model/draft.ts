@@ -1,0 +1,178 @@
+import { bareDataset } from "@/features/annotation/model/round";
+import { stageShort } from "@/lib/stages";
+
+/** The form of a new round, as it is typed. An empty text is what was left out. */
+export interface Draft {
+  readonly name: string;
+  readonly kind: "pairs" | "ranking";
+  readonly from: "dataset" | "checkpoints";
+  readonly dataset: string;
+  readonly rows: "unlabelled" | "all";
+  readonly limit: string;
+  readonly first: string;
+  /** Empty: the first one writes all completions. */
+  readonly second: string;
+  readonly prompts: string;
+  /** Of a ranking: how many each checkpoint writes. */
+  readonly completions: string;
+  readonly temperature: string;
+  readonly maxNewTokens: string;
+  readonly overlap: string;
+  /** In percent. */
+  readonly goldShare: string;
+  readonly gold: string;
+  readonly instructions: string;
+  readonly rewardModel: string;
+}
+
+export const emptyDraft: Draft = {
+  name: "",
+  kind: "pairs",
+  from: "dataset",
+  dataset: "",
+  rows: "unlabelled",
+  limit: "",
+  first: "",
+  second: "",
+  prompts: "",
+  completions: "2",
+  temperature: "1",
+  maxNewTokens: "",
+  overlap: "1",
+  goldShare: "0",
+  gold: "",
+  instructions: "",
+  rewardModel: "",
+};
+
+interface AnyJob {
+  readonly name: string;
+  readonly spec: {
+    readonly data: {
+      readonly preferences?: string | null | undefined;
+      readonly prompts?: string | null | undefined;
+      readonly sft?: string | null | undefined;
+    };
+  };
+}
+
+interface AnyCheckpoint {
+  readonly id: string;
+  readonly stage: string;
+  readonly step: number;
+  readonly final: boolean;
+  readonly best: boolean;
+  readonly seed: number | null;
+}
+
+const MOST_ITEMS = 20_000;
+const POLICY_STAGES = ["sft", "dpo", "kto", "ppo"];
+
+export const isPolicy = ({ stage }: { readonly stage: string }): boolean => POLICY_STAGES.includes(stage);
+
+/** The checkpoint in words, so that no two of a job are called the same. */
+export function checkpointLabel({ stage, step, final, best, seed }: AnyCheckpoint): string {
+  const kind = final ? ", final" : best ? ", best" : "";
+  return `${stageShort(stage)}, step ${step}${kind}${seed === null ? "" : `, seed ${seed}`}`;
+}
+
+/** What a job's completions are compared for, first of all: its last policy with the one before it. */
+export function draftOfJob(job: AnyJob, checkpoints: readonly AnyCheckpoint[]): Draft {
+  const final = (stage: string) => checkpoints.find((one) => one.stage === stage && one.final)?.id;
+  const policies = POLICY_STAGES.map(final).filter((id) => id !== undefined);
+  const { preferences, prompts, sft } = job.spec.data;
+  return {
+    ...emptyDraft,
+    name: job.name && `${job.name}: completions`,
+    from: "checkpoints",
+    first: policies.at(-1) ?? checkpoints.filter(isPolicy).at(-1)?.id ?? "",
+    second: policies.at(-2) ?? "",
+    prompts: bareDataset(prompts ?? preferences ?? sft ?? ""),
+    limit: "100",
+    gold: bareDataset(preferences ?? ""),
+    rewardModel: final("reward_model") ?? "",
+  };
+}
+
+/** Preferences are judged themselves; of any other kind, the prompts are answered first. `reference` may name a version. */
+export function draftOfDataset(kind: string, reference: string): Draft {
+  if (kind === "preferences") return { ...emptyDraft, dataset: reference };
+  return { ...emptyDraft, from: "checkpoints", prompts: reference };
+}
+
+/** What is wrong, by field. */
+export type Problems = Partial<Record<keyof Draft, string | undefined>>;
+
+/** What is still missing or wrong, by field. */
+export function problemsOf(draft: Draft): Problems {
+  const problems: Problems = {
+    ...(draft.from === "dataset" ? datasetProblems(draft) : checkpointProblems(draft)),
+    overlap: outside(draft.overlap, 1, 20),
+    goldShare: outside(draft.goldShare, 0, 50, false),
+  };
+  if (draft.limit) problems.limit = outside(draft.limit, 1, MOST_ITEMS);
+  if (Number(draft.goldShare) > 0 && !draft.gold && !ownGold(draft)) {
+    problems.gold = "Choose the dataset whose labels are known to be right.";
+  }
+  return Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem));
+}
+
+/** Unlabelled rows may take their gold questions from the labelled ones of the same dataset. */
+const ownGold = ({ from, rows }: Draft): boolean => from === "dataset" && rows === "unlabelled";
+
+const datasetProblems = ({ dataset }: Draft): Problems => (dataset ? {} : { dataset: "Choose a dataset." });
+
+function checkpointProblems(draft: Draft): Problems {
+  const problems: Problems = { temperature: outside(draft.temperature, 0.01, 10, false) };
+  if (!draft.first) problems.first = "Choose the checkpoint that writes the completions.";
+  if (!draft.prompts) problems.prompts = "Choose the dataset whose prompts are answered.";
+  if (draft.maxNewTokens) problems.maxNewTokens = outside(draft.maxNewTokens, 1, 8192);
+  const shown = modelsOf(draft).length * Number(draft.completions);
+  if (draft.kind === "ranking" && !(Number.isInteger(shown) && shown >= 2 && shown <= 9)) {
+    problems.completions = "Between 2 and 9 completions in all can be ranked.";
+  }
+  return problems;
+}
+
+function outside(text: string, low: number, high: number, whole = true): string | undefined {
+  const value = Number(text);
+  if (text.trim() && value >= low && value <= high && (!whole || Number.isInteger(value))) return undefined;
+  const range = `from ${low.toLocaleString("en-US")} to ${high.toLocaleString("en-US")}`;
+  return `${whole ? "A whole number" : "A number"} ${range}.`;
+}
+
+const modelsOf = ({ first, second }: Draft): string[] => (second && second !== first ? [first, second] : [first]);
+
+/** The request, of a draft without problems. What was left out is left out of it too: the server knows its defaults. */
+export function bodyOf(draft: Draft) {
+  const limit = draft.limit.trim() ? { limit: Number(draft.limit) } : {};
+  const models = modelsOf(draft);
+  const share = Number(draft.goldShare) / 100;
+  return {
+    ...(draft.name.trim() && { name: draft.name.trim() }),
+    kind: draft.kind,
+    source:
+      draft.from === "dataset"
+        ? { type: "dataset" as const, dataset: draft.dataset, rows: draft.rows, ...limit }
+        : {
+            type: "checkpoints" as const,
+            checkpoints: models,
+            prompts: draft.prompts,
+            ...limit,
+            completions: draft.kind === "ranking" ? Number(draft.completions) : 2 / models.length,
+            temperature: Number(draft.temperature),
+            ...(draft.maxNewTokens.trim() && { max_new_tokens: Number(draft.maxNewTokens) }),
+          },
+    overlap: Number(draft.overlap),
+    gold_share: share,
+    ...(share > 0 && draft.gold && { gold: draft.gold }),
+    instructions: draft.instructions.trim(),
+    ...(draft.rewardModel && { reward_model: draft.rewardModel }),
+  };
+}
+
+/** How much work it is: answers in all, gold questions aside; null while that is open. */
+export function answersOf({ limit, overlap }: Draft): number | null {
+  const answers = Number(limit) * Number(overlap);
+  return answers > 0 ? answers : null;
+}

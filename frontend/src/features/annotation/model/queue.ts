@@ -1,0 +1,197 @@
+import type { Given, Hand, QueueView, Receipt } from "@/features/annotation/model/hand";
+import type { Outbox } from "@/features/annotation/model/outbox";
+import { Stopwatch } from "@/features/annotation/model/stopwatch";
+import type { Item, Verdict, Wish } from "@/features/annotation/model/wish";
+
+/** So many items are at hand, the one on the screen included, so that the next one is there at once. */
+const AT_HAND = 3;
+const MOST_ASKED = 10;
+const LOOK_AGAIN_MS = 5000;
+/** A day: what takes longer was left lying. */
+const LONGEST_S = 86_400;
+/** The same answer sooner after the last one was meant for the same item: a key that bounced. */
+const BOUNCE_S = 0.08;
+
+/** One annotator's way through a round. Answers go to the outbox; here is what to judge next. */
+export class Queue {
+  private items: Item[] = [];
+  private given: Given[] = [];
+  /** Answered in this visit: not to be shown again, even if the server hands it out before it has the answer. */
+  private readonly answered = new Set<string>();
+  /** Items whose answer the server has confirmed. */
+  private readonly confirmed = new Set<string>();
+  private counts = { done: 0, total: 0 };
+  private lastItem: string | null = null;
+  private filling = false;
+  /** Asked to fill while filling. */
+  private again = false;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private readonly listeners = new Set<() => void>();
+  private leave: (() => void) | null = null;
+  private view: QueueView = {
+    status: null,
+    item: null,
+    showing: 0,
+    last: null,
+    bounced: false,
+    canUndo: false,
+    done: 0,
+    total: 0,
+    finished: false,
+    error: null,
+  };
+
+  constructor(
+    private readonly next: (limit: number) => Promise<Hand>,
+    private readonly outbox: Outbox<Receipt>,
+    readonly watch: Stopwatch = new Stopwatch(),
+  ) {}
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  getView = (): QueueView => this.view;
+
+  start = (): void => {
+    this.leave = this.outbox.onSettled(this.settled);
+    this.outbox.retry();
+    void this.fill();
+  };
+
+  stop = (): void => {
+    this.leave?.();
+    this.leave = null;
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+  };
+
+  /** Looks for more at once. */
+  refresh = (): void => void this.fill(true);
+
+  answer = (verdict: Verdict): void => {
+    const [item, ...rest] = this.items;
+    const seconds = this.watch.seconds;
+    if (!item || this.view.item !== item) return;
+    if (seconds < BOUNCE_S && isSame(verdict, this.given.at(-1)?.verdict)) {
+      this.show({ bounced: true });
+      return;
+    }
+    this.items = rest;
+    this.given.push({ item, verdict });
+    this.answered.add(item.id);
+    this.outbox.put(item.id, { type: "answer", verdict, seconds: Math.min(LONGEST_S, Math.round(seconds * 10) / 10) });
+    this.show({});
+    void this.fill();
+  };
+
+  /** Takes the newest answer back, and shows what it was about. */
+  undo = (): void => {
+    const newest = this.given.pop();
+    if (newest) {
+      this.putBack({ ...newest.item, previous: newest.verdict });
+      this.outbox.put(newest.item.id, { type: "undo" });
+      this.show({});
+    } else if (this.lastItem) {
+      this.outbox.put(this.lastItem, { type: "undo" });
+    }
+  };
+
+  private putBack(item: Item): void {
+    this.answered.delete(item.id);
+    this.items = [item, ...this.items.filter((each) => each.id !== item.id)];
+  }
+
+  private readonly settled = (id: string, wish: Wish, receipt: Receipt | null): void => {
+    if (receipt) {
+      this.counts = { done: receipt.done, total: receipt.total };
+      if (wish.type === "answer") this.confirmed.add(id);
+      else this.confirmed.delete(id);
+    }
+    const before = wish.type === "undo" && id === this.lastItem;
+    if (before && receipt) {
+      this.lastItem = receipt.last_item ?? null;
+      if (receipt.item) this.putBack(receipt.item);
+    }
+    // Refused: it has no answer, so that the server may hand it out again.
+    if (!receipt && wish.type === "answer") {
+      this.answered.delete(id);
+      this.given = this.given.filter(({ item }) => item.id !== id);
+    }
+    this.show({});
+    void this.fill(!receipt);
+  };
+
+  /** Asks for more where little is at hand. The server hands out again what is at hand or on its way to it. */
+  private async fill(always = false): Promise<void> {
+    const limit = AT_HAND + this.outbox.pending().size;
+    const enough = this.items.length >= AT_HAND && this.view.status === "open";
+    if (!this.leave || limit > MOST_ASKED || (enough && !always)) return;
+    this.again = this.filling;
+    if (this.filling) return;
+    this.filling = true;
+    try {
+      this.take(await this.next(limit), limit);
+    } catch (error) {
+      this.show({ error: error instanceof Error ? error : new Error(String(error)) });
+    } finally {
+      this.filling = false;
+    }
+    if (this.again) void this.fill();
+    this.lookAgain();
+  }
+
+  private take(hand: Hand, limit: number): void {
+    const first = this.view.status === null;
+    const atHand = new Set(this.items.map((item) => item.id));
+    const pending = this.outbox.pending();
+    const fresh = hand.items.filter(
+      ({ id }) => !atHand.has(id) && !this.answered.has(id) && pending.get(id)?.type !== "answer",
+    );
+    this.items.push(...fresh);
+    if (first) this.lastItem = hand.last_item;
+    if (!pending.size) this.counts = { done: hand.done, total: hand.total };
+    this.show({ status: hand.status, finished: hand.items.length < limit, error: null });
+  }
+
+  /** Something may come later: the round goes on, another annotator gives something back. */
+  private lookAgain(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    if (!this.leave || this.view.item || this.view.status === "closed") return;
+    this.timer = setTimeout(this.refresh, LOOK_AGAIN_MS);
+  }
+
+  /** What is on its way counts as done. */
+  private done(): number {
+    let done = this.counts.done;
+    for (const [id, wish] of this.outbox.pending()) {
+      if (wish.type === "answer" && !this.confirmed.has(id)) done++;
+      if (wish.type === "undo" && this.confirmed.has(id)) done--;
+    }
+    return done;
+  }
+
+  private show(change: Partial<QueueView>): void {
+    const status = change.status ?? this.view.status;
+    const item = status === "open" ? (this.items[0] ?? null) : null;
+    const isNew = item !== this.view.item;
+    if (isNew) this.watch.restart();
+    this.view = {
+      ...this.view,
+      ...change,
+      item,
+      showing: this.view.showing + Number(isNew),
+      last: this.given.at(-1) ?? null,
+      bounced: change.bounced ?? (!isNew && this.view.bounced),
+      canUndo: this.given.length > 0 || this.lastItem !== null,
+      done: this.done(),
+      total: this.counts.total,
+    };
+    this.listeners.forEach((listener) => listener());
+  }
+}
+
+const isSame = (one: Verdict, other: Verdict | undefined): boolean =>
+  other !== undefined && "choice" in one && "choice" in other && one.choice === other.choice;

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { bareDataset, shareAnswered, sourceInWords, versionOf } from "@/features/annotation/model/round";
+
+const round = { kind: "pairs", status: "open", items: 10, answers: 5, answers_wanted: 20 };
+const sampled = { type: "checkpoints", prompts: "ds_1", completions: 1 } as const;
+
+test("a dataset's reference is taken apart", () => {
+  expect(["ds_1", "ds_1@2", `ds_1@sha256:${"0".repeat(64)}`].map(bareDataset)).toEqual(["ds_1", "ds_1", "ds_1"]);
+  expect(["ds_1", "ds_1@12", "ds_1@sha256:00112233"].map(versionOf)).toEqual([null, 12, null]);
+});
+
+test("where the items come from is said in words", () => {
+  const dataset = { type: "dataset", dataset: "ds_1", rows: "unlabelled" } as const;
+  expect(sourceInWords({ ...round, source: dataset })).toBe("Unlabelled pairs of a dataset");
+  expect(sourceInWords({ ...round, source: { ...sampled, checkpoints: ["a", "b"] } })).toBe("2 checkpoints");
+  expect(sourceInWords({ ...round, source: { ...sampled, checkpoints: ["a"], completions: 4 } })).toBe(
+    "One checkpoint, 4 completions",
+  );
+});
+
+test("the share that is answered never leaves 0 to 1", () => {
+  const source = { ...sampled, checkpoints: ["a"] };
+  expect(shareAnswered({ ...round, source })).toBe(0.25);
+  expect(shareAnswered({ ...round, source, answers: 25 })).toBe(1);
+  expect(shareAnswered({ ...round, source, answers: 0, answers_wanted: 0 })).toBe(0);
+});

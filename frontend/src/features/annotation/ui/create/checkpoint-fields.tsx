@@ -1,0 +1,82 @@
+import { CheckpointSelect } from "@/features/annotation/ui/checkpoint-select";
+import { DatasetSelect } from "@/features/annotation/ui/create/dataset-select";
+import type { FieldsProps } from "@/features/annotation/ui/create/round-form";
+import { Field } from "@/features/annotation/ui/field";
+import type { JobSummary } from "@/lib/api/types";
+import styles from "./create.module.css";
+
+interface Props extends FieldsProps {
+  /** The job that the form began with. */
+  job?: JobSummary | undefined;
+}
+
+/** Completions that are still to be written, by one checkpoint or two, for the prompts of a dataset. */
+export function CheckpointFields({ draft, problems, onChange, job }: Props) {
+  return (
+    <div className={styles.fields}>
+      <CheckpointSelect
+        label="Checkpoint"
+        problem={problems.first}
+        what="policy"
+        job={job}
+        value={draft.first}
+        onChange={(first) => onChange({ first })}
+      />
+      <CheckpointSelect
+        label="Compared with"
+        note="Nobody sees which one wrote what."
+        none="itself: it writes all of them"
+        what="policy"
+        job={job}
+        value={draft.second}
+        onChange={(second) => onChange({ second })}
+      />
+      <DatasetSelect
+        label="Prompts"
+        note="Of preferences, thumbs or SFT pairs, their prompts."
+        problem={problems.prompts}
+        kinds={["prompts", "preferences", "thumbs", "sft"]}
+        value={draft.prompts}
+        onChange={(prompts) => onChange({ prompts })}
+      />
+      <Field label="At most" note="Prompts, drawn at random." problem={problems.limit}>
+        <input
+          type="number"
+          min={1}
+          placeholder="200"
+          value={draft.limit}
+          onChange={(event) => onChange({ limit: event.target.value })}
+        />
+      </Field>
+      {draft.kind === "ranking" && (
+        <Field label="Completions of each" note="Two to nine in all." problem={problems.completions}>
+          <input
+            type="number"
+            min={1}
+            max={9}
+            value={draft.completions}
+            onChange={(event) => onChange({ completions: event.target.value })}
+          />
+        </Field>
+      )}
+      <Field label="Temperature" note="1: as the model learnt it." problem={problems.temperature}>
+        <input
+          type="number"
+          min={0.01}
+          step={0.1}
+          value={draft.temperature}
+          onChange={(event) => onChange({ temperature: event.target.value })}
+        />
+      </Field>
+      <Field label="Longest completion" note="In tokens; left out: as in the job." problem={problems.maxNewTokens}>
+        <input
+          type="number"
+          min={1}
+          placeholder="as in the job"
+          value={draft.maxNewTokens}
+          onChange={(event) => onChange({ maxNewTokens: event.target.value })}
+        />
+      </Field>
+    </div>
+  );
+}

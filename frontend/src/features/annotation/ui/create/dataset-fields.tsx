@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { bareDataset, versionOf } from "@/features/annotation/model/round";
+import { DatasetSelect } from "@/features/annotation/ui/create/dataset-select";
+import type { FieldsProps } from "@/features/annotation/ui/create/round-form";
+import { Field } from "@/features/annotation/ui/field";
+import { datasetQuery } from "@/features/datasets/api/datasets";
+import { reportsQuery } from "@/features/datasets/api/reports";
+import { count } from "@/lib/format";
+import styles from "./create.module.css";
+
+/** Rows that are there already: what nobody has labelled, or all of them once more. */
+export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
+  const unlabelled = useUnlabelled(draft.dataset);
+  return (
+    <div className={styles.fields}>
+      <DatasetSelect
+        label="Dataset"
+        note="Pairs or rankings, labelled or not."
+        problem={problems.dataset}
+        kinds={["preferences"]}
+        value={draft.dataset}
+        onChange={(dataset) => onChange({ dataset })}
+      />
+      <Field label="Which rows" note={unlabelled}>
+        <select
+          value={draft.rows}
+          onChange={(event) => onChange({ rows: event.target.value === "all" ? "all" : "unlabelled" })}
+        >
+          <option value="unlabelled">Those without a label</option>
+          <option value="all">All, also those that have one</option>
+        </select>
+      </Field>
+      <Field label="At most" note="Rows, drawn at random." problem={problems.limit}>
+        <input
+          type="number"
+          min={1}
+          placeholder="1000"
+          value={draft.limit}
+          onChange={(event) => onChange({ limit: event.target.value })}
+        />
+      </Field>
+    </div>
+  );
+}
+
+/** How many rows of a version have no label, as its report counted; nothing is said until it has. */
+function useUnlabelled(reference: string): string | undefined {
+  const id = bareDataset(reference);
+  const dataset = useQuery({ ...datasetQuery(id), enabled: id.startsWith("ds_") });
+  const version = versionOf(reference) ?? dataset.data?.version ?? 0;
+  const reports = useQuery({ ...reportsQuery(id, version), enabled: version > 0 });
+  const rows = reports.data?.find((report) => report.result)?.result?.summary.unlabelled;
+  if (rows === undefined) return undefined;
+  if (rows === 0) return "Every row of it has a label.";
+  return `${count(rows, "row")} of it ${rows === 1 ? "has" : "have"} none.`;
+}

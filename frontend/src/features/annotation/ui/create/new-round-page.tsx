@@ -1,0 +1,48 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+import { ErrorNotice } from "@/components/error-notice";
+import { useDocumentTitle } from "@/components/page-title";
+import { Skeleton } from "@/components/skeleton";
+import { draftOfDataset, draftOfJob, emptyDraft } from "@/features/annotation/model/draft";
+import { bareDataset } from "@/features/annotation/model/round";
+import { RoundForm } from "@/features/annotation/ui/create/round-form";
+import { datasetQuery } from "@/features/datasets/api/datasets";
+import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
+import { paths } from "@/lib/paths";
+import styles from "./create.module.css";
+
+/** A new round, filled in from the job or the dataset that the address names. */
+export function NewRoundPage() {
+  const [params] = useSearchParams();
+  const [job, dataset] = [params.get("job"), params.get("dataset")];
+  useDocumentTitle("New round");
+  return (
+    <div className={styles.page}>
+      <header className={styles.head}>
+        <nav aria-label="Breadcrumb">
+          <Link to={paths.rounds}>Annotate</Link>
+        </nav>
+        <h1>New round</h1>
+      </header>
+      {job ? <OfJob id={job} /> : dataset ? <OfDataset reference={dataset} /> : <RoundForm start={emptyDraft} />}
+    </div>
+  );
+}
+
+function OfJob({ id }: { id: string }) {
+  const job = useQuery(jobQuery(id));
+  const checkpoints = useQuery(checkpointsQuery(id));
+  const error = job.error ?? checkpoints.error;
+  if (error) return <ErrorNotice error={error} doing="read the job" onRetry={() => void job.refetch()} />;
+  if (!job.data || !checkpoints.data) return <Skeleton rows={5} height="2.5rem" label="Loading the job" />;
+  return <RoundForm start={draftOfJob(job.data, checkpoints.data)} job={job.data} />;
+}
+
+function OfDataset({ reference }: { reference: string }) {
+  const query = useQuery(datasetQuery(bareDataset(reference)));
+  if (query.isPending) return <Skeleton rows={5} height="2.5rem" label="Loading the dataset" />;
+  if (query.isError) {
+    return <ErrorNotice error={query.error} doing="read the dataset" onRetry={() => void query.refetch()} />;
+  }
+  return <RoundForm start={draftOfDataset(query.data.kind, reference)} />;
+}

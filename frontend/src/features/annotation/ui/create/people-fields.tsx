@@ -1,0 +1,75 @@
+import { answersOf } from "@/features/annotation/model/draft";
+import { CheckpointSelect } from "@/features/annotation/ui/checkpoint-select";
+import { DatasetSelect } from "@/features/annotation/ui/create/dataset-select";
+import type { FieldsProps } from "@/features/annotation/ui/create/round-form";
+import { Field } from "@/features/annotation/ui/field";
+import type { JobSummary } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import styles from "./create.module.css";
+
+interface Props extends FieldsProps {
+  job?: JobSummary | undefined;
+}
+
+/** How many people see the same, what tells careful ones from others, and what they are told. */
+export function PeopleFields({ draft, problems, onChange, job }: Props) {
+  const answers = answersOf(draft);
+  return (
+    <div className={styles.fields}>
+      <Field
+        label="Annotators per item"
+        note={answers ? `${count(answers, "answer")} in all.` : "Agreement is measured from 2 on."}
+        problem={problems.overlap}
+      >
+        <input
+          type="number"
+          min={1}
+          value={draft.overlap}
+          onChange={(event) => onChange({ overlap: event.target.value })}
+        />
+      </Field>
+      <Field
+        label="Gold questions, %"
+        note="So many of what each one sees: their answer is known."
+        problem={problems.goldShare}
+      >
+        <input
+          type="number"
+          min={0}
+          max={50}
+          value={draft.goldShare}
+          onChange={(event) => onChange({ goldShare: event.target.value })}
+        />
+      </Field>
+      {Number(draft.goldShare) > 0 && (
+        <DatasetSelect
+          label="Gold questions from"
+          note="Preferences whose labels are right."
+          problem={problems.gold}
+          kinds={["preferences"]}
+          none={draft.from === "dataset" ? "the labelled rows of the dataset" : undefined}
+          value={draft.gold}
+          onChange={(gold) => onChange({ gold })}
+        />
+      )}
+      <CheckpointSelect
+        label="Compare with a reward model"
+        note="How often it prefers what people prefer. Can be chosen later."
+        none="none"
+        what="reward_model"
+        job={job}
+        value={draft.rewardModel}
+        onChange={(rewardModel) => onChange({ rewardModel })}
+      />
+      <Field label="Instructions" note="Shown above every item." wide>
+        <textarea
+          rows={3}
+          maxLength={10_000}
+          placeholder="Which answer is more helpful and honest? If both are equally good, choose a tie."
+          value={draft.instructions}
+          onChange={(event) => onChange({ instructions: event.target.value })}
+        />
+      </Field>
+    </div>
+  );
+}

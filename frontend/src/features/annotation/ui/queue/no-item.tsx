@@ -1,0 +1,69 @@
+import { Link } from "react-router";
+import { Button, buttonClass } from "@/components/button";
+import { ErrorNotice } from "@/components/error-notice";
+import { Notice } from "@/components/notice";
+import { Skeleton } from "@/components/skeleton";
+import type { QueueView } from "@/features/annotation/model/hand";
+import { pairCommand } from "@/features/annotation/model/keys";
+import type { Queue } from "@/features/annotation/model/queue";
+import { useKeys } from "@/features/annotation/ui/queue/use-keys";
+import { count } from "@/lib/format";
+import { paths } from "@/lib/paths";
+
+interface Props {
+  round: string;
+  queue: Queue;
+  view: QueueView;
+  onHelp: () => void;
+}
+
+/** Why there is nothing to judge: it is being loaded, or done, or the round is not open. */
+export function NoItem(props: Props) {
+  const { round, queue, view } = props;
+  const { status, error, finished } = view;
+  if (status === null || (status === "open" && !finished)) {
+    if (!error) return <Skeleton rows={3} height="6rem" label="Loading the next item" />;
+    return <ErrorNotice error={error} doing="load the next item" onRetry={queue.refresh} />;
+  }
+  if (status === "open") return <Finished {...props} />;
+  const [title, text] = WORDS[status] ?? [`The round is ${status}`, "There is nothing to answer."];
+  return (
+    <Notice title={title} tone={status === "failed" ? "bad" : "neutral"}>
+      <p>{text}</p>
+      <Link className={buttonClass()} to={paths.round(round)}>
+        To the round
+      </Link>
+    </Notice>
+  );
+}
+
+const WORDS: Record<string, readonly [string, string]> = {
+  preparing: ["The round is being prepared", "Its items are being made. This page begins by itself."],
+  paused: ["The round is paused", "Your answers are stored. This page goes on by itself when the round does."],
+  closing: ["The round is being closed", "Its answers are being written into a dataset. Thank you."],
+  closed: ["The round is closed", "Its answers have become a dataset. Thank you."],
+  failed: ["The round could not be prepared", "Its page says why."],
+};
+
+function Finished({ round, queue, view, onHelp }: Props) {
+  useKeys(pairCommand, (command) => {
+    if (command.type === "undo") queue.undo();
+    if (command.type === "help") onHelp();
+  });
+  return (
+    <Notice title={view.done > 0 ? "That was the last one" : "There is nothing for you to answer"}>
+      <p>
+        {view.done > 0
+          ? `You have answered ${count(view.done, "item")} of this round. Thank you.`
+          : "Other annotators have answered or are answering what there is."}{" "}
+        Should something come back, it appears here by itself.
+      </p>
+      <div style={{ display: "flex", flexWrap: "wrap", gap: "0.5rem" }}>
+        <Link className={buttonClass()} to={paths.round(round)}>
+          To the round
+        </Link>
+        {view.canUndo && <Button onClick={queue.undo}>Undo the last answer</Button>}
+      </div>
+    </Notice>
+  );
+}

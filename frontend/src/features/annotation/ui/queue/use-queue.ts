@@ -1,0 +1,65 @@
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { nextItems } from "@/features/annotation/api";
+import type { Hand, QueueView, Receipt } from "@/features/annotation/model/hand";
+import type { Outbox, OutboxView } from "@/features/annotation/model/outbox";
+import { outboxOf } from "@/features/annotation/model/outboxes";
+import { Queue } from "@/features/annotation/model/queue";
+import { toItem } from "@/features/annotation/model/to-item";
+import { noticeSignOut } from "@/lib/api/query-client";
+
+interface Desk {
+  queue: Queue;
+  view: QueueView;
+  outbox: Outbox<Receipt>;
+  sending: OutboxView;
+}
+
+/** One annotator's queue, at work while the page is open. */
+export function useQueue(round: string, annotator: string): Desk {
+  const outbox = outboxOf(round, annotator);
+  const queue = useMemo(() => new Queue((limit) => hand(round, annotator, limit), outbox), [round, annotator, outbox]);
+  useEffect(() => {
+    queue.start();
+    const stopWatching = watchAttention(queue);
+    return () => {
+      stopWatching();
+      queue.stop();
+    };
+  }, [queue]);
+  useEffect(() => {
+    window.addEventListener("online", outbox.retry);
+    const warn = (event: BeforeUnloadEvent) => outbox.getView().waiting > 0 && event.preventDefault();
+    window.addEventListener("beforeunload", warn);
+    return () => {
+      window.removeEventListener("online", outbox.retry);
+      window.removeEventListener("beforeunload", warn);
+    };
+  }, [outbox]);
+  const view = useSyncExternalStore(queue.subscribe, queue.getView);
+  const sending = useSyncExternalStore(outbox.subscribe, outbox.getView);
+  return { queue, view, outbox, sending };
+}
+
+async function hand(round: string, annotator: string, limit: number): Promise<Hand> {
+  try {
+    const handed = await nextItems(round, annotator, limit);
+    return { ...handed, items: handed.items.map(toItem) };
+  } catch (error) {
+    noticeSignOut(error);
+    throw error;
+  }
+}
+
+/** Time in a hidden tab does not count; whoever comes back sees how things stand. */
+function watchAttention(queue: Queue): () => void {
+  const change = () => {
+    if (document.visibilityState === "hidden") {
+      queue.watch.stop();
+    } else {
+      queue.watch.go();
+      queue.refresh();
+    }
+  };
+  document.addEventListener("visibilitychange", change);
+  return () => document.removeEventListener("visibilitychange", change);
+}

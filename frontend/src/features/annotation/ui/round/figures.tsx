@@ -1,0 +1,91 @@
+import type { ReactNode } from "react";
+import { InfoTip } from "@/components/info-tip";
+import { alphaInWords, isBiased, wilson } from "@/features/annotation/model/figures";
+import { RewardModelCard } from "@/features/annotation/ui/round/reward-model-card";
+import { Sides } from "@/features/annotation/ui/round/sides";
+import type { Round, RoundProgress } from "@/lib/api/types";
+import { count, fixed, percent } from "@/lib/format";
+import styles from "./round.module.css";
+
+/** How far the answers can be trusted, and whether the reward model would have given the same. */
+export function Figures({ round, progress }: { round: Round; progress: RoundProgress }) {
+  return (
+    <div className={styles.cards}>
+      <Agreement round={round} progress={progress} />
+      {progress.gold_of > 0 || round.gold_items > 0 ? <Gold progress={progress} /> : null}
+      <RewardModelCard round={round} progress={progress} />
+      <Position progress={progress} />
+      {progress.sides && <Sides round={round} sides={progress.sides} />}
+    </div>
+  );
+}
+
+interface CardProps {
+  title: string;
+  value: ReactNode;
+  tip: ReactNode;
+  children: ReactNode;
+}
+
+function Card({ title, value, tip, children }: CardProps) {
+  return (
+    <section className={styles.card} aria-label={title}>
+      <h2>
+        {title} <InfoTip label={`About: ${title}`}>{tip}</InfoTip>
+      </h2>
+      <p className={styles.figure}>{value}</p>
+      <p className={styles.note}>{children}</p>
+    </section>
+  );
+}
+
+function Agreement({ round, progress }: { round: Round; progress: RoundProgress }) {
+  const { alpha, alpha_items: items, pairwise } = progress;
+  return (
+    <Card
+      title="Agreement"
+      value={<>α {fixed(alpha)}</>}
+      tip="Krippendorff's α over the labels: 1 where annotators always agree, 0 where they agree as often as chance would have it. From 0.8 on labels count as reliable, from 0.667 on as enough for tentative conclusions."
+    >
+      {items > 0 && `${alphaInWords(alpha)} ${percent(pairwise)} of the pairs of answers to the same are equal, `}
+      {items > 0 && `over ${count(items, "item")}.`}
+      {items === 0 &&
+        (round.overlap === 1
+          ? "One answer per item is asked for, so that there is nothing to compare."
+          : "No item has two answers yet.")}
+    </Card>
+  );
+}
+
+function Gold({ progress }: { progress: RoundProgress }) {
+  const { gold_right: right, gold_of: of } = progress;
+  return (
+    <Card
+      title="Gold questions"
+      value={of > 0 ? percent(right / of) : "–"}
+      tip="Items whose right answer is known, mixed in unseen. Whoever misses many of them may not have understood the instructions."
+    >
+      {of > 0 ? `${right} of ${count(of, "answer")} right.` : "None answered yet."}
+    </Card>
+  );
+}
+
+function Position({ progress }: { progress: RoundProgress }) {
+  const { first_chosen: first, second_chosen: second, ties, skips } = progress;
+  const share = wilson(first, first + second);
+  return (
+    <Card
+      title="First one chosen"
+      value={share ? percent(share.rate) : "–"}
+      tip="Sides are shuffled, so that it should be one half. Far from it, annotators favour a position instead of an answer."
+    >
+      {share && (
+        <>
+          95 % interval {percent(share.low)} to {percent(share.high)}
+          {isBiased(share) ? ": a position seems to be favoured. " : ". "}
+        </>
+      )}
+      {count(ties, "tie")}, {count(skips, "skip")}.
+    </Card>
+  );
+}

@@ -1,0 +1,92 @@
+import { Fragment } from "react";
+import { Link } from "react-router";
+import { buttonClass } from "@/components/button";
+import { StatusBadge } from "@/components/status-badge";
+import { TimeAgo } from "@/components/time-ago";
+import { sourceInWords } from "@/features/annotation/model/round";
+import { CloseButton } from "@/features/annotation/ui/round/close-button";
+import { DatasetLink } from "@/features/annotation/ui/round/dataset-link";
+import { DeleteButton } from "@/features/annotation/ui/round/delete-button";
+import { PauseButton } from "@/features/annotation/ui/round/pause-button";
+import type { Round, RoundPolicy } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import { paths } from "@/lib/paths";
+import { stageShort } from "@/lib/stages";
+import styles from "./round.module.css";
+
+export function RoundHeader({ round }: { round: Round }) {
+  const { status } = round;
+  const takesAnswers = status === "open" || status === "paused";
+  return (
+    <header className={styles.head}>
+      <nav aria-label="Breadcrumb">
+        <Link to={paths.rounds}>Annotate</Link>
+      </nav>
+      <div className={styles.title}>
+        <h1>{round.name}</h1>
+        <StatusBadge status={status} />
+        <div className={styles.actions}>
+          {takesAnswers && <PauseButton round={round} />}
+          {takesAnswers && round.answers > 0 && <CloseButton round={round} />}
+          {status !== "closing" && <DeleteButton round={round} />}
+          {status === "open" && (
+            <Link className={`${buttonClass("primary")} ${styles.first}`} to={paths.queue(round.id)}>
+              Start annotating
+            </Link>
+          )}
+        </div>
+      </div>
+      <Facts round={round} />
+      {round.instructions && (
+        <details className={styles.instructions}>
+          <summary>Instructions</summary>
+          <p>{round.instructions}</p>
+        </details>
+      )}
+    </header>
+  );
+}
+
+function Facts({ round }: { round: Round }) {
+  const { source, policies } = round;
+  return (
+    <p className={styles.facts}>
+      <span>{sourceInWords(round)}</span>
+      <span>
+        {source.type === "dataset" ? "from " : "prompts of "}
+        <DatasetLink reference={source.type === "dataset" ? source.dataset : source.prompts} />
+      </span>
+      {policies && (
+        <span>
+          {policies.length > 1 ? "compares " : "written by "}
+          {policies.map((policy, index) => (
+            <Fragment key={index}>
+              {index > 0 && (index === policies.length - 1 ? " and " : ", ")}
+              <PolicyName policy={policy} />
+            </Fragment>
+          ))}
+        </span>
+      )}
+      <span>{count(round.overlap, "annotator")} per item</span>
+      {round.gold_items > 0 && <span>{count(round.gold_items, "gold question")}</span>}
+      {round.left_out > 0 && (
+        <span title={WHY_LEFT_OUT}>{count(round.left_out, source.type === "dataset" ? "row" : "prompt")} left out</span>
+      )}
+      {round.cut_off > 0 && (
+        <span title={WHAT_IS_CUT_OFF}>{count(round.cut_off, "item")} with an answer that was cut off</span>
+      )}
+      <span>
+        created <TimeAgo time={round.created_at} />
+      </span>
+    </p>
+  );
+}
+
+const WHAT_IS_CUT_OFF = "It reached the longest length. A reward model learns it as if it had ended there.";
+const WHY_LEFT_OUT = "Too long, or answered with the same by all.";
+
+function PolicyName({ policy }: { policy: RoundPolicy }) {
+  const { job, stage, step } = policy;
+  const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
+  return job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : <>{name}</>;
+}

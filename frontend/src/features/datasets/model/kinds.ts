@@ -1,0 +1,37 @@
+import type { DatasetKind } from "@/lib/api/types";
+
+export interface KindInfo {
+  readonly id: DatasetKind;
+  readonly label: string;
+  readonly use: string;
+}
+
+export const KINDS: readonly KindInfo[] = [
+  {
+    id: "preferences",
+    label: "Preferences",
+    use: "Answers to a prompt and which one is better: pairs, or rankings of several. For the reward model and DPO.",
+  },
+  {
+    id: "thumbs",
+    label: "Thumbs",
+    use: "Single answers, each with a thumb up or down. For KTO, and for a pointwise reward model.",
+  },
+  {
+    id: "sft",
+    label: "SFT pairs",
+    use: "Prompts with the answer to imitate, or conversations. Left out of a job: the preferred answers, or those with a thumb up.",
+  },
+  {
+    id: "prompts",
+    label: "Prompts",
+    use: "What PPO and the evaluation ask, with the right answer where a reward checks it. Left out of a job: the prompts of the preferences, SFT pairs or thumbs.",
+  },
+  {
+    id: "pretraining",
+    label: "Pretraining texts",
+    use: "Plain texts that are mixed into PPO (PPO-ptx), so that the model keeps what it knew.",
+  },
+];
+
+export const kindLabel = (kind: DatasetKind): string => KINDS.find((one) => one.id === kind)?.label ?? kind;

@@ -1,0 +1,94 @@
+import type { Mapping } from "@/features/datasets/api/imports";
+import { guessLabels, type Labels } from "@/features/datasets/model/labels";
+import { type Shape, SHAPES } from "@/features/datasets/model/shapes";
+
+export interface Column {
+  readonly name: string;
+  readonly examples: readonly string[];
+}
+
+/** A mapping while it is being filled in. */
+export interface Draft {
+  readonly shape: Shape;
+  /** The column of each field; a field that is missing has none. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** What each value of the label's column means; null: a record with it cannot be used. */
+  readonly labels: Labels;
+}
+
+/** The draft of a mapping that is there already, or that the columns' names suggest. */
+export function fromMapping(mapping: Mapping | null, columns: readonly Column[]): Draft {
+  const fields = mapping?.fields ?? {};
+  const drafts = SHAPES.map((shape) => ({ shape, fields, labels: {} }));
+  const best = drafts.reduce((one, other) => (merit(other) > merit(one) ? other : one));
+  const labels = { ...labelsOf(fields, columns), ...(mapping?.labels as Labels | undefined) };
+  return { ...best, labels };
+}
+
+/** How well the shape suits the fields: what it needs and they have, less what it lacks. */
+function merit({ shape, fields }: Draft): number {
+  const wanted = shape.fields.filter((field) => field.required);
+  const found = wanted.filter((field) => field.name in fields).length;
+  return found ? 2 * found - wanted.length : -Infinity;
+}
+
+/** Another shape, with the columns that the fields of the same name had. */
+export function withShape(draft: Draft, shape: Shape, columns: readonly Column[]): Draft {
+  const named = new Map(columns.map((column) => [lastPart(column.name), column.name]));
+  const fields: Record<string, string> = {};
+  for (const { name } of shape.fields) {
+    const column = draft.fields[name] ?? named.get(name);
+    if (column) fields[name] = column;
+  }
+  return {
+    shape,
+    fields,
+    labels: relabelled(draft, fields, columns),
+  };
+}
+
+/** The draft with another column for a field; no column takes the field away. */
+export function withField(draft: Draft, name: string, column: string, columns: readonly Column[]): Draft {
+  const others = Object.entries(draft.fields).filter(([field]) => field !== name);
+  const fields = Object.fromEntries(column ? [...others, [name, column]] : others);
+  return { ...draft, fields, labels: relabelled(draft, fields, columns) };
+}
+
+/**
+ * The labels under other columns. The names of the sides' columns may state what a value means, so a value that still means
+ * what the former columns stated follows the new ones. What the user chose otherwise stays.
+ */
+function relabelled(draft: Draft, fields: Draft["fields"], columns: readonly Column[]): Labels {
+  const now = labelsOf(fields, columns);
+  if (fields.label !== draft.fields.label) return now;
+  const before = labelsOf(draft.fields, columns);
+  const kept = Object.entries(draft.labels).filter(([value, side]) => !(value in now) || side !== before[value]);
+  return { ...now, ...Object.fromEntries(kept) };
+}
+
+/** The required fields that no column was given for, as the form calls them. */
+export const missing = (draft: Draft): string[] =>
+  draft.shape.fields.filter((field) => field.required && !draft.fields[field.name]).map((field) => field.label);
+
+/** What has to be said before records can be read like this; null when nothing is missing. */
+export function lack(draft: Draft): string | null {
+  const fields = missing(draft);
+  if (fields.length) return `Say first which column is: ${fields.join(", ")}.`;
+  const sides = draft.fields.label ? Object.values(draft.labels) : [];
+  return sides.length && sides.every((side) => side === null)
+    ? `Say first what the values of ${draft.fields.label} mean.`
+    : null;
+}
+
+/** As the API takes it: only what the shape knows. */
+export function toMapping({ shape, fields, labels }: Draft): Mapping {
+  const names = new Set(shape.fields.map((field) => field.name));
+  const known = Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)));
+  if (!("label" in known)) return { fields: known };
+  return { fields: known, labels };
+}
+
+const labelsOf = (fields: Draft["fields"], columns: readonly Column[]): Labels =>
+  guessLabels(columns.find((one) => one.name === fields.label)?.examples ?? [], fields);
+
+const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLowerCase();

@@ -1,0 +1,61 @@
+import { useQuery } from "@tanstack/react-query";
+import { formatsQuery } from "@/features/datasets/api/imports";
+import { KINDS } from "@/features/datasets/model/kinds";
+import type { DatasetFormat } from "@/lib/api/types";
+import styles from "./add.module.css";
+
+/** What a file may hold: the kinds of data, and of each kind the formats that are known by their columns. */
+export function Examples() {
+  const formats = useQuery(formatsQuery);
+  if (!formats.data) return null;
+  return (
+    <section className={styles.known} aria-labelledby="known-files">
+      <h2 id="known-files">Files that are known</h2>
+      <p>
+        Whatever it is called, a file is known by its columns. Where they say nothing, you say which column is what.
+      </p>
+      {KINDS.map((kind) => (
+        <div key={kind.id} className={styles.kind}>
+          <h3>{kind.label}</h3>
+          <p>{kind.use}</p>
+          <ul>
+            {formats.data
+              .filter(({ kinds }) => kinds[0] === kind.id || (kind.id === "thumbs" && kinds.includes(kind.id)))
+              .map((format) => (
+                <Known key={format.id} format={format} />
+              ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Known({ format }: { format: DatasetFormat }) {
+  return (
+    <li>
+      <details>
+        <summary>{format.title}</summary>
+        <p>{format.about.replaceAll("`", "")}</p>
+        <Records title="In the file" records={format.example} />
+        <Records title="As it is stored" records={format.becomes} />
+        {format.source && (
+          <a href={format.source} target="_blank" rel="noreferrer">
+            Where it is described
+          </a>
+        )}
+      </details>
+    </li>
+  );
+}
+
+function Records({ title, records }: { title: string; records: readonly object[] }) {
+  return (
+    <figure>
+      <figcaption>{title}</figcaption>
+      {records.map((record, index) => (
+        <code key={index}>{JSON.stringify(record)}</code>
+      ))}
+    </figure>
+  );
+}

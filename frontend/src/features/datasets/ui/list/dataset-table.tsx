@@ -1,0 +1,63 @@
+import { Link } from "react-router";
+import { CopyButton } from "@/components/copy-button";
+import { ProgressBar } from "@/components/progress-bar";
+import { StatusBadge } from "@/components/status-badge";
+import { TimeAgo } from "@/components/time-ago";
+import { kindLabel } from "@/features/datasets/model/kinds";
+import { FindingCounts } from "@/features/datasets/ui/list/finding-counts";
+import type { Dataset } from "@/lib/api/types";
+import { bytes, count } from "@/lib/format";
+import { paths } from "@/lib/paths";
+import styles from "@/features/datasets/ui/datasets.module.css";
+
+export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
+  return (
+    <div className={styles.frame}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Dataset</th>
+            <th scope="col">Kind</th>
+            <th scope="col">Status</th>
+            <th scope="col">Rows</th>
+            <th scope="col">Findings</th>
+            <th scope="col">Size</th>
+            <th scope="col">Added</th>
+            <th scope="col">
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {datasets.map((dataset) => (
+            <tr key={dataset.id}>
+              <td className={styles.name}>
+                <Link to={paths.dataset(dataset.id)}>{dataset.name}</Link>
+                <code>{dataset.id}</code>
+                {dataset.version > 1 && <small>version {dataset.version}</small>}
+              </td>
+              <td>{kindLabel(dataset.kind)}</td>
+              <td>
+                <StatusBadge status={dataset.archived_at ? "archived" : dataset.status} />
+                {dataset.status === "importing" && (
+                  <ProgressBar fraction={dataset.progress?.fraction ?? 0} label={`Import of ${dataset.name}`} />
+                )}
+              </td>
+              <td>{dataset.rows === null ? "–" : count(dataset.rows, "row")}</td>
+              <td>
+                <FindingCounts findings={dataset.findings} />
+              </td>
+              <td>{dataset.bytes === null ? "–" : bytes(dataset.bytes)}</td>
+              <td>
+                <TimeAgo time={dataset.created_at} />
+              </td>
+              <td className={styles.copy}>
+                <CopyButton text={dataset.id} label="Copy id" />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

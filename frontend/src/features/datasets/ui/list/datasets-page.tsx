@@ -1,0 +1,84 @@
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback } from "react";
+import { Link, useNavigate } from "react-router";
+import { Button, buttonClass } from "@/components/button";
+import { ErrorNotice } from "@/components/error-notice";
+import { Notice } from "@/components/notice";
+import { PageTitle } from "@/components/page-title";
+import { Skeleton } from "@/components/skeleton";
+import { StaleBanner } from "@/components/stale-banner";
+import { datasetsQuery } from "@/features/datasets/api/datasets";
+import { useDropAnywhere } from "@/features/datasets/ui/add/use-drop-anywhere";
+import { addFiles } from "@/features/datasets/ui/add/use-transfers";
+import { DatasetTable } from "@/features/datasets/ui/list/dataset-table";
+import { ListFilters } from "@/features/datasets/ui/list/list-filters";
+import { OnTheWay } from "@/features/datasets/ui/list/on-the-way";
+import { useListFilter } from "@/features/datasets/ui/list/use-list-filter";
+import { paths } from "@/lib/paths";
+import styles from "@/features/datasets/ui/datasets.module.css";
+
+const POLL_MS = 10_000;
+const BUSY_MS = 1500;
+
+export function DatasetsPage() {
+  const { filter, isFiltered, change } = useListFilter();
+  const query = useInfiniteQuery({
+    ...datasetsQuery(filter),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.data.some((one) => one.status === "importing")) ? BUSY_MS : POLL_MS,
+  });
+  const navigate = useNavigate();
+  const take = useCallback(
+    (files: readonly File[]) => {
+      addFiles(files);
+      void navigate(paths.newDataset);
+    },
+    [navigate],
+  );
+  const over = useDropAnywhere(take);
+  const datasets = query.data?.pages.flatMap((page) => page.data);
+  const isEmpty = datasets?.length === 0;
+  return (
+    <div className={over ? styles.dropping : ""}>
+      <PageTitle title="Datasets">
+        <Link className={buttonClass("primary")} to={paths.newDataset}>
+          Add data
+        </Link>
+      </PageTitle>
+      {query.isError && datasets && <StaleBanner since={query.dataUpdatedAt} />}
+      <OnTheWay />
+      <ListFilters filter={filter} onChange={change} />
+      {query.isPending && <Skeleton rows={4} height="2.5rem" label="Loading datasets" />}
+      {query.isError && !datasets && (
+        <ErrorNotice error={query.error} doing="load the datasets" onRetry={() => void query.refetch()} />
+      )}
+      {isEmpty && !isFiltered && <NoDatasets />}
+      {isEmpty && isFiltered && (
+        <Notice title={filter.archived ? "Nothing is archived" : "No dataset is like that"}>
+          <Button onClick={() => change({ search: "", kind: null, archived: false })}>Show all</Button>
+        </Notice>
+      )}
+      {datasets && !isEmpty && <DatasetTable datasets={datasets} />}
+      {query.hasNextPage && (
+        <p className={styles.more}>
+          <Button onClick={() => void query.fetchNextPage()}>Show older datasets</Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function NoDatasets() {
+  return (
+    <Notice title="No data yet">
+      <p>
+        Preferences, prompts or conversations, as JSONL, JSON, CSV or Parquet: drop a file anywhere on this page. You
+        see what it was taken for before it becomes a dataset, and what is wrong with it before a job is spent on it.
+      </p>
+      <Link className={buttonClass("primary")} to={paths.newDataset}>
+        Add the first
+      </Link>
+    </Notice>
+  );
+}

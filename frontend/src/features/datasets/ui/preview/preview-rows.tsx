@@ -1,0 +1,108 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useState } from "react";
+import { Prose } from "@/components/prose";
+import { Segmented } from "@/components/segmented";
+import { Skeleton } from "@/components/skeleton";
+import { ProblemLines } from "@/features/datasets/ui/problem-lines";
+import { RowCard } from "@/features/datasets/ui/rows/row-card";
+import type { UploadPreview } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import styles from "./preview.module.css";
+import rowStyles from "@/features/datasets/ui/rows/rows.module.css";
+
+type PreviewRow = UploadPreview["rows"][number];
+
+type View = "stored" | "source";
+const VIEWS = [
+  { id: "stored", label: "As stored" },
+  { id: "source", label: "As in the file" },
+] as const;
+
+interface Props {
+  query: UseQueryResult<UploadPreview>;
+  /** What has to be said first: until then these are the rows of another reading. */
+  lacking: string | null;
+}
+
+/** The first rows as they will be stored; what cannot be used stands at its line with the reason. */
+export function PreviewRows({ query, lacking }: Props) {
+  const [view, setView] = useState<View>("stored");
+  const rows = query.data ? (lacking ? unread(query.data) : allRows(query.data)) : [];
+  const bad = rows.filter((row) => row.problem !== null).length;
+  return (
+    <section className={styles.rows} aria-label="First rows" aria-busy={query.isFetching}>
+      <header>
+        <div>
+          <h2>The first rows</h2>
+          <p role="status" className={bad ? styles.bad : styles.note}>
+            {lacking ?? told(rows.length, bad, query.isFetching)}
+          </p>
+        </div>
+        <Segmented label="Show the rows" options={VIEWS} value={view} onChange={setView} />
+      </header>
+      {query.error && !lacking && <ProblemLines error={query.error} title="It cannot be read like this" />}
+      {query.isPending && query.isFetching && <Skeleton rows={5} height="4rem" label="Loading the first rows" />}
+      {query.data && rows.length === 0 && <Columns columns={query.data.columns} />}
+      <ol className={rowStyles.rows}>
+        {rows.map((row, index) => (
+          <li key={index} className={`${rowStyles.row} ${row.problem === null ? "" : rowStyles.broken}`}>
+            <Shown row={row} view={view} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** What there is in the file, while nobody has said what is what. */
+function Columns({ columns }: { columns: UploadPreview["columns"] }) {
+  return (
+    <dl className={styles.found}>
+      {columns.map((column) => (
+        <div key={column.name}>
+          <dt>
+            {column.name} <small>{column.type}</small>
+          </dt>
+          {column.examples.slice(0, 3).map((example) => (
+            <dd key={example}>{example}</dd>
+          ))}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Records that could not even be read stand among the others, at their lines. */
+function allRows(preview: UploadPreview): PreviewRow[] {
+  const known = new Set(preview.rows.map((row) => row.line));
+  const others = unread(preview).filter((row) => !known.has(row.line));
+  return [...preview.rows, ...others].sort((one, other) => one.line - other.line);
+}
+
+const unread = ({ problems }: UploadPreview): PreviewRow[] =>
+  problems.map(({ line, detail }) => ({ line, raw: "", row: null, problem: detail }));
+
+function Shown({ row, view }: { row: PreviewRow; view: View }) {
+  const number = <span title={`Line ${row.line} of the file`}>{row.line}</span>;
+  if (view === "stored" && row.row && row.problem === null) return <RowCard row={row.row} number={number} />;
+  return (
+    <div className={rowStyles.prompt}>
+      <span className={rowStyles.number}>{number}</span>
+      <div>
+        {row.problem !== null && (
+          <p className={styles.bad}>
+            <Prose text={row.problem} />
+          </p>
+        )}
+        {row.raw && <code className={styles.raw}>{row.raw}</code>}
+      </div>
+    </div>
+  );
+}
+
+function told(rows: number, bad: number, isFetching: boolean): string {
+  if (isFetching && !rows) return "Reading…";
+  if (!rows) return "There is nothing to show until it is clear how to read it.";
+  if (!bad) return `${count(rows, "row")}, all in order.`;
+  return `${bad} of ${count(rows, "record")} cannot be used like this.`;
+}

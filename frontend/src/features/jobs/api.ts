@@ -1,0 +1,37 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/lib/api/client";
+
+const PAGE = 25;
+
+export const jobsKey = ["jobs"] as const;
+
+export const jobsQuery = infiniteQueryOptions({
+  queryKey: [...jobsKey, "list"],
+  queryFn: ({ pageParam }) => answer(api.GET("/v1/jobs", { params: { query: { limit: PAGE, after: pageParam } } })),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => (page.has_more ? page.last_id : null),
+});
+
+export const jobQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id],
+    queryFn: () => answer(api.GET("/v1/jobs/{job_id}", { params: { path: { job_id: id } } })),
+  });
+
+export const cancelJob = (id: string) =>
+  answer(api.POST("/v1/jobs/{job_id}/cancel", { params: { path: { job_id: id } } }));
+
+export const checkpointsQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "checkpoints"],
+    queryFn: async () => {
+      const query = { limit: 100, order: "desc" } as const;
+      const params = { path: { job_id: id }, query };
+      return (await answer(api.GET("/v1/jobs/{job_id}/checkpoints", { params }))).data;
+    },
+  });
+
+/** Plain links: the browser downloads them with the cookie. */
+export const checkpointDownload = (id: string): string => `/v1/checkpoints/${id}/download`;
+export const checkpointFile = (id: string, path: string): string =>
+  `/v1/checkpoints/${id}/files/${path.split("/").map(encodeURIComponent).join("/")}`;

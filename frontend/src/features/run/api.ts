@@ -1,0 +1,53 @@
+import { queryOptions } from "@tanstack/react-query";
+import { jobsKey } from "@/features/jobs/api";
+import { answer, api } from "@/lib/api/client";
+import type { JobEvent } from "@/lib/api/types";
+import type { Stage } from "@/lib/stages";
+
+const EVENTS_PAGE = 1000;
+
+export const fetchMetrics = (id: string) =>
+  answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id } } }));
+
+/** One stage's series between two steps, in as much detail as fits. */
+export const metricsBetween = (id: string, stage: Stage, from: number, to: number) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "metrics", stage, from, to],
+    queryFn: () =>
+      answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query: { stage, from, to } } })),
+    staleTime: 10_000,
+  });
+
+/** Every event after `seq`, page by page. */
+export async function fetchEvents(id: string, after: number, types: readonly string[] = []): Promise<JobEvent[]> {
+  const events: JobEvent[] = [];
+  for (let seq = after; ;) {
+    const query = { after: seq, limit: EVENTS_PAGE, types: types.join(",") };
+    const page = await answer(api.GET("/v1/jobs/{job_id}/events", { params: { path: { job_id: id }, query } }));
+    events.push(...page.data);
+    const last = page.data.at(-1);
+    if (!page.has_more || !last) return events;
+    seq = last.seq;
+  }
+}
+
+/** The steps that have completions, by stage. */
+export async function fetchSampleSteps(id: string): Promise<Record<string, number[]>> {
+  const found: Record<string, number[]> = {};
+  const list = await answer(api.GET("/v1/jobs/{job_id}/samples/steps", { params: { path: { job_id: id } } }));
+  for (const { stage, step } of list.data) (found[stage] ??= []).push(step);
+  for (const steps of Object.values(found)) steps.sort((a, b) => a - b);
+  return found;
+}
+
+export const samplesQuery = (id: string, stage: Stage, step: number) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "samples", stage, step],
+    queryFn: async () => {
+      const params = { path: { job_id: id }, query: { stage, step } };
+      return (await answer(api.GET("/v1/jobs/{job_id}/samples", { params }))).data;
+    },
+    staleTime: 60_000,
+  });
+
+export const streamAddress = (id: string, after: number): string => `/v1/jobs/${id}/stream?after=${after}`;

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { describe, levelOf } from "@/features/run/model/describe";
+import type { RunEvent } from "@/features/run/model/event";
+
+const event = (type: string, data: Record<string, unknown>): RunEvent => ({
+  seq: 1,
+  type,
+  created_at: "",
+  attempt: 1,
+  stage: null,
+  step: null,
+  data,
+});
+
+test.each([
+  ["status_changed", { from: "queued", to: "starting", reason: "claimed" }, "queued → starting: claimed"],
+  ["status_changed", { from: null, to: "queued", reason: "submitted" }, "queued: submitted"],
+  ["stage_started", { stage: "ppo", total_steps: 100, start_step: 40 }, "PPO begins again after step 40, 100 steps"],
+  [
+    "stage_finished",
+    { stage: "sft", seconds: 21.3, summary: { "eval/loss": 1.234 } },
+    "SFT done in 21 s (eval/loss 1.23)",
+  ],
+  ["checkpoint_saved", { stage: "ppo", step: 10, final: false }, "PPO step 10 saved"],
+  ["checkpoint_saved", { stage: "ppo", step: 10, final: false, best: true }, "PPO step 10 saved, the best so far"],
+  ["checkpoint_saved", { stage: "dpo", step: 9, final: true, seed: 3 }, "Seed 3: DPO step 9 saved, the stage's result"],
+  [
+    "health",
+    { stage: "ppo", step: 7, rule: "kl_blow_up", cause: "Too far.", suggestion: "Raise it." },
+    "kl blow up at step 7: Too far. Raise it.",
+  ],
+  [
+    "rolled_back",
+    { stage: "ppo", step: 7, to_step: 4, learning_rate_factor: 0.5 },
+    "PPO goes on from the weights of step 4, learning rates × 0.5",
+  ],
+  ["curve", { stage: "ppo", points: [{}, {}] }, "Over-optimisation curve of 2 evaluations"],
+  ["report_card", { stage: "reward_model" }, "Reward model: report card on the held-out rows"],
+  [
+    "seed_finished",
+    { seed: 2, number: 1, of: 3, collapsed: true, why: "it diverged" },
+    "Seed 2 (1 of 3) collapsed: it diverged",
+  ],
+  [
+    "seed_finished",
+    { seed: 2, number: 1, of: 3, collapsed: false, summary: { win_rate: 0.75 } },
+    "Seed 2 (1 of 3) done (win_rate 0.75)",
+  ],
+  ["run_stopped", { reason: "health", message: "Paused in stage ppo." }, "Paused in stage ppo."],
+  ["something_new", { a: 1 }, '{"a":1}'],
+])("%s reads as a sentence", (type, data, sentence) => expect(describe(event(type, data))).toBe(sentence));
+
+test("a job that goes back to the queue is a warning, one that enters it is not", () => {
+  expect(levelOf(event("status_changed", { from: "running", to: "queued" }))).toBe("warning");
+  expect(levelOf(event("status_changed", { from: null, to: "queued" }))).toBe("info");
+});
+
+test.each([
+  ["health", {}, "warning"],
+  ["rolled_back", {}, "warning"],
+  ["seed_finished", { collapsed: true }, "warning"],
+  ["seed_finished", { collapsed: false }, "info"],
+  ["report_card", {}, "info"],
+])("%s %j is a matter of %s", (type, data, level) => expect(levelOf(event(type, data))).toBe(level));

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { RunEvent } from "@/features/run/model/event";
+import { findings, remarks } from "@/features/run/model/findings";
+
+let seq = 0;
+const event = (type: string, data: Record<string, unknown>): RunEvent => ({
+  seq: ++seq,
+  type,
+  created_at: "",
+  attempt: 1,
+  stage: "ppo",
+  step: typeof data.step === "number" ? data.step : null,
+  data,
+});
+const health = (rule: string, step: number) =>
+  event("health", {
+    rule,
+    step,
+    action: "warn",
+    cause: `cause ${step}`,
+    suggestion: "turn the knob",
+    evidence: [{ metric: "objective/kl", step, value: 61.5 }, { metric: "no number" }],
+  });
+
+test("a rule that fires again is shown once, as it stands now, the newest first", () => {
+  const found = findings([health("kl_blow_up", 3), health("truncation", 4), health("kl_blow_up", 9)]);
+  expect(found.map(({ rule, step, times }) => [rule, step, times])).toEqual([
+    ["KL blow up", 9, 2],
+    ["truncation", 4, 1],
+  ]);
+  expect(found[0]).toMatchObject({
+    cause: "cause 9",
+    suggestion: "turn the knob",
+    evidence: [{ metric: "objective/kl", step: 9, value: 61.5 }],
+  });
+});
+
+test("warnings and errors among the messages are kept, information is not", () => {
+  const said = (text: string, level: string) => event("message", { text, level });
+  const log = [said("slow", "warning"), said("fine", "info"), said("broken", "error"), said("slow", "warning")];
+  expect(remarks(log)).toEqual([
+    { text: "slow", level: "warning", times: 2 },
+    { text: "broken", level: "error", times: 1 },
+  ]);
+});

@@ -1,0 +1,98 @@
+import { type RunEvent, stageOf } from "@/features/run/model/event";
+
+/** Some of the held-out pairs or thumbs, and how the reward model does on them. */
+export interface CardRow {
+  readonly group: string;
+  readonly name: string;
+  readonly pairs: number;
+  readonly accuracy: number;
+  readonly low: number;
+  readonly high: number;
+  readonly confidence: number | null;
+}
+
+export interface Bin {
+  readonly low: number;
+  readonly high: number;
+  readonly pairs: number;
+  readonly predicted: number;
+  readonly observed: number;
+}
+
+export interface ReportCard {
+  /** What it was measured on. */
+  readonly of: "pairs" | "thumbs";
+  readonly rows: readonly CardRow[];
+  readonly calibration: readonly Bin[];
+  /** The figures that stand alone, in words and as numbers. */
+  readonly figures: readonly (readonly [string, number])[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Where the slices lie, what they are called, and in which order they come: the database keeps none. */
+const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
+  ["by_thumb", "thumb", ["up", "down"]],
+  ["by_source", "source", []],
+  ["by_length", "length", ["less than half as long", "shorter", "about as long", "longer", "twice as long or more"]],
+  ["by_agreement", "agreement", ["unanimous", "majority", "split"]],
+];
+const FIGURES: readonly (readonly [string, string])[] = [
+  ["auc", "AUC"],
+  ["majority_baseline", "If the more frequent thumb was always expected"],
+  ["margin", "Mean margin"],
+  ["calibration_error", "Calibration error"],
+  ["length_correlation", "Correlation of score and length"],
+  ["ties", "Ties, in no slice"],
+  ["references", "SFT answers measured"],
+  ["reference_mean", "Their mean score"],
+  ["reference_std", "Their standard deviation"],
+];
+
+/** The newest card of a stage; null where there is none. */
+export function reportCard(log: readonly RunEvent[], stage: string): ReportCard | null {
+  const event = log.findLast((one) => one.type === "report_card" && stageOf(one) === stage);
+  const card = event && fields(event.data.card);
+  if (!card) return null;
+  const of = card.loss === "pointwise" ? "thumbs" : "pairs";
+  return {
+    of,
+    rows: [
+      ...slice("", `All ${of}`, card.overall),
+      ...GROUPS.flatMap(([key, group, order]) =>
+        inOrder(fields(card[key]) ?? {}, order).flatMap(([name, value]) => slice(group, name, value)),
+      ),
+      ...slice("", "If the longer answer always won", card.length_baseline),
+    ],
+    calibration: Array.isArray(card.calibration) ? card.calibration.flatMap(bin) : [],
+    figures: FIGURES.flatMap(([key, label]) => {
+      const value = card[key];
+      return typeof value === "number" ? [[label, value] as const] : [];
+    }),
+  };
+}
+
+function inOrder(slices: Fields, order: readonly string[]): [string, unknown][] {
+  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return Object.entries(slices).sort(([a], [b]) => place(a) - place(b));
+}
+
+function slice(group: string, name: string, value: unknown): CardRow[] {
+  const found = fields(value);
+  if (!found || !numeric(found, "pairs", "accuracy", "low", "high")) return [];
+  const { pairs, accuracy, low, high, confidence } = found;
+  return [{ group, name, pairs, accuracy, low, high, confidence: typeof confidence === "number" ? confidence : null }];
+}
+
+function bin(value: unknown): Bin[] {
+  const found = fields(value);
+  return found && numeric(found, "low", "high", "pairs", "predicted", "observed") ? [found] : [];
+}
+
+function fields(value: unknown): Fields | null {
+  return typeof value === "object" && value !== null ? (value as Fields) : null;
+}
+
+function numeric<Name extends string>(value: Fields, ...names: Name[]): value is Fields & Record<Name, number> {
+  return names.every((name) => typeof value[name] === "number");
+}

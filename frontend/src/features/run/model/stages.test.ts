@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { RunEvent } from "@/features/run/model/event";
+import { stageViews } from "@/features/run/model/stages";
+
+const finished = (seq: number, stage: string, seconds: number): RunEvent => ({
+  seq,
+  type: "stage_finished",
+  created_at: "",
+  attempt: 1,
+  stage,
+  data: { stage, seconds, summary: { "eval/loss": 1.5 } },
+});
+
+const FOUR = ["sft", "reward_model", "ppo", "evaluation"] as const;
+const states = (...args: Parameters<typeof stageViews>) => stageViews(...args).map((view) => view.state);
+
+test("a stage is done once it said so, and the job's stage is the active one", () => {
+  expect(states([finished(1, "sft", 20)], FOUR, "reward_model", false)).toEqual([
+    "done",
+    "active",
+    "waiting",
+    "waiting",
+  ]);
+});
+
+test("a finished stage brings its time and its figures", () => {
+  expect(stageViews([finished(1, "sft", 20)], FOUR, "ppo", false)[0]).toMatchObject({
+    seconds: 20,
+    summary: { "eval/loss": 1.5 },
+  });
+});
+
+test("a job that ended early stopped in its last stage and never reached the others", () => {
+  expect(states([finished(1, "sft", 20)], FOUR, "reward_model", true)).toEqual([
+    "done",
+    "stopped",
+    "unreached",
+    "unreached",
+  ]);
+});
+
+test("a stage that the job does not have is not shown", () => {
+  expect(states([], ["dpo", "evaluation"], null, false)).toEqual(["waiting", "waiting"]);
+});

@@ -1,0 +1,116 @@
+import { emptySeries, type Point, type Series, upsert } from "@/charts/series";
+import { rowsOf, type RunEvent, type SampleRow, stageOf, stepOf, valuesOf } from "@/features/run/model/event";
+
+type ByName = Readonly<Record<string, Series>>;
+
+/** All that the page knows of a run. `lastSeq` is the sequence number up to which it is complete. */
+export interface RunState {
+  readonly lastSeq: number;
+  readonly series: Readonly<Record<string, ByName>>;
+  readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
+  /** Completions that arrived live, by `sampleKey`; older steps are fetched when they are looked at. */
+  readonly samples: Readonly<Record<string, readonly SampleRow[]>>;
+  /** Every event but metrics and samples, ascending. */
+  readonly log: readonly RunEvent[];
+}
+
+export const emptyRun: RunState = { lastSeq: 0, series: {}, sampleSteps: {}, samples: {}, log: [] };
+
+export const sampleKey = (stage: string, step: number): string => `${stage}/${step}`;
+
+/** Points in a series beyond which the page asks the server for buckets again. */
+const MAX_POINTS = 4000;
+
+/** Events in, new state out. Events at or before `lastSeq` are repeats and change nothing. */
+export function reduce(state: RunState, events: readonly RunEvent[]): RunState {
+  const fresh = inOrder(events, state.lastSeq);
+  const last = fresh.at(-1);
+  if (!last) return state;
+  return {
+    lastSeq: last.seq,
+    series: withMetrics(
+      state.series,
+      fresh.filter((event) => event.type === "metrics"),
+    ),
+    ...withSamples(
+      state,
+      fresh.filter((event) => event.type === "samples"),
+    ),
+    log: withLog(
+      state.log,
+      fresh.filter((event) => event.type !== "metrics" && event.type !== "samples"),
+    ),
+  };
+}
+
+function inOrder(events: readonly RunEvent[], lastSeq: number): RunEvent[] {
+  const bySeq = new Map<number, RunEvent>();
+  for (const event of events) if (event.seq > lastSeq) bySeq.set(event.seq, event);
+  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+}
+
+function withMetrics(series: RunState["series"], events: readonly RunEvent[]): RunState["series"] {
+  const next: Record<string, Record<string, Series>> = {};
+  for (const [stage, points] of pointsByStage(events)) {
+    next[stage] = { ...series[stage] };
+    for (const [name, list] of points) next[stage][name] = upsert(series[stage]?.[name] ?? emptySeries, list);
+  }
+  return events.length ? { ...series, ...next } : series;
+}
+
+function pointsByStage(events: readonly RunEvent[]): Map<string, Map<string, Point[]>> {
+  const stages = new Map<string, Map<string, Point[]>>();
+  for (const event of events) {
+    const stage = stageOf(event);
+    const step = stepOf(event);
+    if (stage === null || step === null) continue;
+    const names = stages.get(stage) ?? new Map<string, Point[]>();
+    stages.set(stage, names);
+    for (const [name, value] of valuesOf(event)) {
+      const points = names.get(name) ?? [];
+      names.set(name, points);
+      points.push({ step, value });
+    }
+  }
+  return stages;
+}
+
+function withSamples(state: RunState, events: readonly RunEvent[]): Pick<RunState, "sampleSteps" | "samples"> {
+  const sampleSteps = { ...state.sampleSteps };
+  const samples = { ...state.samples };
+  for (const event of events) {
+    const stage = stageOf(event);
+    const step = stepOf(event);
+    if (stage === null || step === null) continue;
+    sampleSteps[stage] = sortedUnion(sampleSteps[stage] ?? [], [step]);
+    samples[sampleKey(stage, step)] = rowsOf(event);
+  }
+  return events.length ? { sampleSteps, samples } : { sampleSteps: state.sampleSteps, samples: state.samples };
+}
+
+export function sortedUnion(a: readonly number[], b: readonly number[]): number[] {
+  return [...new Set([...a, ...b])].sort((x, y) => x - y);
+}
+
+/** Merges log entries by sequence number. */
+export function withLog(log: readonly RunEvent[], events: readonly RunEvent[]): readonly RunEvent[] {
+  if (!events.length) return log;
+  const bySeq = new Map([...log, ...events].map((event) => [event.seq, event]));
+  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/**
+ * Whether to fetch the series anew: they have grown too long, or a step inside a bucket was re-run and the bucket's
+ * minimum and maximum may no longer hold.
+ */
+export function needsFreshSeries(before: RunState, after: RunState): boolean {
+  return Object.entries(after.series).some(([stage, names]) =>
+    Object.entries(names).some(([name, series]) => {
+      const old = before.series[stage]?.[name];
+      if (!old || old === series) return false;
+      const firstNew = series.values.length - old.values.length;
+      const appended = firstNew > 0 && series.steps[old.steps.length - 1] === old.steps.at(-1);
+      return series.steps.length > MAX_POINTS || (series.min !== null && !appended);
+    }),
+  );
+}

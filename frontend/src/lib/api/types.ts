@@ -1,0 +1,30 @@
+import type { components } from "@/lib/api/schema.gen";
+
+type Schemas = components["schemas"];
+
+export type AnnotationItem = Schemas["AnnotationItem"];
+export type AnnotationResult = Schemas["AnnotationResult"];
+export type AnnotatorProgress = Schemas["AnnotatorProgress"];
+export type Checkpoint = Schemas["Checkpoint"];
+export type Dataset = Schemas["Dataset"];
+export type DatasetFormat = Schemas["DatasetFormat"];
+export type DatasetKind = Schemas["DatasetKind"];
+export type DatasetRow = Schemas["DatasetRow"];
+export type DatasetVersion = Schemas["DatasetVersion"];
+export type Finding = Schemas["Finding"];
+export type FindingSample = Schemas["FindingSample"];
+export type Histogram = Schemas["Histogram"];
+export type Job = Schemas["Job"];
+export type JobEvent = Schemas["JobEvent"];
+export type JobSummary = Schemas["JobSummary"];
+export type MetricInfo = Schemas["MetricInfo"];
+export type Problem = Schemas["Problem"];
+export type ProblemItem = Schemas["ProblemItem"];
+export type RewardModelProgress = Schemas["RewardModelProgress"];
+export type Round = Schemas["AnnotationRound"];
+export type RoundPolicy = Schemas["AnnotationPolicy"];
+export type RoundProgress = Schemas["AnnotationProgress"];
+export type RoundSide = Schemas["AnnotationSide"];
+export type Report = Schemas["Report"];
+export type ReportResult = Schemas["ReportResult"];
+export type UploadPreview = Schemas["UploadPreview"];
