@@ -20,7 +20,7 @@ SIZE = 40 * MIB
 _BUNDLE = """
 import { build } from "vite";
 const [root, outDir] = process.argv.slice(1);
-const lib = { entry: `${root}/src/api/upload.ts`, formats: ["iife"], name: "uploads", fileName: () => "uploads.js" };
+const lib = { entry: `${root}/src/features/datasets/api/upload.ts`, formats: ["iife"], name: "uploads", fileName: () => "uploads.js" };
 const resolve = { alias: { "@": `${root}/src` } };
 await build({ configFile: false, root, resolve, logLevel: "error", build: { lib, outDir, minify: false } });
 """
@@ -48,7 +48,7 @@ async ([size, byte, stopAtOnce]) => {
 
 @pytest.fixture(scope="package")
 def script(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """src/api/upload.ts with all that it imports, for a page that does not have it."""
+    """src/features/datasets/api/upload.ts with all that it imports, for a page that does not have it."""
     out, root = tmp_path_factory.mktemp("bundle"), REPOSITORY / "frontend"
     path = os.pathsep.join([str(Path(sys.prefix) / "node" / "bin"), os.environ["PATH"]])
     command = ["node", "--input-type=module", "-e", _BUNDLE, str(root), str(out)]

@@ -8,7 +8,7 @@ import pytest
 from trainer.metrics import METRICS
 from trainer.spec import STAGES
 
-CATALOG = Path(__file__).parents[2] / "frontend" / "src" / "features" / "run" / "charts" / "catalog.ts"
+CATALOG = Path(__file__).parents[2] / "frontend" / "src" / "features" / "run" / "model" / "catalog.ts"
 TABLE = {(metric.stage, metric.name) for metric in METRICS}
 _NAME = re.compile(r'\bname: "([^"]+)"|\bone\(\s*"[^"]*",\s*"([^"]+)"')
 
