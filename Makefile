@@ -42,11 +42,12 @@ test-rounding: setup ## run the trainer's tests as other processors would round
 	@for setting in OTHER_ROUNDING=1 MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2; do \
 		echo "$$setting"; env $$setting $(BIN)/python -m pytest tests/trainer -m "not slow" -q $(ARGS) || exit 1; done
 
-check: setup ## lint, formats, types, import contracts, the documentation's links
+check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python .ci/prose
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@$(NPM) run --silent lint
 	@$(NPM) run --silent typecheck
