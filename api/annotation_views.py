@@ -12,8 +12,8 @@ from core.annotation import results, scores, shuffle
 from core.annotation.figures import Figures
 from core.annotation.queue import Handed, Standing
 from core.annotation.results import Counts
-from core.models.annotation_round import RoundStatus
-from core.models.data_task import TaskStatus
+from core.models.annotation import RoundStatus
+from core.models.tasks import TaskStatus
 
 _WAITING = (RoundStatus.PREPARING, RoundStatus.CLOSING)
 _STORED = (

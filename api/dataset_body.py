@@ -18,7 +18,7 @@ from api.strict_json import without_duplicates
 from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.errors import InvalidRequest, WrongMediaType
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.uploads import naming
 
 if TYPE_CHECKING:

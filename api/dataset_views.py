@@ -8,9 +8,9 @@ from sqlalchemy.dialects.postgresql import JSONPATH, distinct_on
 from sqlalchemy.orm import Session
 
 from api.schemas.dataset import DataProgress, Dataset, DatasetVersion, FindingCounts
-from core import models
-from core.datasets import tasks, versions
-from core.models.dataset_version import VersionStatus
+from core import models, tasks
+from core.datasets import versions
+from core.models.datasets import VersionStatus
 
 
 def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:

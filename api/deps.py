@@ -9,12 +9,12 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import keys
+from core.access import keys
+from core.access.keys import Principal
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import session_scope
 from core.errors import CrossOrigin, NotFound, NotSignedIn
-from core.keys import Principal
 from core.models import Checkpoint, Dataset, Job
 from core.pages import Order
 from core.settings import Settings, get_settings

@@ -13,10 +13,10 @@ from starlette.concurrency import run_in_threadpool
 
 from api.problems import DATABASE_AWAY
 from api.schemas.run import JobEvent
-from core import events
 from core.db import session_scope
+from core.jobs import events
 from core.models import Job
-from core.models.job import TERMINAL
+from core.models.jobs import TERMINAL
 from core.settings import Settings
 
 BATCH = 200

@@ -6,10 +6,9 @@ from typing import TextIO
 
 from sqlalchemy import select
 
-from core.db import session_scope
+from core.access.keys import create_key, revoke_key
+from core.db import migrate, session_scope
 from core.errors import PlatformError
-from core.keys import create_key, revoke_key
-from core.migrate import migrate
 from core.models import ApiKey
 from core.settings import get_settings
 

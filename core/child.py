@@ -2,7 +2,7 @@
 
 A supervisor, a worker or a test run may be killed with SIGKILL, and then nothing of theirs may stay behind: no server
 that holds a data folder, no trainer that holds a GPU. On Linux the kernel promises it (PR_SET_PDEATHSIG). The setting is
-made by `exec_with_parent.py` between fork and exec: a `preexec_fn` would run Python in a copy of a process that may have
+made by `child_exec.py` between fork and exec: a `preexec_fn` would run Python in a copy of a process that may have
 threads, which can deadlock. Elsewhere a watcher process does the same, by a pipe.
 
 Each child leads a session of its own, so that Ctrl-C in a terminal reaches only us and we choose the order in which
@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
-_SHIM = Path(__file__).with_name("exec_with_parent.py")
+_SHIM = Path(__file__).with_name("child_exec.py")
 _HAS_PARENT_DEATH_SIGNAL = sys.platform == "linux"
 Output = int | IO[bytes]
 Identity = Literal["ours", "namespace", "nobody"]

@@ -3,7 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import Session
 
@@ -35,3 +40,27 @@ def session_scope(database_url: str | None = None) -> Iterator[Session]:
 def after_commit(session: Session, call: Callable[[], object]) -> None:
     """Have `call` made once the transaction is committed, and never if it is not. It must not raise."""
     session.info.setdefault(_AFTER_COMMIT, []).append(call)
+
+
+# Brings a database to the newest schema, from any working directory.
+_ROOT = Path(__file__).parent.parent
+
+
+def migrate(database_url: str) -> None:
+    """Run every migration that the database lacks. Two at once take turns."""
+    command.upgrade(alembic_config(database_url), "head")
+
+
+def at_head(database_url: str) -> bool:
+    """Whether the database has the schema that this code expects."""
+    with engine_for(database_url).connect() as connection:
+        found = MigrationContext.configure(connection).get_current_heads()
+    return set(found) == set(ScriptDirectory.from_config(alembic_config(database_url)).get_heads())
+
+
+def alembic_config(database_url: str) -> Config:
+    """Alembic's configuration without a file of its own: `[tool.alembic]` in pyproject.toml serves its command line."""
+    config = Config()
+    config.set_main_option("script_location", str(_ROOT / "migrations"))
+    config.attributes["database_url"] = database_url
+    return config

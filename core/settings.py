@@ -9,9 +9,9 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core.allowed import Address, RewardUrls
+from core.access.allowlist import Address, RewardUrls
+from core.access.import_urls import ImportUrls, check_prefix
 from core.errors import SettingsError
-from core.import_urls import ImportUrls, check_prefix
 from trainer.spec.local_paths import PathRules
 
 Seconds = Annotated[float, Field(gt=0)]

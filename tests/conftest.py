@@ -94,8 +94,7 @@ def redis_url(_redis_server: str) -> str:
 @pytest.fixture(scope="session")
 def _migrated(postgres_url: str) -> Iterator[str]:
     """The run's own database, made by the migrations as a real one would be."""
-    from core.db import engine_for
-    from core.migrate import migrate
+    from core.db import engine_for, migrate
 
     migrate(postgres_url)
     yield postgres_url

@@ -16,7 +16,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import child, jobs, keys
+from core import child, jobs
+from core.access import keys
 from core.blobs import blob_store
 from core.models import DatasetVersion, Job
 from core.settings import Settings

@@ -14,17 +14,17 @@ from collections.abc import Callable
 
 from core.errors import SettingsError
 from core.settings import Settings, get_machine_settings, get_settings
-from worker.app import serve
 from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
-from worker.join import join_for_ever
-from worker.launcher import Launcher
+from worker.jobs.app import serve
+from worker.jobs.join import join_for_ever
+from worker.jobs.launch import Launcher
 from worker.sweeper import sweep_for_ever
 
 
 def _data(settings: Settings) -> int:
-    from worker.data import lane  # brings the readers of every container, which the others do without
+    from worker.tasks import claim  # brings the readers of every container, which the others do without
 
-    return lane.serve(settings)
+    return claim.serve(settings)
 
 
 COMMANDS: dict[str, Callable[[Settings], int]] = {

@@ -10,8 +10,7 @@ from core.db import session_scope
 from core.errors import LeaseLost
 from core.jobs import Claim
 from core.settings import Settings
-from worker.beat import Beat
-from worker.database import AWAY
+from worker.process import AWAY, Beat
 
 log = logging.getLogger(__name__)
 

@@ -3,14 +3,14 @@
 import logging
 import time
 
-from core import jobs, workers
+from core import jobs
+from core.broker import knock
 from core.db import session_scope
-from core.queue import knock
+from core.jobs import workers
 from core.settings import Settings
-from worker.data.sweeping import Orphans, sweep_data
-from worker.database import AWAY
 from worker.health import note_sweep
-from worker.stopping import StopRequest
+from worker.process import AWAY, StopRequest
+from worker.tasks.sweeping import Orphans, sweep_data
 
 _POLL_SECONDS = 0.1
 log = logging.getLogger(__name__)

@@ -29,9 +29,10 @@ from api.schemas.job import Job
 from api.schemas.stored_spec import in_order
 from api.strict_json import StrictRoute
 from core import models
-from core.annotation import answers, closing, continuing, queue, results, rounds, scores, sources
+from core.annotation import answers, closing, continuation, queue, results, rounds, scores, sources
 from core.annotation.answers import Given
 from core.annotation.spec import NewRound, RoundChanges
+from core.broker import knock
 from core.db import after_commit
 from core.errors import (
     CannotContinue,
@@ -51,9 +52,8 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.models.annotation_round import RoundStatus
+from core.models.annotation import RoundStatus
 from core.pages import page
-from core.queue import knock
 
 router = APIRouter(prefix="/annotation/rounds", tags=["Annotation"], route_class=StrictRoute)
 READS = (NotSignedIn, NotFound, InvalidRequest)
@@ -203,7 +203,7 @@ def get_annotation_continuation(
     steps: Annotated[int | None, Query(ge=1, description="Steps of PPO. Left out: as many as the job had.")] = None,
 ) -> AnnotationContinuation:
     """What `POST …/continue` would submit, and what that does, in words."""
-    found = continuing.plan(session, round_, job, steps)
+    found = continuation.plan(session, round_, job, steps)
     spec = in_order(found.spec.model_dump(mode="json"))
     return AnnotationContinuation.model_validate({"spec": spec, "sentences": found.sentences})
 
@@ -224,6 +224,6 @@ def get_annotation_continuation(
 )
 def continue_job(body: ContinueJob, round_: RoundDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Go on with a job: refit its reward model on the closed round, then PPO from its policy."""
-    job = continuing.go_on(session, round_, body.job, settings, body.steps, body.name)
+    job = continuation.go_on(session, round_, body.job, settings, body.steps, body.name)
     after_commit(session, lambda: knock(settings.redis_url))
     return shown_job(session, job)

@@ -13,7 +13,6 @@ from api.schemas.report import ApplyFixes, Report, ReportList, RequestReport
 from api.strict_json import StrictRoute
 from core import models
 from core.datasets import fixes, reports, versions
-from core.datasets.tasks import AT_WORK
 from core.errors import (
     CrossOrigin,
     DatasetFailed,
@@ -23,9 +22,10 @@ from core.errors import (
     NotSignedIn,
     WrongMediaType,
 )
-from core.models.data_task import TaskStatus
-from core.models.dataset_version import VersionStatus
+from core.models.datasets import VersionStatus
+from core.models.tasks import TaskStatus
 from core.pages import page
+from core.tasks import AT_WORK
 
 router = APIRouter(prefix="/datasets", tags=["Reports"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, CrossOrigin, NotFound, DatasetNotReady, WrongMediaType, InvalidRequest, DatasetFailed)

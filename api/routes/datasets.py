@@ -13,9 +13,10 @@ from api.fresh import refresh
 from api.problems import BadRequest, documented
 from api.schemas.dataset import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
 from api.strict_json import StrictRoute
-from core import models, uploads
+from core import models, tasks, uploads
+from core.access.keys import Principal
 from core.blobs import BlobStore
-from core.datasets import importing, retention, tasks, versions
+from core.datasets import importing, retention, versions
 from core.datasets.importing import Import, Reading, Source
 from core.datasets.limits import Limits
 from core.errors import (
@@ -32,8 +33,7 @@ from core.errors import (
     UploadNotComplete,
     WrongMediaType,
 )
-from core.keys import Principal
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.pages import page
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from api.problems import documented
 from core.datasets import rows, versions
 from core.datasets.export import ExportFormat, export
 from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound, NotSignedIn
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 LEFT_OUT = "X-Proximal-Left-Out"

@@ -9,8 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.deps import SettingsDep
 from api.schemas.platform import Health, Readiness
-from core.db import engine_for
-from core.migrate import at_head
+from core.db import at_head, engine_for
 from core.settings import Settings
 
 router = APIRouter(tags=["Health"])

@@ -9,9 +9,9 @@ from api.deps import JobDep, SessionDep, SettingsDep
 from api.problems import documented
 from api.schemas.run import JobEvent, JobEventList
 from api.stream import Stream
-from core import events
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.models.job import TERMINAL
+from core.jobs import events
+from core.models.jobs import TERMINAL
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Events"])
 

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query
 from api.deps import JobDep, SessionDep
 from api.problems import documented
 from api.schemas.run import Metrics, Sample, SampleList, SampleStep, SampleStepList, Series
-from core import events, metrics
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.metrics import Wanted
+from core.jobs import events, metrics
+from core.jobs.metrics import Wanted
 from trainer.spec import StageName
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Metrics and samples"])

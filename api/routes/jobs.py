@@ -12,7 +12,8 @@ from api.problems import BadRequest, documented
 from api.schemas.job import Job, JobList, JobSummary
 from api.schemas.stored_spec import in_order
 from api.strict_json import StrictRoute
-from core import jobs, metrics, models
+from core import jobs, models
+from core.broker import knock
 from core.db import after_commit
 from core.errors import (
     CrossOrigin,
@@ -26,10 +27,10 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.models.job import JobStatus
+from core.jobs import metrics
+from core.jobs.progress import progress
+from core.models.jobs import JobStatus
 from core.pages import page
-from core.progress import progress
-from core.queue import knock
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)

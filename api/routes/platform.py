@@ -9,8 +9,8 @@ from sqlalchemy import select
 from api.deps import PrincipalDep, SessionDep
 from api.problems import documented
 from api.schemas.platform import JsonSchema, MetricInfo, MetricInfoList, Preset, PresetList, Worker, WorkerList
-from core import workers
 from core.errors import NotSignedIn
+from core.jobs import workers
 from core.models import Job
 from trainer.metrics import METRICS
 from trainer.spec import JobSpec

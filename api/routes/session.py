@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, refuse_other_sites
 from api.problems import BadRequest, documented
 from api.schemas.session import KeyRef, Session, SignIn
-from core import keys
+from core.access import keys
 from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, WrongMediaType
 
 router = APIRouter(prefix="/session", tags=["Session"])

@@ -23,6 +23,7 @@ from api.schemas.upload import (
 )
 from api.strict_json import StrictRoute
 from core import models, uploads
+from core.access.import_urls import prefixes_of
 from core.db import after_commit, session_scope
 from core.errors import (
     ChecksumMismatch,
@@ -39,8 +40,7 @@ from core.errors import (
     UploadNotOpen,
     WrongMediaType,
 )
-from core.import_urls import prefixes_of
-from core.models.upload import UploadStatus
+from core.models.uploads import UploadStatus
 from core.pages import page
 from core.uploads import RunningDigests, parts
 

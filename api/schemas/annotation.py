@@ -9,7 +9,7 @@ from api.schemas.base import ListOf, Schema, Timestamp
 from api.schemas.dataset import DataProgress
 from api.schemas.stored_spec import StoredSpec
 from core.annotation.spec import RoundFromCheckpoints, RoundFromDataset
-from core.models.annotation_round import RoundKind, RoundStatus
+from core.models.annotation import RoundKind, RoundStatus
 
 Message = dict[str, Any]
 Prompt = str | list[Message]

@@ -4,9 +4,8 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from api.schemas.base import ListOf, Schema, Timestamp
 from core.datasets.importing import BadRows
-from core.models.data_task import TaskStatus
-from core.models.dataset import DatasetKind
-from core.models.dataset_version import VersionStatus
+from core.models.datasets import DatasetKind, VersionStatus
+from core.models.tasks import TaskStatus
 
 
 class ImportDataset(Schema):

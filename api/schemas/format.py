@@ -6,7 +6,7 @@ from pydantic import ConfigDict
 
 from api.schemas.base import ListOf, Schema
 from core.datasets.detect import Preview
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 
 class DatasetFormat(Schema):

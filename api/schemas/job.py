@@ -2,7 +2,7 @@ from typing import Literal
 
 from api.schemas.base import ListOf, Schema, Timestamp
 from api.schemas.stored_spec import StoredSpec
-from core.models.job import JobStatus
+from core.models.jobs import JobStatus
 
 
 class Progress(Schema):

@@ -4,7 +4,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 
 from api.schemas.base import ListOf, Schema, Timestamp
 from api.schemas.dataset import DataProgress, DatasetError, Finding
-from core.models.data_task import TaskStatus
+from core.models.tasks import TaskStatus
 
 
 class RequestReport(Schema):

@@ -3,8 +3,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from api.schemas.base import ListOf, Schema, Timestamp
-from core.import_urls import LONGEST_URL
-from core.models.upload import UploadStatus
+from core.access.import_urls import LONGEST_URL
+from core.models.uploads import UploadStatus
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower=True)]
 

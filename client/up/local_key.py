@@ -6,9 +6,9 @@ from client.up.errors import UpError
 from client.up.folder import DataFolder
 from client.up.options import Options
 from client.up.services import postgres
+from core.access.keys import authenticate, create_key
 from core.db import engine_for, session_scope
 from core.errors import NotSignedIn
-from core.keys import authenticate, create_key
 from core.settings import LocalSettings
 
 

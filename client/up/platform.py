@@ -15,9 +15,9 @@ from client.up.folder import Running
 from client.up.options import Options
 from client.up.services import Say, start_our_own, start_servers
 from client.up.supervisor import Supervisor, stopping_on_signals
+from core.db import migrate
 from core.embedded import folders
 from core.embedded.errors import EmbeddedServerError
-from core.migrate import migrate
 
 _TICK_SECONDS = 0.1
 _READY_SECONDS = 60.0

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import Double, cast, extract, func
 from sqlalchemy.orm import Session
 
-from core.annotation import places, queue, rounds, shuffle
+from core.annotation import queue, reservations, rounds, shuffle
 from core.errors import InvalidRequest, NotFound
 from core.models import Annotation, AnnotationItem, AnnotationRound
-from core.models.annotation import AnnotationStatus
-from core.models.annotation_round import RoundKind
+from core.models.annotation import AnnotationStatus, RoundKind
 
 SKIP = "skip"
 CHOICES = ("1", "2", "tie", SKIP)
@@ -43,7 +42,7 @@ def answer(session: Session, round_: AnnotationRound, item_id: str, annotator: s
         return row
     item.answers += (status == AnnotationStatus.ANSWERED) - (row.status == AnnotationStatus.ANSWERED)
     if status == AnnotationStatus.SKIPPED:
-        row.reserved_until = func.least(Annotation.reserved_until, func.clock_timestamp() + places.AFTER_A_SKIP)
+        row.reserved_until = func.least(Annotation.reserved_until, func.clock_timestamp() + reservations.AFTER_A_SKIP)
     row.status, row.choice, row.ranks = status.value, choice, ranks
     row.seconds = _SINCE if given.seconds is None else given.seconds
     row.answered_at = func.clock_timestamp()
@@ -70,7 +69,7 @@ def undo(
         return None
     item.answers -= row.status == AnnotationStatus.ANSWERED
     row.status, row.answered_at = AnnotationStatus.OPEN.value, None
-    row.reserved_until = places.reservation(round_)
+    row.reserved_until = reservations.reservation(round_)
     session.flush()
     session.refresh(row)
     return row, item
@@ -80,7 +79,7 @@ def _handed(
     session: Session, round_: AnnotationRound, item_id: str, annotator: str
 ) -> tuple[Annotation, AnnotationItem]:
     """What the annotator was handed, with the item's lock."""
-    item = places.locked(session, item_id)
+    item = reservations.locked(session, item_id)
     if item is None or item.round_id != round_.id:
         raise NotFound(f"There is no item {item_id!r} in {round_.id}.")
     row = session.get(Annotation, (item_id, annotator), populate_existing=True)

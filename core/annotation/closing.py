@@ -7,15 +7,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.annotation import rounds, shuffle
-from core.datasets import tasks, versions
+from core.datasets import versions
 from core.datasets.row_shapes import SHAPES
 from core.errors import DatasetNotReady, InvalidRequest, NotFound, NothingToClose, PlatformError, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion
-from core.models.annotation import AnnotationStatus
-from core.models.annotation_round import RoundStatus
-from core.models.dataset import DatasetKind
-from core.models.dataset_version import VersionStatus
+from core.models.annotation import AnnotationStatus, RoundStatus
+from core.models.datasets import DatasetKind, VersionStatus
 
 CLOSE_TASK = "annotation_close"
 _BATCH = 500

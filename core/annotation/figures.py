@@ -6,7 +6,7 @@ from datetime import datetime
 from statistics import median
 
 from core.annotation import agreement
-from core.annotation.said import Answer, Item, Unit, by_unit, gold_points, preferred_by_model
+from core.annotation.labels import Answer, Item, Unit, by_unit, gold_points, preferred_by_model
 from trainer.statistics import wilson_interval
 
 Units = Mapping[Unit, Mapping[str, str]]

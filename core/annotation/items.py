@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 
 from core.annotation import rounds, shuffle
 from core.annotation.spec import MOST_RANKED
-from core.ids import new_id
 from core.models import AnnotationItem
-from core.models.annotation_round import RoundKind, RoundStatus
+from core.models.annotation import RoundKind, RoundStatus
+from core.models.base import new_id
 from core.storable import bad_text
 
 Row = dict[str, Any]

@@ -3,7 +3,7 @@
 from sqlalchemy.orm import Session
 
 from core.annotation import results
-from core.jobs.naming import is_checkpoint_id
+from core.jobs.references import is_checkpoint_id
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from trainer.spec import JobSpec
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from core.annotation import items, shuffle
-from core.models.annotation_round import RoundKind
+from core.models.annotation import RoundKind
 
 Row = dict[str, Any]
 Verdict = tuple[int, ...]

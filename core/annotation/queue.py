@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from core.annotation import places, rounds, shuffle
+from core.annotation import reservations, rounds, shuffle
 from core.errors import InvalidRequest
 from core.models import Annotation, AnnotationItem, AnnotationRound
-from core.models.annotation import AnnotationStatus
-from core.models.annotation_round import RoundStatus
+from core.models.annotation import AnnotationStatus, RoundStatus
 from core.storable import bad_text
 
 LONGEST_ANNOTATOR = 100
@@ -74,9 +73,9 @@ def alone(session: Session, round_: AnnotationRound, annotator: str) -> None:
 def standing(session: Session, round_: AnnotationRound, annotator: str) -> Standing:
     """How many items an annotator has done, and how many that makes with those that are left."""
     of_theirs, is_open = _of(round_, annotator), Annotation.status == AnnotationStatus.OPEN
-    counts = select(func.count().filter(~is_open), func.count().filter(is_open & places.held())).where(of_theirs)
+    counts = select(func.count().filter(~is_open), func.count().filter(is_open & reservations.held())).where(of_theirs)
     done, opened = session.execute(counts).one()
-    unseen = places.wanted(round_, annotator).order_by(None).with_only_columns(func.count())
+    unseen = reservations.wanted(round_, annotator).order_by(None).with_only_columns(func.count())
     left = opened + session.scalars(unseen).one()
     total = done + left + _gold_ahead(session, round_, annotator, left)
     return Standing(done, total, last_item(session, round_, annotator))
@@ -96,11 +95,11 @@ def _kept(
     Asking is a sign of life: the places are kept on. `again`: lapsed ones that are theirs once more.
     """
     of_theirs = _of(round_, annotator) & (Annotation.status == AnnotationStatus.OPEN)
-    on = or_(places.held(), Annotation.item_id.in_(again or ()))
-    renew = update(Annotation).where(of_theirs, on).values(reserved_until=places.reservation(round_))
+    on = or_(reservations.held(), Annotation.item_id.in_(again or ()))
+    renew = update(Annotation).where(of_theirs, on).values(reserved_until=reservations.reservation(round_))
     session.execute(renew, execution_options={"synchronize_session": False})
     query = select(Annotation, AnnotationItem).join(AnnotationItem, AnnotationItem.id == Annotation.item_id)
-    query = query.where(of_theirs, places.held()).order_by(Annotation.handed_at, Annotation.item_id).limit(limit)
+    query = query.where(of_theirs, reservations.held()).order_by(Annotation.handed_at, Annotation.item_id).limit(limit)
     return list(session.execute(query.execution_options(populate_existing=True)))
 
 
@@ -110,13 +109,13 @@ def _lapsed_but_free(session: Session, round_: AnnotationRound, annotator: str) 
     One that somebody else is at this moment taking is not waited for.
     """
     lapsed = select(Annotation.item_id).where(
-        _of(round_, annotator), Annotation.status == AnnotationStatus.OPEN, ~places.held()
+        _of(round_, annotator), Annotation.status == AnnotationStatus.OPEN, ~reservations.held()
     )
     query = select(AnnotationItem).where(AnnotationItem.id.in_(lapsed)).order_by(AnnotationItem.id)
     query = query.with_for_update(skip_locked=True, key_share=True).execution_options(populate_existing=True)
     before = session.begin_nested()
     found = session.scalars(query).all()
-    free = {item.id for item in found if item.gold is not None or places.free(session, round_, item, annotator)}
+    free = {item.id for item in found if item.gold is not None or reservations.free(session, round_, item, annotator)}
     if not free:
         before.rollback()
         return None
@@ -135,7 +134,7 @@ def _one_more(session: Session, round_: AnnotationRound, annotator: str, *, wait
     row = Annotation(item_id=item.id, annotator=annotator, round_id=round_.id, status=AnnotationStatus.OPEN.value)
     row.gold = item.gold is not None
     row.shown = shuffle.order(len(item.completions), round_.salt, item.id, annotator)
-    row.handed_at, row.reserved_until = func.clock_timestamp(), places.reservation(round_)
+    row.handed_at, row.reserved_until = func.clock_timestamp(), reservations.reservation(round_)
     session.add(row)
     session.flush()
     session.refresh(row)
@@ -147,12 +146,12 @@ def _next_item(
 ) -> AnnotationItem | None:
     """Lock the item that lacks least and has a place; what others hold at this moment is passed by, or waited for."""
     full: list[str] = []
-    query = places.wanted(round_, annotator).limit(1).execution_options(populate_existing=True)
+    query = reservations.wanted(round_, annotator).limit(1).execution_options(populate_existing=True)
     query = query.with_for_update(skip_locked=skip_locked, key_share=True, of=AnnotationItem)
     while True:
         before = session.begin_nested()
         item = session.scalars(query.where(AnnotationItem.id.not_in(full))).first()
-        if item is None or places.free(session, round_, item, annotator):
+        if item is None or reservations.free(session, round_, item, annotator):
             before.commit()
             return item
         full.append(item.id)  # somebody was quicker; and its lock is let go
@@ -165,7 +164,7 @@ def _due_gold(session: Session, round_: AnnotationRound, annotator: str) -> Anno
     handed, gold = session.execute(mine).one()
     if gold >= shuffle.gold_due(round_.gold_share, handed, round_.salt, annotator):
         return None
-    unseen = session.scalars(places.unseen_gold(round_, annotator)).all()
+    unseen = session.scalars(reservations.unseen_gold(round_, annotator)).all()
     return min(unseen, key=lambda item: shuffle.gold_key(round_.salt, item.id, annotator), default=None)
 
 
@@ -173,7 +172,7 @@ def _gold_ahead(session: Session, round_: AnnotationRound, annotator: str, left:
     """About how many gold questions will be mixed into what is left."""
     if not left or not round_.gold_share:
         return 0
-    unseen = places.unseen_gold(round_, annotator).order_by(None).with_only_columns(func.count())
+    unseen = reservations.unseen_gold(round_, annotator).order_by(None).with_only_columns(func.count())
     return min(session.scalars(unseen).one(), round(left * round_.gold_share / (1 - round_.gold_share)))
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import false, func, select
 from sqlalchemy.orm import Session
 
 from core.annotation.figures import Figures, figures
-from core.annotation.said import Answer, Item
+from core.annotation.labels import Answer, Item
 from core.models import Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus
 

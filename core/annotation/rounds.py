@@ -6,14 +6,15 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.annotation import sources
 from core.annotation.spec import NewRound, RoundChanges
-from core.datasets import tasks, versions
+from core.datasets import versions
 from core.errors import InvalidRequest, NotFound, RoundClosed, RoundNotReady
-from core.ids import new_id
 from core.models import AnnotationPin, AnnotationRound, DataTask
-from core.models.annotation_round import RoundStatus
-from core.models.data_task import TaskStatus
+from core.models.annotation import RoundStatus
+from core.models.base import new_id
+from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
 from core.storable import bad_text, message
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.annotation import rounds
-from core.datasets import tasks
 from core.errors import RoundNotReady
 from core.models import AnnotationItem, AnnotationRound, DataTask
-from core.models.annotation_round import RoundStatus
-from core.models.data_task import TaskStatus
+from core.models.annotation import RoundStatus
+from core.models.tasks import TaskStatus
 
 SCORES_TASK = "annotation_scores"
 _GOOD = (TaskStatus.QUEUED, TaskStatus.RUNNING, TaskStatus.DONE)

@@ -5,13 +5,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core import allowed
+from core.access import allowlist
 from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
 from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
-from core.jobs.naming import is_checkpoint_id, owned_checkpoint
+from core.jobs.references import is_checkpoint_id, owned_checkpoint
 from core.models import Checkpoint, DatasetVersion, Job
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import Settings
 from trainer.spec.paths import NamedPath
 
@@ -91,7 +91,7 @@ def _policies(
             policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
             jobs.append(session.get_one(Job, checkpoint.job_id))
         else:
-            if why := allowed.why_not_model(value, settings.path_rules):
+            if why := allowlist.why_not_model(value, settings.path_rules):
                 _refuse(named, why)
             policy["model"] = value
         found.append(policy)

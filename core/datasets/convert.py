@@ -13,7 +13,7 @@ from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
 from core.datasets.rows_of import units
 from core.errors import InvalidDataset
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 _TOLD_COLUMNS, _NAME = 12, 60
 

@@ -15,7 +15,7 @@ import orjson
 
 from core.datasets.row_shapes import NOTES, THUMBS
 from core.errors import InvalidRequest
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 Row = dict[str, Any]
 _CHUNK = 256 * 1024

@@ -13,7 +13,7 @@ from core.datasets.contents import Draft
 from core.datasets.rows import answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
-from core.models.dataset_version import VersionStatus
+from core.models.datasets import VersionStatus
 from core.storable import storable
 
 _PIECE = 1024 * 1024

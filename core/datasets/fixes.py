@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.blobs import BlobStore
-from core.datasets import filling, reports, tasks, versions
+from core.datasets import filling, reports, versions
 from core.errors import InvalidRequest
 from core.models import Dataset, DatasetReport, DatasetVersion
 

@@ -9,8 +9,9 @@ from typing import Any, BinaryIO
 
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.blobs import BlobStore
-from core.datasets import filling, tasks, versions
+from core.datasets import filling, versions
 from core.datasets.contents import Draft, drafting
 from core.datasets.convert import Converted, convert
 from core.datasets.detect import Plan, detect

@@ -11,7 +11,7 @@ from core.datasets.formats.base import Format
 from core.datasets.formats.guess import guess
 from core.datasets.spelling import Names
 from core.errors import FormatUnclear, InvalidRequest
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 if TYPE_CHECKING:
     from core.datasets.detect import Candidate, Detection

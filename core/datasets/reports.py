@@ -9,14 +9,14 @@ import orjson
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from core import allowed
-from core.datasets import tasks
+from core import tasks
+from core.access import allowlist
 from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
-from core.ids import new_id
-from core.jobs.naming import is_checkpoint_id
+from core.jobs.references import is_checkpoint_id
 from core.models import Checkpoint, DatasetReport, DatasetVersion, DataTask, Job
-from core.models.data_task import TaskStatus
-from core.models.dataset_version import VersionStatus
+from core.models.base import new_id
+from core.models.datasets import VersionStatus
+from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
 
 REPORT = "report"
@@ -78,7 +78,7 @@ def check_model(session: Session, owner_id: str, model: str, settings: Settings)
     if is_checkpoint_id(model):
         checkpoint_of(session, owner_id, model)
         return
-    detail = allowed.why_not_model(model, settings.path_rules)
+    detail = allowlist.why_not_model(model, settings.path_rules)
     if detail is not None:
         raise InvalidRequest(f"`model`: {detail}.", param="model", errors=[{"pointer": "#/model", "detail": detail}])
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.blobs import BlobStore, discard
-from core.datasets import contents, search, tasks
+from core.datasets import contents, search
 from core.db import after_commit
 from core.errors import DatasetInUse, InvalidRequest, NotFound
 from core.models import Dataset, DatasetReport, DatasetVersion, DataTask, Job, JobDataset
-from core.models.job import TERMINAL
+from core.models.jobs import TERMINAL
 
 _AT_A_TIME = 20
 """Datasets that one sweep deletes."""

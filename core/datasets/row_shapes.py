@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 from core.datasets.line_json import BadLine
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 Row = dict[str, Any]
 ROLES = ("system", "user", "assistant")

@@ -16,7 +16,7 @@ from core.datasets.gathering import Answer, Unit, ranking_units, spooled
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
 from core.datasets.row_shapes import SHAPES
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 __all__ = ["Unit", "units"]
 

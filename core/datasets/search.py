@@ -6,11 +6,12 @@ from typing import Any
 from sqlalchemy import ARRAY, BigInteger, Select, Text, cast, column, exists, func, insert, select, text
 from sqlalchemy.orm import Session
 
-from core.datasets import overlap, splits, tasks
+from core import tasks
+from core.datasets import overlap, splits
 from core.db import session_scope
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow, DatasetVersion, DataTask
-from core.models.data_task import TaskStatus
+from core.models.tasks import TaskStatus
 
 INDEX = "index"
 """The kind of the data task that makes it."""

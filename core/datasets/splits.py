@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from trainer import rows
 from trainer.data import Prompt, hash_share, prompt_key, text_hash
 

@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 
 from core.datasets.references import Reference
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
-from core.ids import new_id
 from core.models import Dataset, DatasetVersion
-from core.models.dataset import DatasetKind
-from core.models.dataset_version import VersionStatus
+from core.models.base import new_id
+from core.models.datasets import DatasetKind, VersionStatus
 from core.storable import message, storable
 
 LONGEST_NAME = 200

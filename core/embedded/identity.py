@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from core import child
+from core.child_exec import NOBODY
 from core.embedded.errors import EmbeddedServerError
-from core.exec_with_parent import NOBODY
 
 
 @cache

@@ -1,12 +1,11 @@
 """What can be done with a job. The worker's verbs carry their attempt number and are refused once it is not the newest."""
 
+from core.jobs.attempts import Claim, LeaseState, SweepResult, claim, finish, lose, release, renew_lease, sweep
 from core.jobs.checkpoints import checkpoint_prefix, checkpoints_to_resume, prune_checkpoints, record_checkpoint
 from core.jobs.create import create
-from core.jobs.holding import Claim, LeaseState, claim, finish, release, renew_lease
-from core.jobs.log import append_events, stored_offset
-from core.jobs.queue_reason import queue_reasons
-from core.jobs.sweep import SweepResult, lose, sweep
-from core.jobs.wishes import request_cancel
+from core.jobs.events import append_events, stored_offset
+from core.jobs.state import request_cancel
+from core.jobs.workers import queue_reasons
 
 __all__ = [
     "Claim",

@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from core.ids import new_id
-from core.jobs.holding import held
+from core.jobs.attempts import held
 from core.models import AnnotationPin, Checkpoint, CheckpointPin
+from core.models.base import new_id
 from core.storable import numbers
 from trainer.events import CheckpointSaved
 

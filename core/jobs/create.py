@@ -8,11 +8,11 @@ from core.datasets import overlap, versions
 from core.datasets.references import pin
 from core.datasets.rows import content_of
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
-from core.ids import new_id
-from core.job_state import born
-from core.jobs.log import note
-from core.jobs.naming import check_names
+from core.jobs.events import note
+from core.jobs.references import check_names
+from core.jobs.state import born
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
+from core.models.base import new_id
 from core.settings import Settings, get_settings
 from core.storable import bad_text
 from trainer.events import Message

@@ -1,5 +1,7 @@
 """What all tables share."""
 
+import base64
+import secrets
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -34,3 +36,9 @@ class Base(DeclarativeBase):
 def one_of(column: str, values: type[StrEnum]) -> str:
     """SQL of a CHECK that `column` holds a value of the enum."""
     return f"{column} IN ({', '.join(repr(value.value) for value in values)})"
+
+
+# Ids: a prefix that says what it is, and 120 random bits.
+def new_id(prefix: str) -> str:
+    """For example `job_` and 24 lowercase letters and digits."""
+    return f"{prefix}_{base64.b32encode(secrets.token_bytes(15)).decode().lower()}"

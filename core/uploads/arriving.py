@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore, Draft
 from core.errors import ChecksumMismatch, NotFound, PartDiffers, PartsMissing, UploadNotOpen
 from core.models import Upload, UploadPart
-from core.models.upload import UploadStatus
+from core.models.uploads import UploadStatus
 from core.uploads import parts
 from core.uploads.store import stay
 

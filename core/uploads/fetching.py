@@ -3,14 +3,14 @@
 from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session
 
-from core import import_urls
+from core import tasks
+from core.access import import_urls
 from core.blobs import BlobStore, discard
-from core.datasets import tasks
 from core.db import after_commit
 from core.errors import ImportRefused, InvalidRequest, PlatformError
-from core.ids import new_id
 from core.models import Upload, UploadPart
-from core.models.upload import UploadStatus
+from core.models.base import new_id
+from core.models.uploads import UploadStatus
 from core.settings import Settings
 from core.storable import message
 from core.uploads import naming, parts

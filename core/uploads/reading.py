@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from core.blobs import BlobStore
 from core.errors import UploadNotComplete
 from core.models import Upload
-from core.models.upload import UploadStatus
+from core.models.uploads import UploadStatus
 from core.uploads import parts
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from core import tasks
 from core.blobs import BlobStore, discard
-from core.datasets import tasks
 from core.db import after_commit
 from core.errors import DiskFull, NotFound, TooLarge, UploadInUse, UploadNotComplete
-from core.ids import new_id
 from core.models import DatasetVersion, DataTask, Upload
-from core.models.dataset_version import VersionStatus
-from core.models.upload import UploadStatus
+from core.models.base import new_id
+from core.models.datasets import VersionStatus
+from core.models.uploads import UploadStatus
 from core.settings import Settings, get_settings
 from core.uploads import naming, parts
 

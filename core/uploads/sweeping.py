@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.errors import FetchFailed
 from core.models import DataTask, Upload
-from core.models.upload import UploadStatus
+from core.models.uploads import UploadStatus
 from core.uploads.fetching import fail
 from core.uploads.store import remove, unfinished
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.app import create_app
 from api.dashboard import Dashboard
-from core import keys
+from core.access import keys
 from core.models import ApiKey, Dataset
 from core.settings import Settings
 from core.uploads import RunningDigests

@@ -1,12 +1,13 @@
-"""Reports and fixes over REST; the data worker's part is in tests/worker/data/test_reports.py."""
+"""Reports and fixes over REST; the data worker's part is in tests/worker/tasks/test_reports.py."""
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.datasets import reports, tasks, versions
+from core import tasks
+from core.datasets import reports, versions
 from core.models import Dataset, DatasetReport, DataTask
-from core.models.data_task import TaskStatus
+from core.models.tasks import TaskStatus
 from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_key
 

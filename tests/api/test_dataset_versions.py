@@ -7,8 +7,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.blobs import blob_store
-from core.datasets import filling, reports, tasks, u64, versions
+from core.datasets import filling, reports, u64, versions
 from core.models import ApiKey, Dataset, DatasetVersion, DataTask
 from core.settings import Settings
 from tests.api.problem_checks import problem

@@ -6,11 +6,12 @@ from fastapi.testclient import TestClient
 from redis import Redis
 from sqlalchemy.orm import Session
 
-from core import jobs, workers
+from core import jobs
 from core.db import session_scope
+from core.jobs import workers
 from core.models import ApiKey, Dataset
-from core.models.dataset import DatasetKind
-from core.models.job import JobStatus
+from core.models.datasets import DatasetKind
+from core.models.jobs import JobStatus
 from core.settings import Settings
 from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_job, make_key, running, step

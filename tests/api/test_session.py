@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from core import keys
+from core.access import keys
 from core.db import session_scope
 from core.models import ApiKey
 from core.settings import Settings

@@ -19,7 +19,7 @@ from api.app import create_app
 from api.stream import Stream
 from core import jobs
 from core.models import ApiKey, Job
-from core.models.job import JobStatus
+from core.models.jobs import JobStatus
 from core.settings import Settings
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, running, step

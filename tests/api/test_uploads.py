@@ -14,9 +14,8 @@ from httpx import Response
 from sqlalchemy.orm import Session
 
 from api.app import create_app
-from core import uploads
+from core import tasks, uploads
 from core.blobs import blob_store
-from core.datasets import tasks
 from core.models import ApiKey, DataTask
 from core.settings import Settings
 from tests.api.problem_checks import problem

@@ -11,7 +11,7 @@ import pytest
 from client.errors import ApiError, ClientError, Unreachable
 from client.sdk import Client
 from client.submit import read_spec, with_uploads
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.client.conftest import Up, free_port, is_ready
 from tests.client.test_up import parts
 from tests.core.factories import ROWS, jsonl

@@ -82,7 +82,7 @@ def test_every_module_of_an_image_finds_what_it_imports(images: dict[str, Image]
     """The packages' entry points, from the image's own files alone."""
     entries = {
         "api": ["api.__main__", "core.__main__", "worker.__main__"],
-        "worker": ["worker.__main__", "worker.data.lane", "trainer.cli", "examples.reviews.rule"],
+        "worker": ["worker.__main__", "worker.tasks.claim", "trainer.cli", "examples.reviews.rule"],
     }
     code = f"import {', '.join(entries[name])}, core; print(core.__file__)"
     image = images[name]

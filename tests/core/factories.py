@@ -7,14 +7,15 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core import jobs, keys
+from core import jobs
+from core.access import keys
 from core.blobs import blob_store
 from core.datasets import importing, rows, search
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.datasets.limits import Limits
 from core.datasets.references import Reference
 from core.models import ApiKey, Dataset, DatasetVersion, Job
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import get_settings
 from trainer.events import Event, Metrics, RunStarted, StagePlan, StageStarted
 from trainer.spec import JobSpec

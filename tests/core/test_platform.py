@@ -17,14 +17,15 @@ from psycopg import sql
 from sqlalchemy import inspect, make_url, text
 from sqlalchemy.orm import Session
 
-from core import jobs, keys, workers
+from core import jobs
 from core.__main__ import main
-from core.db import after_commit, engine_for, session_scope
+from core.access import keys
+from core.broker import celery_app, knock
+from core.db import after_commit, alembic_config, at_head, engine_for, migrate, session_scope
 from core.embedded.redis import Redis
 from core.errors import SettingsError
-from core.migrate import alembic_config, at_head, migrate
+from core.jobs import workers
 from core.models import ApiKey, Base, Job
-from core.queue import celery_app, knock
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, running
 from tests.waiting import eventually
@@ -202,7 +203,7 @@ def test_keys_are_listed_and_revoked_by_command(settings: Settings, capsys: pyte
 
 
 def test_importing_core_brings_no_web_framework_and_no_torch() -> None:
-    code = "import core.jobs, core.queue, sys; assert not {'torch', 'fastapi', 'transformers'} & set(sys.modules)"
+    code = "import core.jobs, core.broker, sys; assert not {'torch', 'fastapi', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)
 
 

@@ -11,8 +11,7 @@ from psycopg import sql
 from sqlalchemy import Engine, make_url, text
 from sqlalchemy.exc import IntegrityError
 
-from core.db import engine_for
-from core.migrate import alembic_config
+from core.db import alembic_config, engine_for
 
 BEFORE, AFTER = "c47d0be9a815", "d1a7e5c0b301"
 ROWS = """

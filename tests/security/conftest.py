@@ -11,22 +11,23 @@ from sqlalchemy.orm import Session
 from torch import Tensor
 
 from api.app import create_app
-from core import jobs, keys
+from core import jobs
+from core.access import keys
 from core.blobs import LocalBlobs, blob_store
 from core.jobs.checkpoints import checkpoint_prefix
 from core.models import ApiKey
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import Settings, get_settings
 from tests.core.factories import make_dataset, make_job, running
 from trainer.events import CheckpointSaved
 from trainer.models import new_policy
 from trainer.spec import ModelSpec
 from trainer.text import train_tokenizer
-from worker.launcher import Launcher
-from worker.presence import Presence
-from worker.runner import Station
-from worker.stopping import StopRequest
-from worker.tasks import drain
+from worker.health import Presence
+from worker.jobs.attempt import Station
+from worker.jobs.claim import drain
+from worker.jobs.launch import Launcher
+from worker.process import StopRequest
 
 SIZES = {
     "model_type": "llama", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 1,

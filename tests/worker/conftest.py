@@ -15,10 +15,10 @@ from core.db import session_scope
 from core.models import Job, JobEvent
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job
-from worker.launcher import Launcher
-from worker.presence import Presence
-from worker.runner import Station
-from worker.stopping import StopRequest
+from worker.health import Presence
+from worker.jobs.attempt import Station
+from worker.jobs.launch import Launcher
+from worker.process import StopRequest
 
 FOLDER = Path(__file__).parent
 

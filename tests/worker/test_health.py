@@ -5,6 +5,7 @@ import time
 
 from core.settings import Settings
 from worker.health import (
+    Presence,
     data_worker_is_alive,
     forget_data_worker,
     note_data_worker,
@@ -12,7 +13,6 @@ from worker.health import (
     sweeper_is_alive,
     worker_is_alive,
 )
-from worker.presence import Presence
 
 
 def test_a_worker_is_alive_while_it_is_present(settings: Settings) -> None:

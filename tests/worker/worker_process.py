@@ -4,9 +4,9 @@ import logging
 import sys
 
 from core.settings import get_machine_settings, get_settings
-from worker.app import serve
-from worker.join import join_for_ever
-from worker.launcher import Launcher
+from worker.jobs.app import serve
+from worker.jobs.join import join_for_ever
+from worker.jobs.launch import Launcher
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

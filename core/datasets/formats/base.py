@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.datasets.findings import Findings
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 Source = dict[str, Any]
 """A record as it came."""

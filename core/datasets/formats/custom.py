@@ -28,7 +28,7 @@ from core.datasets.formats.ranking import ranked
 from core.datasets.formats.values import listed, number, time, truth
 from core.datasets.line_json import BadLine
 from core.errors import InvalidMapping
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 FIELDS = (
     "prompt", "system", "input", "chosen", "rejected", "a", "b", "label", "completion", "messages", "completions", "ranks",

@@ -18,7 +18,7 @@ from core.datasets.formats.values import given, listed, number
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import NOTES
 from core.datasets.spelling import refuse_misspelt
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {
     PREFERENCES: (("prompt", "completions", "ranks"), ("prompt", "chosen", "rejected"), ("prompt", "a", "b", "label")),

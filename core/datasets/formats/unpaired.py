@@ -13,7 +13,7 @@ from core.datasets.formats.instruction import prompt as whole_prompt
 from core.datasets.formats.values import NOTED, field, first_named, number, truth
 from core.datasets.formats.values import notes as usual_notes
 from core.datasets.line_json import BadLine
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _ANSWERS = ("completion", "response", "output", "answer", "text")

@@ -12,12 +12,12 @@ from core.annotation import rounds
 from core.annotation.spec import NewRound
 from core.blobs import blob_store
 from core.models import AnnotationRound
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import get_settings
 from tests.core.factories import make_dataset, make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 from trainer.spec import StageName
-from worker.data import complete
+from worker.tasks import complete
 
 
 def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) -> str:

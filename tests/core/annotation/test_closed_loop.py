@@ -10,17 +10,17 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from api.app import create_app
-from core import keys
+from core.access import keys
 from core.blobs import blob_store
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import Settings
 from tests.core.annotation.tools import work
 from tests.core.factories import make_version
-from worker.launcher import Launcher
-from worker.presence import Presence
-from worker.runner import Station
-from worker.stopping import StopRequest
-from worker.tasks import drain
+from worker.health import Presence
+from worker.jobs.attempt import Station
+from worker.jobs.claim import drain
+from worker.jobs.launch import Launcher
+from worker.process import StopRequest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ROUNDS = "/v1/annotation/rounds"

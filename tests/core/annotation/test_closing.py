@@ -7,14 +7,15 @@ import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.annotation import answers, closing, queue, rounds
 from core.annotation.answers import Given
 from core.blobs import blob_store
-from core.datasets import rows, tasks, versions
+from core.datasets import rows, versions
 from core.datasets.importing import BadRows
 from core.errors import InvalidRequest, NotFound, NothingToClose, RoundClosed, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion, DataTask
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import get_settings
 from tests.core.annotation.tools import make_round, prefer, say, work
 from tests.core.factories import jsonl, make_key, make_version

@@ -7,8 +7,8 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core import jobs
-from core.annotation import continuing
-from core.annotation.continuing import Basis, continued
+from core.annotation import continuation
+from core.annotation.continuation import Basis, continued
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
 from core.models import AnnotationItem, AnnotationRound, Checkpoint, Job
 from core.settings import Settings
@@ -109,7 +109,7 @@ def closed(session: Session, job: Job) -> AnnotationRound:
 
 def test_the_policy_is_the_last_result_else_the_best_else_the_newest(session: Session, job: Job) -> None:
     def policy() -> str:
-        return continuing.basis_of(session, job.owner_id, job.id).policy
+        return continuation.basis_of(session, job.owner_id, job.id).policy
 
     saved(session, job, "reward_model")
     sft = saved(session, job, "sft")
@@ -120,7 +120,7 @@ def test_the_policy_is_the_last_result_else_the_best_else_the_newest(session: Se
     assert policy() == best.id
     final = saved(session, job, "ppo", 6)
     assert policy() == final.id
-    assert continuing.basis_of(session, job.owner_id, job.id).anchor == sft.id
+    assert continuation.basis_of(session, job.owner_id, job.id).anchor == sft.id
 
 
 def test_of_several_seeds_the_first_with_its_own_reward_model(session: Session, job: Job) -> None:
@@ -129,7 +129,7 @@ def test_of_several_seeds_the_first_with_its_own_reward_model(session: Session, 
         for stage in ("sft", "reward_model", "ppo"):
             path = f"seeds/{seed}/checkpoints/{stage}"
             found[seed, stage] = saved(session, job, stage, path=path, seed=seed).id  # type: ignore[arg-type]
-    basis = continuing.basis_of(session, job.owner_id, job.id)
+    basis = continuation.basis_of(session, job.owner_id, job.id)
     assert (basis.policy, basis.reward_model, basis.anchor) == tuple(
         found[7, s] for s in ("ppo", "reward_model", "sft")
     )
@@ -137,14 +137,14 @@ def test_of_several_seeds_the_first_with_its_own_reward_model(session: Session, 
 
 def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job) -> None:
     with pytest.raises(NotFound, match="There is no job 'job_nope'"):
-        continuing.basis_of(session, job.owner_id, "job_nope")
+        continuation.basis_of(session, job.owner_id, "job_nope")
     with pytest.raises(NotFound):
-        continuing.basis_of(session, "key_other", job.id)
+        continuation.basis_of(session, "key_other", job.id)
     with pytest.raises(CannotContinue, match="no checkpoint of a policy"):
-        continuing.basis_of(session, job.owner_id, job.id)
+        continuation.basis_of(session, job.owner_id, job.id)
     saved(session, job, "sft")
     with pytest.raises(CannotContinue, match=r"reward model of job_.* is not trained yet"):
-        continuing.basis_of(session, job.owner_id, job.id)
+        continuation.basis_of(session, job.owner_id, job.id)
 
 
 @pytest.mark.parametrize(
@@ -159,19 +159,19 @@ def test_rewards_that_cannot_learn_from_answers(session: Session, rewards: list[
     running(session, job)
     saved(session, job, "ppo")
     with pytest.raises(CannotContinue, match=says):
-        continuing.basis_of(session, job.owner_id, job.id)
+        continuation.basis_of(session, job.owner_id, job.id)
 
 
 def test_going_on_queues_a_job_and_notes_it_with_the_round(
     session: Session, job: Job, closed: AnnotationRound, settings: Settings
 ) -> None:
     ids = {stage: saved(session, job, stage).id for stage in ("sft", "reward_model", "ppo")}  # type: ignore[arg-type]
-    made = continuing.go_on(session, closed, job.id, settings, steps=4)
+    made = continuation.go_on(session, closed, job.id, settings, steps=4)
     assert (made.status, made.spec["model"]["path"], made.spec["ppo"]["steps"]) == ("queued", ids["ppo"], 4)
     assert made.spec["data"]["preferences"].startswith(f"{closed.dataset_id}@sha256:")
     session.refresh(closed)
     assert closed.jobs == [made.id]
-    assert continuing.plan(session, closed, job.id).sentences == [
+    assert continuation.plan(session, closed, job.id).sentences == [
         f"The reward model of {job.id} (reward_model, step 10, {ids['reward_model']}) goes on learning, for 1 epoch, from "
         f"what is labelled among the 3 rows of {closed.dataset_id}@1; 10% of the prompts are held out.",
         f"PPO goes on from the policy of {job.id} (ppo, step 10, {ids['ppo']}) for 100 steps.",
@@ -190,7 +190,7 @@ def test_what_else_there_is_to_know_before_going_on(session: Session, closed: An
         saved(session, job, stage)  # type: ignore[arg-type]
     first = select(AnnotationItem.id).filter_by(round_id=closed.id, number=1).scalar_subquery()
     session.execute(update(AnnotationItem).where(AnnotationItem.id == first).values(finished=[True, False]))
-    said = continuing.plan(session, closed, job.id).sentences
+    said = continuation.plan(session, closed, job.id).sentences
     assert said[1].startswith("PPO goes on from the policy of Kind (ppo, step 10, ckpt_")
     assert said[-3:] == [
         "At the end it is compared with the policy other/model.",
@@ -209,9 +209,9 @@ def test_what_a_posted_job_would_be_refused_for_is_refused_here(
     for stage in ("sft", "reward_model", "ppo"):
         saved(session, job, stage)  # type: ignore[arg-type]
     with pytest.raises(InvalidSpec, match="warmup_steps"):
-        continuing.go_on(session, closed, job.id, settings, steps=10)
+        continuation.go_on(session, closed, job.id, settings, steps=10)
 
 
 def test_a_round_that_is_not_closed_is_nothing_to_go_on_with(session: Session, job: Job, settings: Settings) -> None:
     with pytest.raises(RoundOpen, match="is open; close it first"):
-        continuing.go_on(session, make_round(session, job.owner_id), job.id, settings)
+        continuation.go_on(session, make_round(session, job.owner_id), job.id, settings)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.annotation.figures import AnnotatorFigures, SideFigures, figures
-from core.annotation.said import Answer, Item
+from core.annotation.labels import Answer, Item
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.annotation import items
 from core.annotation.items import Draft
-from core.models.annotation_round import RoundKind
+from core.models.annotation import RoundKind
 
 PAIR = {"prompt": "p", "a": "x", "b": "y", "label": "b", "source": "pilot"}
 RANKING = {"prompt": "p", "completions": ["x", "y", "z"], "ranks": [2, 5, 2]}

@@ -1,7 +1,7 @@
 """Which rows are the same question, and what they say of it."""
 
 from core.annotation import questions
-from core.models.annotation_round import RoundKind
+from core.models.annotation import RoundKind
 
 PAIR = {"prompt": "p", "a": "x", "b": "y", "label": "a"}
 TURNED = {"prompt": "p", "a": "y", "b": "x", "label": "b"}

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from core.annotation import answers, closing, places, queue
+from core.annotation import answers, closing, queue, reservations
 from core.annotation.answers import Given
 from core.db import session_scope
 from core.errors import DatasetNotReady, RoundClosed
@@ -123,7 +123,7 @@ def test_whose_own_item_was_taken_waits_for_the_last_one_too(session: Session, m
     session.commit()
     assert prefer(session, round_, "lee", "a") == lost
     last = session.scalars(select(AnnotationItem.id).where(AnnotationItem.id != lost)).one()
-    places.locked(session, last)
+    reservations.locked(session, last)
     found: list[str] = []
     other = meanwhile(lambda other: found.extend(item.id for _, item in queue.hand_out(other, round_, "kim").items))
     session.commit()

@@ -6,19 +6,19 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.annotation import answers, items, queue, shuffle
 from core.annotation.answers import Given
 from core.annotation.items import Draft
 from core.blobs import blob_store
-from core.datasets import task_holding, tasks
 from core.db import session_scope
-from core.ids import new_id
 from core.models import Annotation, AnnotationItem, AnnotationRound, DataTask
-from core.models.data_task import TaskStatus
+from core.models.base import new_id
+from core.models.tasks import TaskStatus
 from core.settings import get_settings
 from tests.core.factories import make_key
-from worker.data.attempt import attempt
-from worker.stopping import StopRequest
+from worker.process import StopRequest
+from worker.tasks.attempt import attempt
 
 SOURCE = {"type": "dataset", "dataset": "ds_x@1", "rows": "unlabelled", "limit": 1000, "seed": 0}
 
@@ -81,7 +81,7 @@ def work() -> None:
             queued = select(DataTask).where(DataTask.status == TaskStatus.QUEUED)
             for task in session.scalars(queued.where(DataTask.kind.not_like("annotation%"))):
                 tasks.cancel(session, task)
-            claim = task_holding.claim(session, "dwk_test")
+            claim = tasks.claim(session, "dwk_test")
         if claim is None:
             return
         attempt(claim, get_settings(), blob_store(get_settings()), StopRequest())

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import FormatUnclear
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import Row, errors, jsonl, read, rows_of, talk
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.datasets.containers import lines
 from core.datasets.limits import Limits
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import errors, jsonl, read, refusal
 
 GOOD = b'{"prompt": "p", "chosen": "c", "rejected": "r"}'

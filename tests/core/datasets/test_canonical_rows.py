@@ -7,7 +7,7 @@ import pytest
 
 from core.datasets.line_json import BadLine
 from core.datasets.row_shapes import SHAPES
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import jsonl, read, talk
 from trainer import rows
 

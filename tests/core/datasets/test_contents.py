@@ -20,7 +20,7 @@ from core.datasets.orphans import remove_orphans
 from core.db import session_scope
 from core.errors import DiskFull
 from core.models import DatasetContent
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import get_settings
 from tests.core.factories import make_key, make_version
 

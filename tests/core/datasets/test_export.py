@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.datasets.export import ExportFormat, export, messages
 from core.datasets.row_shapes import SHAPES
 from core.errors import InvalidRequest
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import Row, read, talk
 from trainer.data import prompt_key
 

@@ -13,7 +13,7 @@ from core.datasets.formats.shown import examples, mapping
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
 from core.datasets.rows_of import units
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import Row, jsonl, read, rows_of, talk
 
 SKY = "What colour is the sky?"

@@ -7,7 +7,7 @@ import pytest
 
 from core.datasets.export import ExportFormat, export
 from core.errors import FormatUnclear
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import Row, jsonl, read, rows_of, talk
 
 

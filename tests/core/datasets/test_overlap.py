@@ -11,7 +11,7 @@ from core.datasets import overlap, search
 from core.db import session_scope
 from core.errors import SearchNotReady
 from core.models import DatasetPrompt, DatasetVersion
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import Settings
 from tests.core.datasets.reading import talk
 from tests.core.factories import jsonl, make_key, make_version

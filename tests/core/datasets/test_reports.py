@@ -4,10 +4,11 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from core.datasets import reports, tasks
+from core import tasks
+from core.datasets import reports
 from core.errors import InvalidRequest, NotFound
 from core.models import DatasetVersion, DataTask
-from core.models.data_task import TaskStatus
+from core.models.tasks import TaskStatus
 from core.settings import get_settings
 from tests.core.factories import make_key, make_version
 

@@ -13,10 +13,10 @@ from core.datasets import reports, retention, search
 from core.db import session_scope
 from core.errors import DatasetInUse, InvalidRequest, NotFound
 from core.models import Dataset, DatasetContent, DatasetRow, DatasetVersion, DataTask, Job
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import Settings, get_settings
 from tests.core.factories import dataset_id_of, make_job, make_key, make_version
-from worker.data.sweeping import sweep_data
+from worker.tasks.sweeping import sweep_data
 
 FILE = b'\n{"prompt": "p"}'
 ROW = [{"prompt": "p"}]

@@ -7,12 +7,13 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.blobs import BlobStore, blob_store
-from core.datasets import reports, row_pages, search, tasks, u64
+from core.datasets import reports, row_pages, search, u64
 from core.datasets.row_pages import Filters, RowPage
 from core.errors import NotFound, SearchNotReady
 from core.models import DatasetVersion, DataTask
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import get_settings
 from tests.core.factories import jsonl, make_index, make_key, make_version
 

@@ -10,7 +10,7 @@ from core.datasets import rows, versions
 from core.datasets.rows import StoredRow
 from core.errors import DatasetNotReady
 from core.models import Dataset, DatasetContent, DatasetVersion
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from core.settings import get_settings
 from tests.core.factories import make_key, make_version
 

@@ -23,7 +23,7 @@ from core.datasets.formats.values import NOTED
 from core.datasets.line_json import BadLine
 from core.datasets.plan import Plan
 from core.errors import InvalidDataset
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import Row, errors, jsonl, read, rows_of
 from tests.core.datasets.test_formats import UNSURE
 

@@ -12,7 +12,7 @@ from core.datasets import splits
 from core.datasets.export import ExportFormat, export
 from core.datasets.row_shapes import SHAPES
 from core.errors import InvalidRequest
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import errors, jsonl, read, rows_of, talk
 from trainer import rows
 from trainer.rows import Thumb

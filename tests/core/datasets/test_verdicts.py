@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.errors import FormatUnclear
-from core.models.dataset import DatasetKind
+from core.models.datasets import DatasetKind
 from tests.core.datasets.reading import Row, jsonl, read, rows_of, talk
 
 THUMBS = [(0, 1), (False, True), ("False", "True"), ("0", "1"), (0.0, 1.0)]

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy.orm import Session
 
-from core import uploads
+from core import tasks, uploads
 from core.blobs import BlobStore, blob_store
-from core.datasets import tasks
 from core.db import session_scope
 from core.models import ApiKey, DataTask, Upload
 from core.settings import Settings, get_settings

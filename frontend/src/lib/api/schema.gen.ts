@@ -4099,7 +4099,7 @@ export interface components {
         };
         /**
          * JobStatus
-         * @description Where a job is in its life; `core/job_state.py` says which way it can go.
+         * @description Where a job is in its life; `core/jobs/state.py` says which way it can go.
          * @enum {string}
          */
         JobStatus: "queued" | "starting" | "running" | "pausing" | "paused" | "cancelling" | "succeeded" | "failed" | "cancelled";

@@ -1,0 +1,74 @@
+"""The life of a job: which state may follow which, and the one function that changes it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from core.errors import IllegalTransition
+from core.models import CheckpointPin, Job, JobEvent
+from core.models.jobs import ACTIVE, TERMINAL, JobStatus
+from core.storable import message
+
+S = JobStatus
+TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
+    S.QUEUED: frozenset({S.STARTING, S.CANCELLED}),
+    # Back to queued: the worker was lost, or gave the job back. Failed: the trainer ended before it had begun.
+    S.STARTING: frozenset({S.RUNNING, S.QUEUED, S.PAUSING, S.CANCELLING, S.FAILED}),
+    S.RUNNING: frozenset({S.SUCCEEDED, S.FAILED, S.QUEUED, S.PAUSING, S.CANCELLING}),
+    S.PAUSING: frozenset({S.PAUSED, S.SUCCEEDED, S.FAILED, S.CANCELLING, S.QUEUED}),
+    S.PAUSED: frozenset({S.QUEUED, S.CANCELLED}),
+    # A run may end by itself before the wish to cancel reaches it.
+    S.CANCELLING: frozenset({S.CANCELLED, S.SUCCEEDED, S.FAILED}),
+    S.SUCCEEDED: frozenset(),
+    S.FAILED: frozenset(),
+    S.CANCELLED: frozenset(),
+}
+
+
+def move(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any) -> None:
+    """Change the job's status, say why, append the event, and set further `columns` with it. The only writer of status.
+
+    Locks the row and looks again, so that of two who change it at once the second sees what the first did.
+    """
+    session.refresh(job, with_for_update=True)
+    start = JobStatus(job.status)
+    if to not in TRANSITIONS[start]:
+        raise IllegalTransition(start.value, to.value, sorted(TRANSITIONS[start]))
+    if to not in ACTIVE:
+        columns |= {"worker_id": None, "lease_expires_at": None}
+    if to in TERMINAL:
+        columns |= {"finished_at": datetime.now(UTC)}
+        session.execute(delete(CheckpointPin).where(CheckpointPin.job_id == job.id))
+    for name, value in columns.items():
+        setattr(job, name, value)
+    _write(session, job, start, to, message(reason))
+
+
+def born(session: Session, job: Job, reason: str) -> None:
+    """Write a new job's first status and its event."""
+    _write(session, job, None, S.QUEUED, reason)
+
+
+def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, reason: str) -> None:
+    job.status, job.status_reason, job.last_seq = to.value, reason, job.last_seq + 1
+    data = {"from": start and start.value, "to": to.value, "reason": reason, "error": job.error}
+    event = JobEvent(
+        job_id=job.id,
+        seq=job.last_seq,
+        attempt=job.attempt,
+        type="status_changed",
+        created_at=datetime.now(UTC),
+        data=data,
+    )
+    session.add_all([job, event])
+    session.flush()
+
+
+# What people ask of a job.
+def request_cancel(session: Session, job: Job) -> None:
+    """Cancel at once what no worker holds; ask the worker of what one does. IllegalTransition once it has ended."""
+    session.refresh(job, with_for_update=True)
+    to = JobStatus.CANCELLING if job.status in ACTIVE else JobStatus.CANCELLED
+    move(session, job, to, "Cancelled by its owner.")

@@ -1,0 +1,155 @@
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ARRAY, BigInteger, CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from core.models.base import Base, CreatedAt, one_of
+
+
+class DatasetKind(StrEnum):
+    """What the rows of a dataset are."""
+
+    PREFERENCES = "preferences"
+    THUMBS = "thumbs"
+    PROMPTS = "prompts"
+    SFT = "sft"
+    PRETRAINING = "pretraining"
+
+
+class Dataset(Base):
+    """A name under which versions of some data lie. The rows are the versions'."""
+
+    __tablename__ = "datasets"
+    __table_args__ = (
+        CheckConstraint(one_of("kind", DatasetKind), name="kind"),
+        Index(None, "owner_id", "created_at", "id"),
+        Index("ix_datasets_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    name: Mapped[str]
+    kind: Mapped[str]
+    created_at: Mapped[CreatedAt]
+    archived_at: Mapped[datetime | None]
+    """Left out of lists since then."""
+    expires_at: Mapped[datetime | None]
+    """When the sweeper may delete it, unless an unfinished job needs it. None: never."""
+
+
+class DatasetContent(Base):
+    """Rows as canonical JSONL, stored once however many versions hold them. Never changed.
+
+    Made and removed under `core.datasets.contents.lock` of the sum, so that the blob is there as long as the row is.
+    """
+
+    __tablename__ = "dataset_contents"
+    __table_args__ = (CheckConstraint("rows > 0", name="rows"),)
+
+    sha256: Mapped[str] = mapped_column(primary_key=True)
+    """Of the stored rows."""
+    rows: Mapped[int]
+    bytes: Mapped[int]
+    blob_key: Mapped[str] = mapped_column(unique=True)
+    search_rows: Mapped[int | None]
+    """How many rows are in the search index so far; none: it was not begun."""
+    created_at: Mapped[CreatedAt]
+
+
+class VersionStatus(StrEnum):
+    """Whether a version can be used."""
+
+    IMPORTING = "importing"
+    """A data task is making it."""
+    READY = "ready"
+    """Jobs can use it."""
+    BLOCKED = "blocked"
+    """It has rows, but also a blocking finding that somebody has to decide about."""
+    FAILED = "failed"
+    """It could not be made; `error` says why."""
+
+
+class DatasetVersion(Base):
+    """Some rows at some time, and where they came from. Immutable once it is no longer importing."""
+
+    __tablename__ = "dataset_versions"
+    __table_args__ = (
+        CheckConstraint(one_of("status", VersionStatus), name="status"),
+        CheckConstraint("(status IN ('ready', 'blocked')) = (sha256 IS NOT NULL)", name="rows_when_done"),
+        CheckConstraint("(status = 'ready') = (ready_at IS NOT NULL)", name="ready_at_when_ready"),
+        CheckConstraint("(status = 'failed') = (error IS NOT NULL)", name="failed_says_why"),
+        UniqueConstraint("dataset_id", "number"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    dataset_id: Mapped[str] = mapped_column(ForeignKey("datasets.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    """1, 2, … within the dataset."""
+    status: Mapped[str]
+    parent_id: Mapped[str | None] = mapped_column(ForeignKey("dataset_versions.id", ondelete="SET NULL"), index=True)
+    """The version that it was made from."""
+    origin: Mapped[dict[str, Any]]
+    """`{"type": "upload" | "fix" | "annotation", …}`: how it came about."""
+    sha256: Mapped[str | None] = mapped_column(ForeignKey("dataset_contents.sha256"), index=True)
+    findings: Mapped[list[dict[str, Any]]]
+    """What the import found, in the shape of every finding."""
+    left_out: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Records of the source that are not among the rows."""
+    error: Mapped[dict[str, Any] | None]
+    """`{code, message, errors?}` of one that failed."""
+    created_at: Mapped[CreatedAt]
+    ready_at: Mapped[datetime | None]
+
+    dataset: Mapped[Dataset] = relationship(lazy="joined", innerjoin=True, viewonly=True)
+    content: Mapped[DatasetContent | None] = relationship(lazy="joined", viewonly=True)
+    """None until its rows are stored."""
+
+
+class DatasetRow(Base):
+    """What rows are found by. The row itself lies in the content's blob."""
+
+    __tablename__ = "dataset_rows"
+    __table_args__ = (
+        Index("ix_dataset_rows_search", "search", postgresql_using="gin"),
+        Index(None, "sha256", "prompt_hash"),
+    )
+
+    sha256: Mapped[str] = mapped_column(ForeignKey("dataset_contents.sha256", ondelete="CASCADE"), primary_key=True)
+    row: Mapped[int] = mapped_column(primary_key=True)
+    """From 1."""
+    search: Mapped[Any] = mapped_column(TSVECTOR)
+    """Its texts."""
+    prompt_hash: Mapped[int | None]
+    """The trainer's hash of its prompt, which decides the split, less 2^63 (Postgres has no unsigned integers). None: it has no prompt."""
+
+
+class DatasetPrompt(Base):
+    """A distinct prompt of a dataset's content, with the MinHash bands that find its near duplicates."""
+
+    __tablename__ = "dataset_prompts"
+
+    sha256: Mapped[str] = mapped_column(ForeignKey("dataset_contents.sha256", ondelete="CASCADE"), primary_key=True)
+    prompt_hash: Mapped[int] = mapped_column(primary_key=True)
+    """As in `dataset_rows`."""
+    bands: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
+    """Hashes of the bands of its MinHash signature (trainer/report/minhash.py), minus 2^63. Two prompts that share one may be near duplicates."""
+
+
+class DatasetReport(Base):
+    """What is good and bad about a version, with one model's tokenizer or without any. The same settings make one report."""
+
+    __tablename__ = "dataset_reports"
+    __table_args__ = (UniqueConstraint("version_id", "settings_sha256"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    version_id: Mapped[str] = mapped_column(ForeignKey("dataset_versions.id", ondelete="CASCADE"))
+    settings: Mapped[dict[str, Any]]
+    settings_sha256: Mapped[str]
+    task_id: Mapped[str]
+    """The data task that makes it; it tells the progress, and why it failed."""
+    result: Mapped[dict[str, Any] | None]
+    """None until it is there."""
+    created_at: Mapped[CreatedAt]

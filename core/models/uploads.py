@@ -1,0 +1,69 @@
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.models.base import Base, CreatedAt, one_of
+
+
+class UploadStatus(StrEnum):
+    """Where an upload is in its life."""
+
+    OPEN = "open"
+    """Takes parts."""
+    FETCHING = "fetching"
+    """A worker brings its bytes from elsewhere."""
+    COMPLETE = "complete"
+    """All of it is there, and can be read."""
+    FAILED = "failed"
+    """It could not be fetched."""
+
+
+class Upload(Base):
+    """A file that arrives, in numbered parts (1, 2, …) of `part_bytes`, the last of which may be smaller."""
+
+    __tablename__ = "uploads"
+    __table_args__ = (
+        CheckConstraint(one_of("status", UploadStatus), name="status"),
+        CheckConstraint("bytes > 0 AND part_bytes > 0", name="sizes"),
+        CheckConstraint("bytes IS NOT NULL OR url IS NOT NULL", name="size_is_known"),
+        CheckConstraint("(status = 'complete') = (completed_at IS NOT NULL)", name="completed_when_complete"),
+        CheckConstraint(
+            "status <> 'complete' OR (bytes IS NOT NULL AND sha256 IS NOT NULL)", name="complete_is_described"
+        ),
+        CheckConstraint("(status = 'failed') = (error IS NOT NULL)", name="failed_says_why"),
+        Index(None, "owner_id", "created_at", "id"),
+        Index(None, "expires_at"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    filename: Mapped[str]
+    """As its owner calls it: for people and for telling formats apart, never a path."""
+    bytes: Mapped[int | None]
+    """Of the whole file. None while it is fetched from somewhere that does not say."""
+    part_bytes: Mapped[int]
+    sha256: Mapped[str | None]
+    """Of the whole file: first what was promised, if anything; once complete, what arrived."""
+    url: Mapped[str | None]
+    """Where it is fetched from."""
+    status: Mapped[str]
+    error: Mapped[dict[str, Any] | None]
+    """`{code, message}` of one that failed."""
+    created_at: Mapped[CreatedAt]
+    expires_at: Mapped[datetime]
+    """When it is removed if nothing happens to it until then."""
+    completed_at: Mapped[datetime | None]
+
+
+class UploadPart(Base):
+    """A part that has arrived. Its bytes are a blob (core/uploads/parts.py) and never change."""
+
+    __tablename__ = "upload_parts"
+    __table_args__ = (CheckConstraint("number > 0 AND bytes > 0", name="numbers"),)
+
+    upload_id: Mapped[str] = mapped_column(ForeignKey("uploads.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    bytes: Mapped[int]

@@ -1,0 +1,91 @@
+"""Which addresses a job may have the trainer ask: a list of prefixes must mean what it seems to."""
+
+import pytest
+
+from core.access.allowlist import why_not_url
+from core.settings import Settings
+
+PREFIXES = ["https://good.example/v1", "http://10.0.0.7:9000/", "http://[::1]"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://good.example/v1",
+        "https://good.example/v1/",
+        "https://good.example/v1/score?key=a@b",
+        "https://GOOD.example:443/v1/score",
+        "https://good.example./v1",
+        "http://10.0.0.7:9000",
+        "http://10.0.0.7:9000/anything",
+        "http://[::1]:80/score",
+    ],
+)
+def test_what_lies_below_a_prefix_is_allowed(url: str) -> None:
+    assert why_not_url(url, PREFIXES) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://good.example/v1",
+        "https://good.example:8443/v1",
+        "https://good.example/v2",
+        "https://good.example/v1x",
+        "https://good.example//v1",
+        "https://good.example/",
+        "https://good.example.evil.example/v1",
+        "https://evil.example/?https://good.example/v1",
+        "https://evil.example/#https://good.example/v1",
+        "http://10.0.0.7/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://localhost/",
+    ],
+)
+def test_what_does_not_is_refused(url: str) -> None:
+    assert "this platform lets jobs ask only below" in str(why_not_url(url, PREFIXES))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://good.example@evil.example/v1",
+        "https://good.example:443@evil.example/v1",
+        "https://evil.example\\@good.example/v1",
+        "https://good.example\\.evil.example/v1",
+        "https://good.example/v1/../admin",
+        "https://good.example/v1/%2e%2e/admin",
+        "https://good.example/v1/%252e%252e/admin",
+        "https://good.example/v1/..%2fadmin",
+        "https://good.example/v1/%2e%2e%5cadmin",
+        "https://good.example/v1\t/score",
+        "https://good.example/v1\n",
+        " https://good.example/v1",
+        "https://good.example\u3002evil.example/v1",
+        "https://good.example:99999/v1",
+        "https://good.example:x/v1",
+        "https://[::1/v1",
+        "https:///v1",
+        "ftp://good.example/v1",
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused_even_where_it_looks_allowed(url: str) -> None:
+    said = why_not_url(url, [*PREFIXES, "https://good.example", "https://evil.example"])
+    assert said is not None and "only below" not in said
+
+
+def test_the_whole_world_or_nothing_of_it() -> None:
+    assert why_not_url("http://127.0.0.1/", "any") is None
+    assert "no address" in str(why_not_url("http://127.0.0.1/", "none"))
+
+
+def test_prefixes_come_from_the_environment_and_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        monkeypatch.setenv(name, "postgresql://u@h/d")
+    assert Settings().reward_urls == "none"
+    monkeypatch.setenv("PROXIMAL_REWARD_URLS", " https://a.example/v1  http://b.example ")
+    assert Settings().reward_urls == ["https://a.example/v1", "http://b.example"]
+    for wrong in ("a.example", "https://u:p@a.example", "https://a.example/?x", "http://a.example,http://b.example x"):
+        monkeypatch.setenv("PROXIMAL_REWARD_URLS", wrong)
+        with pytest.raises(ValueError, match="validation error"):
+            Settings()

@@ -1,0 +1,102 @@
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from core.errors import IllegalTransition
+from core.jobs.state import TRANSITIONS, move
+from core.models import Job, JobEvent
+from core.models.jobs import ACTIVE, TERMINAL, JobStatus
+from tests.core.factories import make_job
+
+PAIRS = [(start, to) for start in JobStatus for to in JobStatus]
+
+
+def _columns(status: JobStatus) -> dict[str, Any]:
+    """What the database wants to see beside this status."""
+    lease = {"worker_id": "wrk_1", "lease_expires_at": datetime.now(UTC)}
+    columns = lease if status in ACTIVE else {"worker_id": None, "lease_expires_at": None}
+    columns |= {"finished_at": datetime.now(UTC) if status in TERMINAL else None}
+    return columns | {"error": {"code": "x", "message": "y"} if status is JobStatus.FAILED else None}
+
+
+def _put(session: Session, job: Job, status: JobStatus) -> None:
+    """Behind the state machine's back: the tests' only way to begin anywhere."""
+    job.status = status.value
+    for name, value in _columns(status).items():
+        setattr(job, name, value)
+    session.commit()
+
+
+@pytest.fixture
+def job(session: Session) -> Iterator[Job]:
+    yield make_job(session)
+
+
+def test_the_table_speaks_of_every_state() -> None:
+    assert set(TRANSITIONS) == set(JobStatus)
+
+
+@pytest.mark.parametrize("end", TERMINAL)
+def test_nothing_follows_an_end(end: JobStatus) -> None:
+    assert not TRANSITIONS[end]
+
+
+def test_every_pair_of_states_is_allowed_or_refused_as_the_table_says(session: Session, job: Job) -> None:
+    for start, to in PAIRS:
+        _put(session, job, start)
+        seq = job.last_seq
+        if to in TRANSITIONS[start]:
+            move(session, job, to, "because", **_columns(to))
+            assert (job.status, job.status_reason, job.last_seq) == (to, "because", seq + 1), (start, to)
+            session.commit()  # the CHECK constraints agree
+        else:
+            with pytest.raises(IllegalTransition):
+                move(session, job, to, "because", **_columns(to))
+            session.rollback()
+            assert (job.status, job.last_seq) == (start, seq), (start, to)
+
+
+def test_a_move_says_from_where_to_where_and_why(session: Session, job: Job) -> None:
+    move(session, job, JobStatus.CANCELLED, "changed my mind")
+    event = session.scalars(select(JobEvent).filter_by(job_id=job.id, seq=2)).one()
+    assert event.type == "status_changed"
+    assert event.data == {"from": "queued", "to": "cancelled", "reason": "changed my mind", "error": None}
+
+
+def test_a_refusal_names_what_would_be_allowed(session: Session, job: Job) -> None:
+    with pytest.raises(IllegalTransition) as refusal:
+        move(session, job, JobStatus.SUCCEEDED, "")
+    assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "starting"]}
+
+
+def test_of_two_who_move_at_once_the_second_sees_what_the_first_did(session: Session, job: Job) -> None:
+    with Session(session.get_bind()) as other:
+        late = other.get_one(Job, job.id)
+        move(session, job, JobStatus.CANCELLED, "first")
+        session.commit()
+        with pytest.raises(IllegalTransition):
+            move(other, late, JobStatus.CANCELLED, "second")
+
+
+@pytest.mark.parametrize(
+    ("change", "constraint"),
+    [
+        ("status = 'unheard-of'", "ck_jobs_status"),
+        ("status = 'running'", "ck_jobs_lease_while_active"),
+        ("lease_expires_at = now()", "ck_jobs_lease_while_active"),
+        ("worker_id = 'wrk_1'", "ck_jobs_worker_while_active"),
+        ("status = 'succeeded'", "ck_jobs_finished_when_terminal"),
+        ("finished_at = now()", "ck_jobs_finished_when_terminal"),
+        ("status = 'failed', finished_at = now()", "ck_jobs_failed_says_why"),
+    ],
+)
+def test_the_database_refuses_states_that_contradict_themselves(
+    session: Session, job: Job, change: str, constraint: str
+) -> None:
+    with pytest.raises(IntegrityError, match=constraint):
+        session.execute(text(f"UPDATE jobs SET {change}"))

@@ -1,0 +1,111 @@
+"""The database goes away in the middle of a run and comes back. It is a server of our own, to be killed at will."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core import child
+from core.db import engine_for, migrate
+from core.embedded.postgres import Postgres
+from core.settings import Settings, get_settings
+from tests.processes import alive, children
+from tests.waiting import eventually
+from tests.worker.conftest import StartWorker, events, status
+from worker.health import Presence
+from worker.jobs.attempt import Station
+from worker.jobs.claim import drain
+from worker.jobs.follow import Follower
+
+Queue = Callable[[str], str]
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[tuple[Postgres, child.Child]]:
+    server = Postgres(tmp_path / "pg", tmp_path / "pg" / "log", database="proximal_test_away", durable=False)
+    running = server.start()
+    migrate(server.url)
+    yield server, running
+    engine_for(server.url).dispose()
+    running.kill()
+
+
+@pytest.fixture
+def settings(
+    postgres: tuple[Postgres, child.Child], redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Settings]:
+    monkeypatch.setenv("DATABASE_URL", postgres[0].url)
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PROXIMAL_HEARTBEAT_SECONDS", "0.2")
+    get_settings.cache_clear()
+    yield get_settings()
+    get_settings.cache_clear()
+
+
+def test_the_run_goes_on_and_no_event_is_lost_or_doubled(
+    postgres: tuple[Postgres, child.Child], queue: Queue, start_worker: StartWorker, tmp_path: Path
+) -> None:
+    server, running = postgres
+    job_id = queue("begin slow_steps finish")
+    with start_worker():
+        eventually(lambda: events(job_id, "metrics"))
+        os.kill(running.pid, signal.SIGKILL)
+        eventually(lambda: "the trainer goes on" in (tmp_path / "worker.log").read_text())
+        running.kill()
+        again = server.start()
+        try:
+            eventually(lambda: status(job_id) == "succeeded", 20)
+            assert [event.step for event in events(job_id, "metrics")] == [1, 2, 3, 4, 5]
+            assert len(events(job_id, "run_started")) == 1
+        finally:
+            engine_for(server.url).dispose()
+            again.kill()
+
+
+def test_away_for_longer_than_the_lease_the_trainer_ends_and_the_run_is_taken_up_again(
+    postgres: tuple[Postgres, child.Child],
+    queue: Queue,
+    start_worker: StartWorker,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "2")
+    server, running = postgres
+    job_id = queue("begin wait_in_attempt_1 steps finish")
+    with start_worker() as worker:
+        eventually(lambda: status(job_id) == "running")
+        (trainer,) = children(worker.pid)
+        running.kill()
+        eventually(lambda: not alive(trainer))
+        again = server.start()
+        try:
+            eventually(lambda: status(job_id) == "succeeded", 20)
+            assert len(events(job_id, "run_stopped")) == 1
+        finally:
+            engine_for(server.url).dispose()
+            again.kill()
+
+
+def test_a_commit_whose_answer_was_lost_is_not_done_twice(
+    queue: Queue, station: Station, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    lost = 0
+    store = Follower._store
+
+    def lose_the_first_answer(self: Follower, pending: list[object], end: int) -> None:
+        nonlocal lost
+        before = self._offset
+        store(self, pending, end)  # type: ignore[arg-type]
+        if pending and not lost:
+            # As after a broken connection: done, but we do not know.
+            lost, self._offset, self._unsure = 1, before, True
+
+    monkeypatch.setattr(Follower, "_store", lose_the_first_answer)
+    job_id = queue("begin steps finish")
+    with Presence(settings) as presence:
+        drain(station, presence)
+    assert (status(job_id), lost) == ("succeeded", 1)
+    assert len(events(job_id, "run_started")) == 1

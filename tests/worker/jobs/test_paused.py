@@ -1,0 +1,22 @@
+"""A run that a health rule paused waits for a person: the platform does not start it again by itself."""
+
+from collections.abc import Callable
+
+from tests.worker.conftest import events, job
+from worker.health import Presence
+from worker.jobs.attempt import Station
+from worker.jobs.claim import drain
+
+Queue = Callable[[str], str]
+
+
+def test_a_paused_run_is_not_run_again_and_says_why(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin steps pause_for_health")
+    assert drain(station, presence) == 1  # and none after it
+    done = job(job_id)
+    assert (done.status, done.attempt, done.error["code"]) == ("failed", 1, "paused_by_health")
+    assert done.error["message"] == (
+        "A health rule paused the run, and it is saved. Paused in stage ppo after step 3: the KL is 60. "
+        "Raise `ppo.kl.coef`. To go on, submit a job that names its last checkpoint as `model.path`, with the setting changed."
+    )
+    assert [event.data["reason"] for event in events(job_id, "run_stopped")] == ["health"]

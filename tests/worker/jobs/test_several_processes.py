@@ -1,0 +1,170 @@
+"""A job in several processes, and on several machines: what its worker sees of them, and that none outlives it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import jobs
+from core.db import session_scope
+from core.models import Job
+from core.settings import MachineSettings, Settings, get_settings
+from tests.core.factories import make_job
+from tests.processes import alive
+from tests.waiting import eventually
+from tests.worker.conftest import StartWorker, events, job, meanwhile, status
+from worker.health import Presence
+from worker.jobs.attempt import Station
+from worker.jobs.capacity import visible_gpus
+from worker.jobs.claim import drain
+from worker.jobs.launch import Launcher
+
+RANKS = "-m tests.worker.fake_rank"
+Queue = Callable[..., str]
+
+
+@pytest.fixture
+def queue(settings: Settings) -> Queue:
+    """Queue a job whose first process does this, and each other one that; answer its id."""
+
+    def queue(first: str, others: str, **resources: int) -> str:
+        with session_scope() as session:
+            return make_job(session, name=f"{first} | {others}", resources={"processes": 2} | resources).id
+
+    return queue
+
+
+@pytest.fixture
+def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("PROXIMAL_PROCESSES", "2")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    get_settings.cache_clear()
+    return get_settings()
+
+
+@pytest.fixture
+def station(station: Station) -> Station:
+    return replace(station, launcher=Launcher([sys.executable, *RANKS.split()]))
+
+
+def ranks_of(settings: Settings, job_id: str, count: int = 2) -> list[int]:
+    """The process ids of a run that has begun."""
+    folder = settings.data_dir / "runs" / job_id / "attempt-1"
+    eventually(lambda: status(job_id) == "running", 90)
+    pids = [int(file.read_text()) for file in sorted(folder.glob("rank-*"))]
+    assert len(pids) == count and all(alive(pid) for pid in pids)
+    return pids
+
+
+def gone(pids: list[int]) -> Callable[[], bool]:
+    return lambda: not any(alive(pid) for pid in pids)
+
+
+def test_a_killed_process_ends_the_others_and_counts_as_a_killed_trainer(
+    queue: Queue, station: Station, presence: Presence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXIMAL_MAX_ATTEMPTS", "1")
+    get_settings.cache_clear()
+    job_id = queue("begin lose_the_others", "die")
+    drain(station, presence)
+    error = job(job_id).error or {}
+    assert error["code"] == "too_many_attempts"
+    assert "killed from outside (SIGKILL)" in error["message"]
+
+
+def test_the_trouble_of_any_process_is_that_of_the_run(queue: Queue, station: Station, presence: Presence) -> None:
+    job_id = queue("begin lose_the_others", "run_out_of_memory")
+    drain(station, presence)
+    error = job(job_id).error or {}
+    assert (status(job_id), error["code"]) == ("failed", "out_of_memory")
+    assert "The device ran out of memory." in error["message"]
+
+
+def test_a_cancelled_run_saves_and_those_that_do_not_listen_are_killed(
+    queue: Queue, station: Station, presence: Presence, settings: Settings
+) -> None:
+    job_id = queue("begin wait", "deaf")
+    pids: list[int] = []
+
+    def ask() -> None:
+        pids.extend(ranks_of(settings, job_id))
+        with session_scope() as session:
+            jobs.request_cancel(session, session.get_one(Job, job_id))
+
+    with meanwhile(ask):
+        drain(station, presence)
+    assert status(job_id) == "cancelled"
+    assert [event.data["reason"] for event in events(job_id, "run_stopped")] == ["signal"]
+    eventually(gone(pids))
+
+
+def test_a_killed_worker_takes_every_process_along(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
+    job_id = queue("begin wait", "deaf")
+    with start_worker(RANKS) as worker:
+        pids = ranks_of(settings, job_id)
+        os.kill(worker.pid, signal.SIGKILL)
+        eventually(gone(pids), 2)
+
+
+@pytest.mark.slow
+def test_two_machines_work_on_one_job_and_stop_together(
+    queue: Queue, start_worker: StartWorker, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("PROXIMAL_MACHINES", "2")
+    monkeypatch.setenv("PROXIMAL_RENDEZVOUS", f"127.0.0.1:{port}")
+    monkeypatch.setenv("PROXIMAL_MACHINE_RANK", "1")
+    job_id = queue("begin wait", "wait", processes=1, machines=2)
+    with start_worker(RANKS, "join") as joined, start_worker(RANKS) as worker:
+        pids = ranks_of(settings, job_id)
+        assert worker.stop(grace=10) == 0
+        assert (status(job_id), "saved" in job(job_id).status_reason) == ("queued", True)
+        # Nobody told the other machine's: the lease did, once nobody held the run.
+        eventually(gone(pids))
+        assert joined.stop(grace=10) == 0
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        ({"processes": 3}, "asks for 3 processes on a machine (`resources.processes`); this one gives 2"),
+        ({"machines": 2}, "asks for 2 machines (`resources.machines`); this worker is the first of a group of 1"),
+    ],
+)
+def test_more_than_there_is_is_refused(
+    resources: dict[str, int], message: str, queue: Queue, station: Station, presence: Presence
+) -> None:
+    job_id = queue("begin finish", "", **resources)
+    drain(station, presence)
+    assert (status(job_id), events(job_id, "run_started")) == ("failed", [])
+    assert message in job(job_id).status_reason
+
+
+@pytest.mark.parametrize(("chosen", "count"), [(None, 2), ("1", 1), ("0,1", 2), ("", 0), ("-1", 0)])
+def test_gpus_are_counted_as_a_trainer_would_see_them(
+    chosen: str | None, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = (
+        "GPU 0: NVIDIA H200 (UUID: GPU-1)\n  MIG 1g.18gb Device 0: (UUID: MIG-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n"
+    )
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(f"#!/bin/sh\ncat <<'END'\n{listing}END\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert visible_gpus(chosen) == count
+
+
+def test_a_machine_that_joins_needs_no_database() -> None:
+    environment = {"PROXIMAL_DATA_DIR": "/shared", "PROXIMAL_MACHINE_RANK": "0", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "worker", "join"]
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert refused.returncode == 2
+    assert "greater than or equal to 1" in refused.stderr and "database" not in refused.stderr
+    assert set(MachineSettings.model_fields) == {"data_dir", "machine_rank", "stop_seconds"}

@@ -1,0 +1,156 @@
+"""The worker as a process: knocks over a real Redis, signals, and the ways to lose one."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import child
+from core.broker import knock
+from core.settings import Settings
+from tests.processes import alive
+from tests.waiting import eventually
+from tests.worker.conftest import StartWorker, events, job, status
+from worker.sweeper import sweep_once
+
+Queue = Callable[[str], str]
+
+
+def running(job_id: str) -> Callable[[], bool]:
+    return lambda: status(job_id) == "running"
+
+
+def trainer_of(worker: child.Child) -> int:
+    """The one child of a worker."""
+    return int(subprocess.check_output(["pgrep", "-P", str(worker.pid)], text=True))
+
+
+def sweep_until(settings: Settings, job_id: str, wanted: str) -> None:
+    """Sweep as the sweeper would."""
+
+    def swept() -> bool:
+        sweep_once(settings)
+        return status(job_id) == wanted
+
+    eventually(swept, 20)
+
+
+def test_a_knock_wakes_an_idle_worker(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
+    waiting = queue("begin finish")
+    with start_worker():
+        # Nobody knocked for the first: a worker that comes looks by itself.
+        eventually(lambda: status(waiting) == "succeeded")
+        job_id = queue("begin finish")
+        assert knock(settings.redis_url)
+        eventually(lambda: status(job_id) == "succeeded")
+
+
+def test_a_lost_knock_is_repeated_by_the_sweeper(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
+    first = queue("begin finish")
+    with start_worker():
+        eventually(lambda: status(first) == "succeeded")
+        sweep_until(settings, queue("begin finish"), "succeeded")
+
+
+def test_sigterm_saves_gives_the_job_back_and_ends(queue: Queue, start_worker: StartWorker) -> None:
+    job_id = queue("begin wait_the_first_time steps finish")
+    with start_worker() as worker:
+        eventually(running(job_id))
+        assert worker.stop(grace=10) == 0
+    assert status(job_id) == "queued"
+    assert "saved" in job(job_id).status_reason
+    with start_worker():
+        eventually(lambda: status(job_id) == "succeeded")
+    assert events(job_id, "run_started")[1].data["resumed_step"] == 2
+
+
+def test_sigterm_while_the_trainer_is_still_starting_gives_the_job_back(
+    queue: Queue, start_worker: StartWorker
+) -> None:
+    job_id = queue("not_yet_listening")
+    with start_worker() as worker:
+        eventually(lambda: events(job_id, "message"))
+        assert worker.stop(grace=10) == 0
+    assert status(job_id) == "queued"
+
+
+def test_a_worker_that_comes_clears_away_what_ended_elsewhere(
+    queue: Queue, start_worker: StartWorker, settings: Settings
+) -> None:
+    gone = settings.data_dir / "runs" / "job_gone" / "attempt-1"
+    gone.mkdir(parents=True)
+    job_id = queue("begin finish")
+    with start_worker():
+        eventually(lambda: status(job_id) == "succeeded")
+    assert not gone.exists()
+
+
+def test_an_idle_worker_ends_at_once_when_asked(queue: Queue, start_worker: StartWorker) -> None:
+    job_id = queue("begin finish")
+    with start_worker() as worker:
+        eventually(lambda: status(job_id) == "succeeded")
+        assert worker.stop(grace=5) == 0
+
+
+def test_a_second_sigterm_does_not_wait_for_the_trainer(
+    queue: Queue, start_worker: StartWorker, tmp_path: Path
+) -> None:
+    job_id = queue("begin deaf")
+    with start_worker() as worker:
+        eventually(lambda: events(job_id, "message"))
+        worker.send(signal.SIGTERM)
+        # Two of a kind that are both pending would count as one.
+        eventually(lambda: "asking the trainer" in (tmp_path / "worker.log").read_text())
+        worker.send(signal.SIGTERM)
+        assert worker.wait(4) == 0
+    assert status(job_id) == "queued"
+
+
+def test_kill_9_takes_the_trainer_along_and_another_worker_goes_on(
+    queue: Queue, start_worker: StartWorker, settings: Settings
+) -> None:
+    job_id = queue("begin wait_the_first_time steps finish")
+    with start_worker() as worker:
+        eventually(running(job_id))
+        trainer = trainer_of(worker)
+        os.kill(worker.pid, signal.SIGKILL)
+        eventually(lambda: not alive(trainer), 2)
+    with start_worker():
+        sweep_until(settings, job_id, "queued")
+        sweep_until(settings, job_id, "running")
+        assert job(job_id).attempt == 2
+
+
+def test_a_worker_that_was_stopped_and_woken_changes_nothing(
+    queue: Queue, start_worker: StartWorker, settings: Settings, tmp_path: Path
+) -> None:
+    job_id = queue("begin wait_the_first_time steps finish")
+    with start_worker() as sleeper:
+        eventually(running(job_id))
+        trainer = trainer_of(sleeper)
+        os.kill(sleeper.pid, signal.SIGSTOP)
+        # The lease file tells the trainer, whose worker cannot.
+        eventually(lambda: not alive(trainer), 8)
+        sweep_until(settings, job_id, "queued")
+        with start_worker() as second:
+            eventually(running(job_id))
+            before = len(events(job_id))
+            os.kill(sleeper.pid, signal.SIGCONT)
+            eventually(lambda: "walking away" in (tmp_path / "worker.log").read_text())
+            assert len(events(job_id)) == before
+            assert status(job_id) == "running"
+            assert job(job_id).attempt == 2
+            second.stop(grace=10)
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])
+def test_the_sweeper_ends_when_asked(settings: Settings, signal_: signal.Signals, tmp_path: Path) -> None:
+    log = tmp_path / "sweeper.log"
+    with log.open("wb") as output:
+        sweeper = child.start([sys.executable, "-m", "worker", "sweep"], stdout=output)
+    eventually(lambda: "sweeping" in log.read_text())
+    assert sweeper.stop(grace=5, number=signal_) == 0

@@ -1,0 +1,30 @@
+"""`python -m worker data` with two more kinds of task: `wait` (until it is stopped, in a command of its own, the first
+time), and `quick`."""
+
+import json
+import logging
+import sys
+
+from core.settings import get_settings
+from worker.tasks import claim
+from worker.tasks.context import TaskRun
+from worker.tasks.handlers import HANDLERS
+
+_WAITING = """
+import json, os, time
+print(json.dumps({"progress": 0.5, "note": f"process {os.getpid()}"}), flush=True)
+time.sleep(600)
+"""
+
+
+def wait(task: TaskRun) -> None:
+    done_before = task.scratch / f"{task.task_id}-was-here"
+    if not done_before.exists():
+        done_before.write_text(json.dumps(task.args))
+        task.child([sys.executable, "-c", _WAITING])
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    HANDLERS |= {"wait": wait, "quick": lambda task: None}
+    sys.exit(claim.serve(get_settings()))

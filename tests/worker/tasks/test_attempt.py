@@ -1,0 +1,215 @@
+"""One try at a data task, whatever its handler meets."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from core import tasks
+from core.blobs import blob_store
+from core.db import session_scope
+from core.errors import DiskFull, InvalidDataset
+from core.models import DataTask
+from core.settings import Settings
+from tests.core.factories import make_key
+from tests.processes import alive
+from tests.waiting import eventually
+from tests.worker.tasks.tools import drain_all, task
+from worker.process import StopRequest
+from worker.tasks import handlers
+from worker.tasks.claim import drain
+from worker.tasks.context import TaskRun
+from worker.tasks.lease import Stopping
+
+Do = Callable[[Callable[[TaskRun], None]], DataTask]
+
+
+@pytest.fixture
+def do(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Do:
+    """Queue a task and do it with this handler; what became of it."""
+
+    def do(handler: Callable[[TaskRun], None]) -> DataTask:
+        monkeypatch.setitem(handlers.HANDLERS, "test", handler)
+        drain_all(settings)
+        return task(task_id)
+
+    with session_scope() as session:
+        task_id = tasks.enqueue(session, make_key(session).id, "test", {"a": 1}).id
+    return do
+
+
+def test_a_handler_is_told_what_to_do_and_tells_how_far_it_is(do: Do) -> None:
+    seen: list[Any] = []
+
+    def handler(run: TaskRun) -> None:
+        run.tell(0.5, "half")
+        run.tell(0.7, "not stored: too soon")
+        seen.append((run.args, run.task_id, task(run.task_id).progress, task(run.task_id).note))
+
+    done = do(handler)
+    assert seen == [({"a": 1}, done.id, 0.5, "half")]
+    assert (done.status, done.progress) == ("done", 1.0)
+
+
+def test_what_is_wrong_with_the_data_is_told_to_people(do: Do) -> None:
+    errors = [{"line": 3, "detail": "is empty"}]
+
+    def handler(run: TaskRun) -> None:
+        raise InvalidDataset("Line 3: is empty.", errors=errors, error_count=1, param="file")
+
+    failed = do(handler)
+    told = {"code": "invalid_dataset", "message": "Line 3: is empty.", "errors": errors, "error_count": 1}
+    assert (failed.status, failed.error) == ("failed", told)
+
+
+def test_a_full_disk_is_told_at_once(do: Do) -> None:
+    def handler(run: TaskRun) -> None:
+        raise DiskFull()
+
+    assert (do(handler).error or {})["code"] == "disk_full"
+
+
+def test_what_nobody_expected_fails_the_task_and_not_the_worker(do: Do, caplog: pytest.LogCaptureFixture) -> None:
+    failed = do(lambda run: 1 / 0)  # type: ignore[arg-type, return-value]
+    assert failed.error == {"code": "internal_error", "message": f"Look for {failed.id} in the data worker's log."}
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_kind_that_is_not_known_here(settings: Settings) -> None:
+    with session_scope() as session:
+        unknown = tasks.enqueue(session, make_key(session).id, "paint", {}).id
+    drain_all(settings)
+    assert (task(unknown).error or {})["code"] == "unknown_task"
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), OperationalError("SELECT", {}, Exception("gone"))])
+def test_trouble_of_the_machine_gets_another_try_three_in_all(
+    do: Do, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.tasks.attempt._rest", lambda seconds, stop: None)
+    tries: list[int] = []
+
+    def handler(run: TaskRun) -> None:
+        tries.append(1)
+        raise error
+
+    failed = do(handler)
+    assert (len(tries), failed.status, failed.attempt) == (3, "failed", 3)
+    assert (failed.error or {})["code"] == "too_many_attempts"
+
+
+def test_a_cancelled_task_stops_its_handler(do: Do, settings: Settings) -> None:
+    def handler(run: TaskRun) -> None:
+        with session_scope() as session:
+            tasks.cancel(session, session.get_one(DataTask, run.task_id))
+        eventually(lambda: run.tell(0.5))
+        raise AssertionError("nobody stopped it")
+
+    assert do(handler).status == "cancelled"
+
+
+def test_a_handler_that_lost_its_task_walks_away(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def handler(run: TaskRun) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            with session_scope() as session:
+                tasks._requeue(session, session.get_one(DataTask, run.task_id))
+            eventually(lambda: run.tell(0.5))
+
+    done = do(handler)
+    assert (done.status, done.attempt) == ("done", 2)
+
+
+def test_a_worker_that_is_to_end_gives_the_task_back(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with session_scope() as session:
+        queued = tasks.enqueue(session, make_key(session).id, "test", {}).id
+    stop = StopRequest()
+
+    def handler(run: TaskRun) -> None:
+        stop.ask()
+        run.tell(0.5)
+
+    monkeypatch.setitem(handlers.HANDLERS, "test", handler)
+    drain(settings, blob_store(settings), "dwk_1", stop)
+    assert (task(queued).status, task(queued).attempt) == ("queued", 0)
+
+
+@pytest.mark.parametrize("trouble", [Stopping(), OSError(5, "Input/output error")])
+def test_a_task_that_is_cancelled_while_it_goes_back_is_no_trouble(
+    do: Do, trouble: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.tasks.attempt._rest", lambda seconds, stop: None)
+
+    def handler(run: TaskRun) -> None:
+        with session_scope() as session:
+            tasks.cancel(session, session.get_one(DataTask, run.task_id))
+        raise trouble
+
+    assert do(handler).status == "cancelled"
+
+
+def script(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_a_command_speaks_in_lines_of_json(do: Do) -> None:
+    code = "print('noise'); print('{\"progress\": 0.5, \"note\": \"half\"}'); print('[1]'); print('{\"found\": 7}', end='')"
+    lines: list[Any] = []
+    notes: list[str] = []
+
+    def handler(run: TaskRun) -> None:
+        run.child(script(code), lines.append, span=(0.2, 0.6))
+        notes.append(f"{task(run.task_id).progress:.1f} {task(run.task_id).note}")
+
+    assert do(handler).status == "done"
+    assert lines == [{"progress": 0.5, "note": "half"}, {"found": 7}]
+    assert notes == ["0.4 half"]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (
+            'print(\'{"error": {"code": "no_model", "message": "There is none."}}\'); exit(1)',
+            ("no_model", "There is none."),
+        ),
+        ("import sys; sys.exit('what went wrong')", ("command_failed", "status 1. Its last words: what went wrong")),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            ("command_failed", "status -9. Its last words: none"),
+        ),
+    ],
+)
+def test_a_command_that_fails_says_why(do: Do, code: str, expected: tuple[str, str]) -> None:
+    error = do(lambda run: run.child(script(code))).error or {}
+    assert error["code"] == expected[0] and expected[1] in error["message"]
+
+
+def test_a_command_ends_with_its_task_and_takes_along_what_it_started(do: Do) -> None:
+    code = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print('{"pids": [%d, %d]}' % (os.getpid(), child.pid), flush=True)
+time.sleep(600)
+"""
+    pids: list[int] = []
+
+    def cancel(run: TaskRun, line: dict[str, Any]) -> None:
+        pids.extend(line["pids"])
+        with session_scope() as session:
+            tasks.cancel(session, session.get_one(DataTask, run.task_id))
+
+    assert do(lambda run: run.child(script(code), lambda line: cancel(run, line))).status == "cancelled"
+    eventually(lambda: not any(map(alive, pids)))
+    assert len(pids) == 2
+
+
+def test_a_command_knows_nothing_of_the_database(do: Do) -> None:
+    code = "import json, os; print(json.dumps({'found': sorted(n for n in os.environ if n in ('DATABASE_URL', 'REDIS_URL') or 'PROXIMAL' in n)}))"
+    lines: list[Any] = []
+    do(lambda run: run.child(script(code), lines.append))
+    assert lines == [{"found": []}]

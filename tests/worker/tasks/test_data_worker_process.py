@@ -1,0 +1,106 @@
+"""The data worker as a process: knocks over a real Redis, signals, and the ways to lose one."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from core import child, tasks
+from core.db import session_scope
+from core.settings import Settings
+from tests.core.factories import make_key
+from tests.processes import alive
+from tests.waiting import eventually
+from tests.worker.tasks.tools import task
+from worker.__main__ import main
+from worker.tasks.sweeping import sweep_data
+
+Start = Callable[[], AbstractContextManager[child.Child]]
+
+
+@pytest.fixture
+def start(settings: Settings, tmp_path: Path) -> Start:
+    @contextmanager
+    def start() -> Iterator[child.Child]:
+        with (tmp_path / "log").open("ab") as log:
+            script = Path(__file__).with_name("data_worker_process.py")
+            worker = child.start([sys.executable, str(script)], stdout=log)
+        try:
+            yield worker
+        finally:
+            worker.kill()
+
+    return start
+
+
+def queue(kind: str) -> str:
+    with session_scope() as session:
+        return tasks.enqueue(session, make_key(session).id, kind, {}).id
+
+
+def status(task_id: str) -> str:
+    return task(task_id).status
+
+
+def waiting(task_id: str) -> int:
+    """The process of the command that the task has started."""
+    eventually(lambda: task(task_id).note.startswith("process"), 20)
+    return int(task(task_id).note.split()[1])
+
+
+def sweep_until(settings: Settings, task_id: str, wanted: str) -> None:
+    def swept() -> bool:
+        sweep_data(settings)
+        return status(task_id) == wanted
+
+    eventually(swept, 20)
+
+
+def test_it_looks_when_it_comes_wakes_by_a_knock_is_healthy_and_ends_when_asked(
+    start: Start, settings: Settings
+) -> None:
+    before = queue("quick")
+    assert main(["check-data"]) == 1
+    with start() as worker:
+        eventually(lambda: status(before) == "done", 20)
+        assert main(["check-data"]) == 0
+        later = queue("quick")
+        eventually(lambda: status(later) == "done", 20)
+        assert worker.stop(grace=10) == 0
+    assert main(["check-data"]) == 1
+
+
+def test_sigterm_gives_the_task_back_and_ends_its_command(start: Start) -> None:
+    task_id = queue("wait")
+    with start() as worker:
+        command = waiting(task_id)
+        assert worker.stop(grace=10) == 0
+    assert (status(task_id), task(task_id).attempt) == ("queued", 0)
+    assert not alive(command)
+
+
+def test_kill_9_takes_the_command_along_and_another_goes_on(start: Start, settings: Settings) -> None:
+    task_id = queue("wait")
+    with start() as worker:
+        command = waiting(task_id)
+        os.kill(worker.pid, signal.SIGKILL)
+        eventually(lambda: not alive(command), 5)
+    with start():
+        sweep_until(settings, task_id, "done")
+    assert task(task_id).attempt == 2
+
+
+def test_one_that_was_stopped_and_woken_changes_nothing(start: Start, settings: Settings, tmp_path: Path) -> None:
+    task_id = queue("wait")
+    with start() as sleeper:
+        waiting(task_id)
+        os.kill(sleeper.pid, signal.SIGSTOP)
+        with start():
+            sweep_until(settings, task_id, "done")
+            os.kill(sleeper.pid, signal.SIGCONT)
+            eventually(lambda: "walking away" in (tmp_path / "log").read_text())
+    assert (status(task_id), task(task_id).attempt) == ("done", 2)

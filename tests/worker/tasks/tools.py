@@ -1,0 +1,19 @@
+"""What tests do with data tasks."""
+
+from core.blobs import blob_store
+from core.db import session_scope
+from core.models import DataTask
+from core.settings import Settings
+from worker.process import StopRequest
+from worker.tasks.claim import drain
+
+
+def drain_all(settings: Settings) -> int:
+    """Do every data task that is queued, in this process; how many."""
+    return drain(settings, blob_store(settings), "dwk_test", StopRequest())
+
+
+def task(task_id: str) -> DataTask:
+    """As the database has it now."""
+    with session_scope() as session:
+        return session.get_one(DataTask, task_id)

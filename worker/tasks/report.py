@@ -1,0 +1,97 @@
+"""Makes a report: `python -m trainer report` on the version's rows."""
+
+import json
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from core.blobs import BlobStore
+from core.datasets import reports
+from core.datasets.formats import labelled
+from core.datasets.rows import answer_lines_key, lines_key
+from core.db import session_scope
+from core.jobs.references import is_checkpoint_id
+from core.models import DatasetReport, DatasetVersion
+from worker.jobs.checkpoints import TRAINER_STATE
+from worker.jobs.launch import TRAINER
+from worker.jobs.workspace import confine
+from worker.tasks.context import TaskRun
+
+_FETCHED, _MADE = 0.02, 0.98
+_BEHIND = "10"
+"""Jobs and requests go before reports that make themselves."""
+_SETTINGS = ("chat_template", "max_prompt_tokens", "max_completion_tokens", "eval_fraction")
+
+
+def run(task: TaskRun) -> None:
+    """The same report, however often it is begun anew."""
+    report_id = task.args["report"]
+    with tempfile.TemporaryDirectory(dir=task.scratch, prefix="report-") as name:
+        folder = Path(name)
+        with session_scope() as session:
+            if not _fetch(session, task, report_id, folder):
+                return
+        task.tell(_FETCHED, "reading rows")
+        files = [str(folder / file) for file in ("rows.jsonl", "settings.json", "report.json", "rows")]
+        rows, settings, out, rows_dir = files
+        command = [*TRAINER, "report", rows, "--settings", settings, "--out", out, "--rows-dir", rows_dir]
+        command += ["--nice", _BEHIND, *confine(folder, task.settings.path_rules)]
+        task.child(command, cwd=folder, span=(_FETCHED, _MADE))
+        _store(task.blobs, report_id, folder)
+
+
+def _fetch(session: Session, task: TaskRun, report_id: str, folder: Path) -> bool:
+    """Put into the folder what the command reads. False: the dataset was deleted meanwhile."""
+    report = session.get(DatasetReport, report_id)
+    version = None if report is None else session.get(DatasetVersion, report.version_id)
+    if report is None or version is None or version.content is None:
+        return False
+    given = report.settings
+    settings: dict[str, Any] = {name: given[name] for name in _SETTINGS if name in given}
+    settings |= {"kind": version.dataset.kind, "labelled": labelled(_source(session, version).origin)}
+    task.blobs.get_to(version.content.blob_key, folder / "rows.jsonl")
+    for name, key in (("lines", lines_key(version.id)), ("answer_lines", answer_lines_key(version.id))):
+        if task.blobs.exists(key):
+            task.blobs.get_to(key, folder / f"{name}.u64")
+            settings[name] = str(folder / f"{name}.u64")
+    if "model" in given:
+        settings["model"] = _model(session, task, given["model"], folder / "model")
+    (folder / "settings.json").write_text(json.dumps(settings))
+    return True
+
+
+def _source(session: Session, version: DatasetVersion) -> DatasetVersion:
+    """The version that fixes have made this one of."""
+    while version.origin.get("type") == "fix" and version.parent_id is not None:
+        version = session.get_one(DatasetVersion, version.parent_id)
+    return version
+
+
+def _model(session: Session, task: TaskRun, model: str, folder: Path) -> str:
+    """The name that the trainer knows it by: of a checkpoint, a folder with all of it but the weights."""
+    if not is_checkpoint_id(model):
+        reports.check_model(session, task.owner_id, model, task.settings)  # the operator may have changed their mind
+        return model
+    prefix = reports.checkpoint_of(session, task.owner_id, model).blob_prefix
+    for key in task.blobs.list(prefix):
+        path = PurePosixPath(key).relative_to(prefix)
+        if path.suffix != ".safetensors" and path.parts[0] != TRAINER_STATE:
+            task.blobs.get_to(key, folder / path)
+    return str(folder)
+
+
+def _store(blobs: BlobStore, report_id: str, folder: Path) -> None:
+    """Rows first, then the result: whoever reads it can filter by its findings."""
+    prefix = f"reports/{report_id}"
+    blobs.delete_prefix(prefix)
+    for file in sorted((folder / "rows").glob("*.u64")):
+        blobs.put_file(reports.rows_key(report_id, file.stem), file)
+    result = json.loads((folder / "report.json").read_text())
+    with session_scope() as session:
+        report = session.get(DatasetReport, report_id, with_for_update=True)
+        if report is not None:
+            report.result = result
+            return
+    blobs.delete_prefix(prefix)
