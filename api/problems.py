@@ -24,7 +24,7 @@ from core.errors import (
     WrongMediaType,
 )
 from trainer.spec import JobSpec
-from trainer.spec_errors import explain
+from trainer.spec.problems import explain
 
 MEDIA_TYPE = "application/problem+json"
 # The second: a connection that was lost between two statements; the third: none came free in time.

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, PretrainedConfig, Qwen2Config
 
-from trainer.encoded import Encoded
 from trainer.preflight.memory.blueprint import Blueprint
 from trainer.preflight.memory.device import RUNTIME
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
 from trainer.preflight.sizes import Sizes
-from trainer.prompts import EncodedPrompt
 from trainer.spec import JobSpec
+from trainer.stages.tokenize import Encoded
+from trainer.text.prompts import EncodedPrompt
 
 LENGTH = 512
 CARDS = (24, 80, 141)

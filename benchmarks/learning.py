@@ -206,7 +206,7 @@ def train_forked(spec: Record, folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "spec.json").write_text(json.dumps(spec, indent=1))
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["trainer.run", "trainer.process"])
+    context.set_forkserver_preload(["trainer.run.pipeline", "trainer.run.process"])
     process = context.Process(target=_command, args=(folder,))
     process.start()
     process.join()

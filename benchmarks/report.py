@@ -25,7 +25,7 @@ from benchmarks.places import CACHE, ROOT, cores, processor, say, trainer_python
 
 _MAKE_TOKENIZER = """
 import json, sys
-from trainer.text import train_tokenizer
+from trainer.text.codec import train_tokenizer
 rows, folder = sys.argv[1:]
 def texts():
     with open(rows, encoding="utf-8") as file:

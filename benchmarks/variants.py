@@ -18,7 +18,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.sizes import Size
-from trainer.text import train_tokenizer
+from trainer.text.codec import train_tokenizer
 
 _NEVER = "ÿ"
 """A byte that no text here holds, as byte-level BPE writes it: after SFT the policies draw it once in a million tokens."""

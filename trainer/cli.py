@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.annotation import command as annotation
 from trainer.errors import SpecError, TrainerError
 from trainer.preflight.amounts import parse_bytes
@@ -19,13 +19,13 @@ from trainer.report import command as data_report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
 from trainer.spec.paths import named_paths, with_paths
 from trainer.spec.presets import PRESETS
-from trainer.spec_errors import Problem, explain
+from trainer.spec.problems import Problem, explain
 
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        with confinement.confined_to(confinement.read_rules(getattr(arguments, "local_paths", None))):
+        with allowed_paths.confined_to(allowed_paths.read_rules(getattr(arguments, "local_paths", None))):
             return _obey(arguments)
     except SpecError as error:
         return _complain(error)
@@ -43,12 +43,12 @@ def _obey(arguments: argparse.Namespace) -> int:
         return _run(arguments)
     try:
         spec = load_spec(arguments.spec)
-        confinement.check_spec(spec)
+        allowed_paths.check_spec(spec)
     except SpecError as error:
         return _complain(error)
     if arguments.command == "launch" and spec.resources.total > 1:
         return _launch(arguments, spec.resources)
-    from trainer.process import run_in_process
+    from trainer.run.process import run_in_process
 
     try:
         run_in_process(spec, arguments.run_dir, arguments.lease)
@@ -84,7 +84,7 @@ def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
         )
     if arguments.machine_rank >= resources.machines:
         return _complain(SpecError(f"--machine-rank counts from 0: the run has {resources.machines} machines."))
-    from trainer.launch import Machine, launch
+    from trainer.distributed.launch import Machine, launch
 
     command = ["trainer", "run", str(arguments.spec), "--run-dir", str(arguments.run_dir)]
     lease = [] if arguments.lease is None else ["--lease", str(arguments.lease)]
@@ -181,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
         )
-        confinement.add_option_to(command)
+        allowed_paths.add_option_to(command)
     launch.add_argument("--machine-rank", type=int, default=0, help="which of the run's machines this is, from 0")
     launch.add_argument("--rendezvous", metavar="HOST:PORT", help="where the machines meet: a free port of machine 0")
     check = commands.add_parser(

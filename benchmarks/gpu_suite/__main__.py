@@ -25,12 +25,13 @@ _TESTS = tuple(
     f"tests/trainer/{name}"
     for name in (
         "sampling",
+        "rollout",
         "ppo",
-        "optimizers",
-        "lora",
-        "parallel",
-        "pipeline",
-        "reward_model",
+        "optim",
+        "models/lora",
+        "distributed",
+        "run",
+        "stages",
         "rewards",
         "preflight",
     )
@@ -40,7 +41,7 @@ _ENVIRONMENT = Part("environment", work.environment, 60)
 
 def parts(rehearsal: bool) -> list[Part]:
     """All of them but the environment, the most wanted first."""
-    tests = ("tests/trainer/optimizers/test_eight_bit.py",) if rehearsal else _TESTS
+    tests = ("tests/trainer/optim/test_eight_bit.py",) if rehearsal else _TESTS
     return [
         Part("ceilings", work.ceilings, 60),
         Part("models of the options", work.start, 60),
@@ -65,7 +66,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         time.monotonic() + arguments.minutes * 60,
         1,
         record.take,
-        preload=("benchmarks.gpu_suite.work", "trainer.process", "benchmarks.variants"),
+        preload=("benchmarks.gpu_suite.work", "trainer.run.process", "benchmarks.variants"),
     )
     try:
         schedule.run([_ENVIRONMENT], "cpu", arguments.rehearse)

@@ -9,7 +9,7 @@ from examples.strings.server import serving
 from tests.trainer.running import events_of, metrics_of
 from trainer.cli import load_spec
 from trainer.events import Health
-from trainer.process import run_in_process
+from trainer.run.process import run_in_process
 
 
 def test_a_model_with_random_weights_learns_from_the_reward_alone(tmp_path: Path) -> None:

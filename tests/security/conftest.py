@@ -22,7 +22,7 @@ from tests.core.factories import make_dataset, make_job, running
 from trainer.events import CheckpointSaved
 from trainer.models import new_policy
 from trainer.spec import ModelSpec
-from trainer.text import train_tokenizer
+from trainer.text.codec import train_tokenizer
 from worker.health import Presence
 from worker.jobs.attempt import Station
 from worker.jobs.claim import drain

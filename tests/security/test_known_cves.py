@@ -26,7 +26,7 @@ from core.settings import Settings
 from tests.api.problem_checks import problem
 from tests.security.conftest import SIZES, Thief, save_model
 from tests.trainer.rewards.tools import answer, context, serving
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.errors import DataError, ModelError, RewardError, SpecError
 from trainer.models import (
     load_classifier,
@@ -41,7 +41,7 @@ from trainer.rewards.build import build
 from trainer.spec import DataSpec, HttpReward
 from trainer.spec.architectures import ARCHITECTURES, faults
 from trainer.spec.local_paths import PathRules
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 ROOT = Path(__file__).parent.parent.parent
 LOADERS: list[Callable[[Path], Any]] = [load_config, load_tokenizer, load_policy, load_reward_model, load_classifier]
@@ -228,14 +228,14 @@ def test_an_adapter_with_a_relative_base_does_not_leave_the_allowed_folder(tmp_p
     save_file({"score.weight": torch.zeros(1, 8)}, adapter / "adapter_model.safetensors")
     for base in ("../../private", "models/adapter/../../../private", str(tmp_path / "private")):
         change(adapter, "adapter_config.json", peft_type="LORA", base_model_name_or_path=base)
-        with confinement.confined_to(PathRules(allowed=(tmp_path / "models",))):
+        with allowed_paths.confined_to(PathRules(allowed=(tmp_path / "models",))):
             for load in (load_config, load_tokenizer, load_policy, load_reward_model):
                 with pytest.raises(SpecError, match="its operator allows"):
                     load(adapter)
             with pytest.raises(ModelError, match="is an adapter, not a whole model"):
                 load_classifier(adapter)
     change(adapter, "role.json", base="../../private")
-    with confinement.confined_to(PathRules(allowed=(tmp_path / "models",))), pytest.raises(SpecError):
+    with allowed_paths.confined_to(PathRules(allowed=(tmp_path / "models",))), pytest.raises(SpecError):
         load_policy(adapter)
 
 

@@ -16,7 +16,7 @@ from core.models import Job
 from core.settings import Settings
 from tests.api.problem_checks import problem
 from tests.security.conftest import Thief, same, save_model, weights_of
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.cli import main
 from trainer.spec import local_paths
 from trainer.spec.local_paths import PathRules, is_hub_id
@@ -159,12 +159,12 @@ def test_files_of_an_allowed_folder_must_not_lead_out_of_it(tmp_path: Path) -> N
     rules = PathRules(allowed=(tmp_path / "models",))
     for file in secret.iterdir():
         shutil.copy(file, model)
-    with confinement.confined_to(rules):
-        assert confinement.permitted_folder(model) == model
+    with allowed_paths.confined_to(rules):
+        assert allowed_paths.permitted_folder(model) == model
         (model / "model.safetensors").unlink()
         (model / "model.safetensors").symlink_to(secret / "model.safetensors")
-        with pytest.raises(confinement.SpecError, match="its operator allows"):
-            confinement.permitted_folder(model)
+        with pytest.raises(allowed_paths.SpecError, match="its operator allows"):
+            allowed_paths.permitted_folder(model)
 
 
 def test_an_allowed_folder_may_be_a_link_itself(tmp_path: Path) -> None:
@@ -199,13 +199,13 @@ def test_a_word_list_is_read_only_from_allowed_folders(tmp_path: Path, capsys: p
     arguments = ["run", str(run / "spec.json"), "--run-dir", str(run)]
     assert main([*arguments, "--local-paths", str(rules)]) == 2
     assert "#/rewards/0/path: this platform reads local models and files only" in capsys.readouterr().err
-    assert confinement.current() is None
+    assert allowed_paths.current() is None
 
 
 def test_the_trainer_alone_is_not_restricted(tmp_path: Path) -> None:
-    assert confinement.permitted_folder(tmp_path) == tmp_path and confinement.permits("../x")
+    assert allowed_paths.permitted_folder(tmp_path) == tmp_path and allowed_paths.permits("../x")
 
 
 def test_rules_hold_in_every_thread_of_the_process(tmp_path: Path) -> None:
-    with confinement.confined_to(PathRules()), ThreadPoolExecutor(1) as pool:
-        assert not pool.submit(confinement.permits, tmp_path).result()
+    with allowed_paths.confined_to(PathRules()), ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(allowed_paths.permits, tmp_path).result()

@@ -44,7 +44,7 @@ def write_spec(folder: Path, **changes: Any) -> Path:
 
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["trainer.process"])
+_context.set_forkserver_preload(["trainer.run.process"])
 
 
 def forked(command: list[str], environment: Mapping[str, str] | None = None, stderr: str | None = None) -> BaseProcess:

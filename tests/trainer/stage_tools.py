@@ -7,18 +7,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tests.trainer.models import llama, scorer
+from tests.trainer.tiny_models import llama, scorer
 from trainer.events import EventLog
 from trainer.models import Model
-from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience, experience_of
-from trainer.ppo.rollout import respond_and_score
-from trainer.prompts import EncodedPrompt
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
-from trainer.session import Session
+from trainer.rollout.batch import respond_and_score
+from trainer.rollout.ppo_models import Actors
+from trainer.session.session import Session
 from trainer.spec import DataSpec, JobSpec, PPOSpec, StageName
-from trainer.text import Codec, train_tokenizer
+from trainer.text.codec import Codec, train_tokenizer
+from trainer.text.prompts import EncodedPrompt
 
 CPU = torch.device("cpu")
 

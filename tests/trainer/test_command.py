@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from tests.trainer.running import ROOT, events_of, run, unexplained, write_spec
 from trainer.cli import main
 from trainer.events import Metrics, RunFailed
-from trainer.identity import alone_in
+from trainer.run_folder import alone_in
 
 SMALL = {"n_embd": 32, "n_layer": 1, "n_head": 4, "n_positions": 128, "rotary_dim": 8}
 
@@ -122,7 +122,7 @@ def test_the_schema_and_the_help_come_without_torch() -> None:
 def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainer.run.data.load", lambda *_: 1 / 0)
+    monkeypatch.setattr("trainer.run.pipeline.data.load", lambda *_: 1 / 0)
     status, said = complaint_of(capsys, write_spec(tmp_path), tmp_path / "run")
     failed = events_of(tmp_path / "run")[-1]
     assert isinstance(failed, RunFailed) and failed.code == "internal_error"

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tests.worker.fake_trainer import Fake
-from trainer.launch import Machine, launch
+from trainer.distributed.launch import Machine, launch
 from trainer.spec import ResourcesSpec
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.annotation.requests import CompletionRequest, JudgeRequest
 from trainer.errors import OutOfMemory, TrainerError
 
@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
     for command, run in ((complete, _complete), (judge, _judge)):
         command.add_argument("--out", type=Path, required=True, help="JSON Lines, one line for each of the input")
         command.add_argument("--nice", type=int, default=0, help="how far behind other processes it stands, up to 19")
-        confinement.add_option_to(command)
+        allowed_paths.add_option_to(command)
         command.set_defaults(run=run)
 
 

@@ -16,12 +16,12 @@ from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_o
 from trainer.annotation.requests import CompletionRequest, Policy
 from trainer.data import Prompt
 from trainer.errors import ModelError
-from trainer.fit import check_sampling
 from trainer.models import Model, load_stops, load_tokenizer
+from trainer.preflight.model_fit import check_sampling
 from trainer.randomness import generator
 from trainer.sampling import Response, sample_with, uniforms
 from trainer.spec import DataSpec
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 Tell = Callable[[float, str], None]
 

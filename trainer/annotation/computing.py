@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import torch
 
-from trainer import threads
 from trainer.annotation.requests import ModelSettings
+from trainer.distributed import cpu_threads
 from trainer.models import Maker, Model, maker_for
 from trainer.spec import ModelSpec
 
@@ -61,4 +61,4 @@ def context_of(model: Model) -> int:
 
 def spare_threads(model: Model) -> None:
     """For a small model a second thread only costs."""
-    torch.set_num_threads(1 if model.num_parameters() < threads.SMALL else threads.available_cores())
+    torch.set_num_threads(1 if model.num_parameters() < cpu_threads.SMALL else cpu_threads.available_cores())

@@ -14,7 +14,7 @@ from trainer.data import Prompt
 from trainer.models import load_tokenizer
 from trainer.rewards.model import TokenScorer, check_vocabulary
 from trainer.spec import DataSpec
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 _ROWS = 32
 """Between two signs of progress."""

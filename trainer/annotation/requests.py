@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from trainer.errors import SpecError
 from trainer.spec import Section
-from trainer.spec_errors import explain
+from trainer.spec.problems import explain
 
 PositiveInt = Annotated[int, Field(ge=1)]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.errors import ModelError
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def base_of(folder: str | Path) -> str:
     relative = _role(folder).get("base")
     if isinstance(relative, str):
         beside = os.path.normpath(folder / relative)
-        if confinement.permits(beside) and Path(beside).is_dir():
+        if allowed_paths.permits(beside) and Path(beside).is_dir():
             return str(Path(beside).resolve())
     named = json.loads((folder / _CONFIG).read_text(encoding="utf-8")).get("base_model_name_or_path")
     if not named:
         raise ModelError(f"{folder} is an adapter, but its {_CONFIG} does not say for which model.")
-    if Path(named).is_absolute() and not confinement.permitted_folder(named).is_dir():
+    if Path(named).is_absolute() and not allowed_paths.permitted_folder(named).is_dir():
         raise ModelError(f"{folder} is an adapter for {named}, and there is no such folder on this machine.")
     return str(named)
 

@@ -23,7 +23,7 @@ from transformers.modeling_utils import AttentionInterface
 
 from trainer.errors import ModelError
 from trainer.models.heads import Model, trunk, underlying
-from trainer.rounding import slack
+from trainer.models.rounding import slack
 
 Packing = bool | Literal["auto"]
 NAME = "proximal_sdpa"

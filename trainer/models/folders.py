@@ -10,7 +10,7 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.errors import ModelError
 from trainer.models.adapters import is_adapter
 from trainer.models.vetting import vet
@@ -39,9 +39,9 @@ def located(name: str | Path, weights: bool = False) -> Path:
 
 def _local(name: str) -> Path | None:
     """None for the id of a model on the hub. A confined process reads a hub id never as a folder."""
-    confined = confinement.current() is not None
+    confined = allowed_paths.current() is not None
     if not (confined and is_hub_id(name)):
-        folder = confinement.permitted_folder(name)
+        folder = allowed_paths.permitted_folder(name)
         if folder.is_dir():
             return folder
         if not is_hub_id(name):

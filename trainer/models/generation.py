@@ -9,8 +9,8 @@ from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.folders import located
 from trainer.models.heads import Model
-from trainer.stops import Stops
-from trainer.text import Tokenizer
+from trainer.text.codec import Tokenizer
+from trainer.text.stops import Stops
 
 _FILE = "generation_config.json"
 

@@ -16,9 +16,9 @@ from trainer.errors import ModelError
 from trainer.models import adapters
 from trainer.models.folders import located
 from trainer.models.heads import Model, has_linear_score, head_logits, trunk
-from trainer.rounding import slack
+from trainer.models.rounding import slack
 from trainer.spec import ModelSpec
-from trainer.text import Tokenizer
+from trainer.text.codec import Tokenizer
 
 _OWN_FILES = {"trust_remote_code": False, "local_files_only": True}
 """No code from a model's folder, and nothing from elsewhere: `located` has fetched what is needed."""

@@ -11,9 +11,8 @@ from typing import Literal, Protocol
 import torch
 from torch import nn
 
-from trainer import precision
 from trainer.errors import ModelError
-from trainer.models import adapters
+from trainer.models import adapters, precision
 from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.compiled import compile_layers
@@ -26,7 +25,7 @@ from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
 from trainer.models.saving import ADAPTER
 from trainer.spec import LoraSpec, ModelSpec, RuntimeSpec
-from trainer.text import Tokenizer
+from trainer.text.codec import Tokenizer
 
 Start = str | Path
 Care = Literal["trained", "moving", "exact", "frozen"]

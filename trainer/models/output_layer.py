@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 
-from trainer.logprobs import entropies, selected_logprobs
 from trainer.models import half
 from trainer.models.heads import Model, autocast, head_logits
+from trainer.models.logprobs import entropies, selected_logprobs
 
 BUFFER_BYTES = 1 << 28
 """Of logits kept for the backward pass. More are computed twice, and never stand there all at once."""

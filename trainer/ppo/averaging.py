@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from trainer.masking import masked_sum
+from trainer.models.masking import masked_sum
 
 
 @dataclass(frozen=True)

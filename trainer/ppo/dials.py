@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trainer.ppo.kl import adapted_coef, adapted_old_kl_beta, scheduled_coef
-from trainer.ppo.shaping import RunningScale
-from trainer.reward_model import Pair
+from trainer.rollout.shaping import RunningScale
 from trainer.spec import PPOSpec
+from trainer.stages.reward_model import Pair
 
 
 @dataclass

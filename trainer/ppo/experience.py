@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainer.masking import masked_whiten
-from trainer.microbatches import Limits
+from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
-from trainer.parallel import SINGLE, World
+from trainer.models.masking import masked_whiten
+from trainer.models.sequences import completion_values, state_values
+from trainer.optim.micro_batches import Limits
 from trainer.ppo.advantages import (
     gae,
     group_deviations,
@@ -21,9 +22,8 @@ from trainer.ppo.advantages import (
     length_adaptive_lambda,
     rewards_to_go,
 )
-from trainer.ppo.rollout import Scored, in_parts
-from trainer.ppo.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
-from trainer.sequences import completion_values, state_values
+from trainer.rollout.batch import Scored, in_parts
+from trainer.rollout.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
 from trainer.spec import PPOSpec
 
 _GROUP_STD_EPS = 1e-4

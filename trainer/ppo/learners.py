@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from trainer.errors import Diverged
-from trainer.learner import Learner
-from trainer.pairing import IN_TURN, Pair
-from trainer.ppo.actors import Actors
-from trainer.ppo.value_head import ValueHead
+from trainer.models.concurrent import IN_TURN, Pair
+from trainer.models.value_head import ValueHead
+from trainer.optim.learner import Learner
+from trainer.rollout.ppo_models import Actors
 from trainer.spec import PPOSpec
 
 LeaveOut = Callable[[int, Diverged], None]

@@ -11,15 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from trainer.checkpoint import StageResult
-from trainer.completions import completions
-from trainer.evaluation import Evaluation, HeldOut
 from trainer.events import Curve
 from trainer.health import Monitor
 from trainer.models import Model
-from trainer.peak import Peak
 from trainer.ppo import optimal_value, reference, self_test
-from trainer.ppo.actors import Actors
 from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
 from trainer.ppo.experience import experience_of
@@ -28,19 +23,24 @@ from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.online import Feedback, refit, round_beginning_at
 from trainer.ppo.ptx import Pretraining
 from trainer.ppo.report import describe, describe_dials, describe_rates, describe_spreads, summarise
-from trainer.ppo.rollout import score
-from trainer.ppo.rollouts import Rollouts
 from trainer.ppo.saved import restore, trainer_state
 from trainer.ppo.token_tables import token_tables
 from trainer.ppo.update import moved_from_old_policy, update
 from trainer.ppo.watch import Watch
-from trainer.prompts import EncodedPrompt
+from trainer.rollout.batch import score
+from trainer.rollout.ppo_models import Actors
+from trainer.rollout.producer import Rollouts
 from trainer.sampling.engines import let_go, sampler_for
-from trainer.session import Session
-from trainer.sft import Example
+from trainer.session.checkpoint import StageResult
+from trainer.session.peak_memory import Peak
+from trainer.session.session import Session
+from trainer.session.stage_loop import ResumePoint, StageRun, run_steps, save
 from trainer.spec import PPOSpec
-from trainer.stages import ResumePoint, StageRun, run_steps, save
-from trainer.text import Codec
+from trainer.stages.completions import completions
+from trainer.stages.evaluation import Evaluation, HeldOut
+from trainer.stages.sft import Example
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
 
 
 def train(  # noqa: PLR0913 each is one of the stage's own inputs

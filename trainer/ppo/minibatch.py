@@ -10,23 +10,23 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from trainer.learner import require_finite_number
-from trainer.masking import masked_sum
-from trainer.microbatches import Limits
-from trainer.parallel.steps import in_step
-from trainer.ppo.averaging import StepMean
-from trainer.ppo.experience import Experience
-from trainer.ppo.kl import kl_loss, old_policy_kl
-from trainer.ppo.learners import Learners
-from trainer.ppo.losses import least_squares_loss, log_ratios, policy_loss, value_loss
-from trainer.ppo.off_policy import importance_weights
-from trainer.sequences import (
+from trainer.distributed.steps import in_step
+from trainer.models.masking import masked_sum
+from trainer.models.sequences import (
     Batch,
     completion_logprobs,
     completion_logprobs_and_values,
     completion_values,
     on_device,
 )
+from trainer.optim.learner import require_finite_number
+from trainer.optim.micro_batches import Limits
+from trainer.ppo.averaging import StepMean
+from trainer.ppo.experience import Experience
+from trainer.ppo.kl import kl_loss, old_policy_kl
+from trainer.ppo.learners import Learners
+from trainer.ppo.losses import least_squares_loss, log_ratios, policy_loss, value_loss
+from trainer.rollout.off_policy import importance_weights
 from trainer.spec import PPOSpec
 
 Sums = dict[str, Tensor]

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.judges import Judge
-from trainer.learner import Learner
 from trainer.models import Model
-from trainer.ppo.actors import Actors
-from trainer.ppo.rollout import respond
-from trainer.prompts import EncodedPrompt
+from trainer.optim.learner import Learner
 from trainer.randomness import batch_indices, generator
-from trainer.reward_model import Pair, accumulate, evaluate, normalise, unscale
-from trainer.reward_model.pairs import pairs_at_once
 from trainer.rewards.answer import Answer
+from trainer.rewards.judges import Judge
+from trainer.rollout.batch import respond
+from trainer.rollout.ppo_models import Actors
 from trainer.sampling import uniforms
-from trainer.session import Session
-from trainer.sft import Example
+from trainer.session.session import Session
 from trainer.spec import OnlineSpec, PPOSpec
-from trainer.text import Codec
+from trainer.stages.reward_model import Pair, accumulate, evaluate, normalise, unscale
+from trainer.stages.reward_model.pairs import pairs_at_once
+from trainer.stages.sft import Example
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
 
 
 @dataclass(frozen=True)

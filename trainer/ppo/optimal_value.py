@@ -6,17 +6,17 @@ from collections.abc import Sequence
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from trainer.ppo.actors import Actors
 from trainer.ppo.dials import Dials
-from trainer.ppo.rollout import respond
-from trainer.ppo.shaping import shaped_scores, shaped_tokens
-from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
 from trainer.rewards import Answer, Scores
+from trainer.rollout.batch import respond
+from trainer.rollout.ppo_models import Actors
+from trainer.rollout.shaping import shaped_scores, shaped_tokens
 from trainer.sampling import uniforms
-from trainer.session import Session
+from trainer.session.session import Session
 from trainer.spec import PPOSpec
-from trainer.text import Codec
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
 
 
 def optimal_value(scores: Sequence[float], beta: float) -> float:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainer.distributed import SINGLE, World
+from trainer.distributed.steps import in_step
 from trainer.errors import DataError
-from trainer.learner import require_finite_number
-from trainer.masking import masked_sum
-from trainer.microbatches import Limits
 from trainer.models import Model
-from trainer.parallel import SINGLE, World
-from trainer.parallel.steps import in_step
+from trainer.models.masking import masked_sum
+from trainer.models.sequences import Batch, completion_logprobs
+from trainer.optim.learner import require_finite_number
+from trainer.optim.micro_batches import Limits
 from trainer.randomness import batch_indices
-from trainer.sequences import Batch, completion_logprobs
 from trainer.spec import PPOSpec, PtxSpec
 
 

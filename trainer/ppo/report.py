@@ -3,14 +3,14 @@
 import math
 from collections.abc import Sequence
 
-from trainer.masking import masked_sum
+from trainer.models.masking import masked_sum
 from trainer.ppo.advantages import explained_variance
 from trainer.ppo.dials import Dials
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
-from trainer.ppo.off_policy import describe_gap
-from trainer.ppo.rollout import Scored
 from trainer.ppo.update import Updated
+from trainer.rollout.batch import Scored
+from trainer.rollout.off_policy import describe_gap
 from trainer.spec import PPOSpec
 
 _AVERAGED = {

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.checkpoint import TrainerState, load_numbers, load_optimizer
+from trainer.distributed.steps import slice_of
 from trainer.models import Model
-from trainer.parallel.steps import slice_of
-from trainer.ppo.actors import Actors
 from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
 from trainer.ppo.learners import Learners
+from trainer.rollout.ppo_models import Actors
+from trainer.session.checkpoint import TrainerState, load_numbers, load_optimizer
 from trainer.spec import PPOSpec
 
 

@@ -16,27 +16,27 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from trainer.distributed.steps import layerwise
 from trainer.errors import SelfTestFailed
-from trainer.microbatches import Limits
 from trainer.models import Model, present
-from trainer.parallel.steps import layerwise
-from trainer.ppo.actors import Actors
+from trainer.models.rounding import HARMLESS, Gap, Tolerance, gap, tolerance
+from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
+from trainer.optim.micro_batches import Limits
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
-from trainer.ppo.off_policy import sampler_logprobs
-from trainer.ppo.rollout import Scored, in_parts
 from trainer.ppo.update import minibatches
-from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
 from trainer.rewards.base import Scores
-from trainer.rounding import HARMLESS, Gap, Tolerance, gap, tolerance
+from trainer.rollout.batch import Scored, in_parts
+from trainer.rollout.off_policy import sampler_logprobs
+from trainer.rollout.ppo_models import Actors
 from trainer.sampling import Response, uniforms
-from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
-from trainer.session import Session
-from trainer.sft import Example
+from trainer.session.session import Session
 from trainer.spec import PPOSpec
-from trainer.text import Codec
+from trainer.stages.sft import Example
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
 
 _PROMPTS, _TOKENS, _ANSWERS = 8, 12, 64
 _LOOKED_AT = 256

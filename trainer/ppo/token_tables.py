@@ -7,7 +7,7 @@ from trainer.events import TokenRow, finite
 from trainer.ppo.experience import Experience
 from trainer.ppo.update import Updated
 from trainer.spec import PPOSpec
-from trainer.text import Tokenizer
+from trainer.text.codec import Tokenizer
 
 _BROKEN = "\N{REPLACEMENT CHARACTER}"
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from trainer.distributed import SINGLE, World
 from trainer.errors import Diverged
-from trainer.masking import masked_mean
 from trainer.models import Model
-from trainer.parallel import SINGLE, World
+from trainer.models.masking import masked_mean
 from trainer.ppo.experience import Experience
 from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.kl import old_policy_kl
@@ -17,8 +17,8 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.losses import log_ratios
 from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.ptx import Pretraining
-from trainer.ppo.rollout import logprobs_of
 from trainer.randomness import generator
+from trainer.rollout.batch import logprobs_of
 from trainer.spec import PPOSpec
 
 

@@ -7,9 +7,9 @@ from trainer.errors import Diverged, Unhealthy
 from trainer.events import Evidence, Health, RolledBack
 from trainer.health import Finding, gravest
 from trainer.ppo.course import Course
-from trainer.session import Session
+from trainer.session.session import Session
+from trainer.session.stage_loop import StageRun, save, state_after
 from trainer.spec import HealthRule, HealthSpec
-from trainer.stages import StageRun, save, state_after
 
 MOST_ROLL_BACKS = 3
 _RATE_CUT = 0.5

@@ -7,9 +7,9 @@ from functools import cache
 
 import torch
 
-from trainer import data, precision
+from trainer import data
 from trainer.errors import DataError, ModelError, TrainerError
-from trainer.models import load_stops
+from trainer.models import load_stops, precision
 from trainer.preflight import datasets, models, rows, scorers
 from trainer.preflight.amounts import show_bytes
 from trainer.preflight.memory import advice
@@ -23,7 +23,7 @@ from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport
 from trainer.preflight.sizes import Sizes, measure
 from trainer.rewards import RewardContext
 from trainer.spec import JobSpec, ModelSpec
-from trainer.text import Codec, Tokenizer, train_tokenizer
+from trainer.text.codec import Codec, Tokenizer, train_tokenizer
 
 
 @dataclass(frozen=True)

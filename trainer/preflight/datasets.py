@@ -4,7 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from trainer.data import Data, prompt_key
-from trainer.encoded import (
+from trainer.errors import DataError
+from trainer.preflight.plan import mean
+from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
+from trainer.preflight.sizes import TOO_SHORT, Sizes
+from trainer.rewards import check_answers
+from trainer.spec import JobSpec, KTOSpec
+from trainer.stages.tokenize import (
     LONG_COMPLETION,
     LONG_PROMPT,
     SAME_SIDES,
@@ -17,13 +23,7 @@ from trainer.encoded import (
     without_margins,
     without_roles,
 )
-from trainer.errors import DataError
-from trainer.preflight.plan import mean
-from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
-from trainer.preflight.sizes import TOO_SHORT, Sizes
-from trainer.rewards import check_answers
-from trainer.spec import JobSpec, KTOSpec
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 _FIXES = {
     LONG_PROMPT: "Raise `data.max_prompt_tokens`, or shorten them.",
@@ -138,7 +138,7 @@ def _quantiles(lengths: Sequence[int]) -> Lengths:
 
 
 def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
-    """What the run would refuse after tokenising (trainer/encoded.py)."""
+    """What the run would refuse after tokenising (trainer/stages/tokenize.py)."""
     stages = set(spec.stages)
     prompt_knob = "Raise `data.max_prompt_tokens`."
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"

@@ -11,18 +11,18 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from trainer.encoded import learns_from
 from trainer.errors import ModelError
-from trainer.fit import check_config
 from trainer.models import check_quantization, has_linear_score, load_tokenizer
 from trainer.preflight.memory.blueprint import Blueprint
-from trainer.preflight.places import config_of, has_weights, local, weights_of
+from trainer.preflight.model_fit import check_config
+from trainer.preflight.model_folders import config_of, has_weights, local, weights_of
 from trainer.preflight.report import Finding, Level, ModelReport
 from trainer.preflight.sizes import Sizes
 from trainer.sampling.available import check_engine
 from trainer.spec import JobSpec, ModelSpec
-from trainer.text import Tokenizer
-from trainer.vocabulary import ids_of
+from trainer.stages.tokenize import learns_from
+from trainer.text.codec import Tokenizer
+from trainer.text.vocabulary import ids_of
 
 Device = Literal["cpu", "cuda"]
 

@@ -4,10 +4,10 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from trainer.optim.step_count import total_steps
 from trainer.preflight.report import StageEstimate
 from trainer.preflight.sizes import Sizes
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, RewardModelSpec, SFTSpec, StageName
-from trainer.steps import total_steps
 
 
 def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:

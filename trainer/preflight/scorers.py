@@ -5,18 +5,18 @@ from collections.abc import Iterator
 
 from trainer.data import Data, prompt_key, prompt_text
 from trainer.errors import RewardError, TrainerError
-from trainer.judges import GROUP as JUDGES
-from trainer.judges import ComparingJudge
 from trainer.preflight.memory.blueprint import is_linear
+from trainer.preflight.model_folders import config_of, local, weights_of
 from trainer.preflight.models import finding
-from trainer.preflight.places import config_of, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
 from trainer.rewards import Answer, RewardContext, build
 from trainer.rewards.endpoint import GOES_ON, Endpoint
+from trainer.rewards.judges import GROUP as JUDGES
+from trainer.rewards.judges import ComparingJudge
 from trainer.rewards.plugin import GROUP, installed
 from trainer.spec import ClassifierReward, HttpJudge, HttpReward, JobSpec, ModelReward, PluginReward
 from trainer.spec.paths import named_paths
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 _HEAVY = (ModelReward, ClassifierReward, PluginReward, HttpReward, HttpJudge)
 """Not built here: their building loads models, runs what an operator installed, or goes over a network."""

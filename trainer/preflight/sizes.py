@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from trainer import prompts, reward_model, sft, thumbs
 from trainer.data import Data
-from trainer.encoded import LONG_PROMPT, Encoded, why_left_out, why_thumbs_left_out
-from trainer.prompts import EncodedPrompt
 from trainer.spec import JobSpec
-from trainer.text import Codec
+from trainer.stages import reward_model, sft, thumbs
+from trainer.stages.tokenize import LONG_PROMPT, Encoded, why_left_out, why_thumbs_left_out
+from trainer.text import prompts
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
 
 TOO_SHORT = "fewer than two tokens"
 

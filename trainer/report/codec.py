@@ -4,7 +4,7 @@ from trainer.errors import ModelError
 from trainer.models.loading import load_tokenizer
 from trainer.report.scanned import CodecFacts
 from trainer.report.settings import ReportSettings
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 
 def codec_of(settings: ReportSettings) -> Codec | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.errors import SpecError, TrainerError
 from trainer.report.settings import ReportSettings
-from trainer.spec_errors import explain
+from trainer.spec.problems import explain
 
 
 def add_to(commands: Any) -> None:
@@ -29,7 +29,7 @@ def add_to(commands: Any) -> None:
     command.add_argument("--rows-dir", type=Path, required=True, help="folder for <code>.u64: the rows of each finding")
     command.add_argument("--processes", type=int, help="at most; left out: one for each core, up to 8")
     command.add_argument("--nice", type=int, default=0, help="how far behind other processes it stands, up to 19")
-    confinement.add_option_to(command)
+    allowed_paths.add_option_to(command)
     command.set_defaults(run=run)
 
 

@@ -1,4 +1,4 @@
-"""What of the rows is left once it is encoded, as the trainer decides it (trainer/encoded.py, `why_left_out`)."""
+"""What of the rows is left once it is encoded, as the trainer decides it (trainer/stages/tokenize.py, `why_left_out`)."""
 
 from dataclasses import dataclass
 

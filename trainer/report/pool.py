@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.errors import InternalError, TrainerError
 from trainer.report.scan import Scanner
 from trainer.report.settings import ReportSettings
@@ -47,7 +47,7 @@ class Pool:
         for _ in range(self._count):
             ours, theirs = context.Pipe()
             process = context.Process(
-                target=_work, args=(theirs, self._path, self._settings, confinement.current()), daemon=True
+                target=_work, args=(theirs, self._path, self._settings, allowed_paths.current()), daemon=True
             )
             process.start()
             theirs.close()
@@ -109,7 +109,7 @@ def _work(end: Connection, path: Path, settings: ReportSettings, rules: PathRule
     """Run in a worker process: answer requests until the pipe closes. `rules` confine it as its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started us
     try:
-        with confinement.confined_to(rules):
+        with allowed_paths.confined_to(rules):
             scanner = Scanner(path, settings)
             while True:
                 method, argument = end.recv()

@@ -24,7 +24,7 @@ from trainer.report.special_tokens import pattern, spelt
 from trainer.report.words import shingles
 
 if TYPE_CHECKING:  # it imports torch, which only a report with a model needs
-    from trainer.text import Codec
+    from trainer.text.codec import Codec
 
 _KEPT = 4096
 """Rows whose shingles are remembered while candidates are compared."""

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trainer.optim.step_count import total_steps
 from trainer.report.columns import Columns
 from trainer.report.duplicates import Duplicates
 from trainer.report.fitting import Fitting, Flags
 from trainer.report.languages import UNKNOWN
 from trainer.report.settings import ReportSettings
 from trainer.spec import DPOSpec, KTOSpec, RewardModelSpec, SFTSpec
-from trainer.steps import total_steps
 
 
 def of(

@@ -9,7 +9,7 @@ from trainer.data import Prompt
 from trainer.errors import DataError
 from trainer.report.items import Item
 from trainer.report.scanned import NO_ANSWER
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 
 @dataclass

@@ -7,13 +7,13 @@ from typing import Protocol, runtime_checkable
 
 import torch
 
+from trainer.distributed import SINGLE, World
 from trainer.errors import RewardError
-from trainer.microbatches import Limits
 from trainer.models import Model
 from trainer.models.attention import Packing
-from trainer.parallel import SINGLE, World
+from trainer.optim.micro_batches import Limits
 from trainer.rewards.answer import Answer
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 Given = float | list[float]
 """What a reward gives for one response: one number, or one for each token of `Answer.response_ids`."""

@@ -16,7 +16,7 @@ from trainer.rewards.answer import Answer
 from trainer.rewards.base import RewardContext
 from trainer.rewards.model import check_context, check_vocabulary
 from trainer.spec import ClassifierReward
-from trainer.text import Tokenizer
+from trainer.text.codec import Tokenizer
 
 
 def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classifier":

@@ -9,7 +9,7 @@ from trainer.rewards.answer import Answer
 from trainer.rewards.base import Given, RewardContext
 from trainer.rewards.endpoint import Endpoint
 from trainer.spec import HttpReward
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 
 def build_http(spec: HttpReward, context: RewardContext) -> "RemoteReward":

@@ -5,7 +5,7 @@ import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trainer import confinement
+from trainer import allowed_paths
 from trainer.errors import DataError
 from trainer.rewards.answer import Answer
 from trainer.spec import LengthReward, LexiconReward
@@ -55,7 +55,7 @@ def read_lexicon(path: Path) -> dict[str, float]:
     Raises DataError, and SpecError for a file that this process may not read.
     """
     try:
-        lines = confinement.permitted_file(path).read_text(encoding="utf-8-sig").split("\n")
+        lines = allowed_paths.permitted_file(path).read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:

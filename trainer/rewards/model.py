@@ -9,16 +9,16 @@ from typing import Any
 import torch
 
 from trainer.errors import ModelError, RewardError
-from trainer.microbatches import AtOnce, limits
 from trainer.models import Model, compute_in, load_reward_model, load_tokenizer, present, settle
 from trainer.models.attention import pack_as
 from trainer.models.heads import store_as_computed
+from trainer.models.sequences import Batch, sequence_scores
+from trainer.optim.micro_batches import AtOnce, limits
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Reward, RewardContext
-from trainer.sequences import Batch, sequence_scores
 from trainer.spec import ModelReward
-from trainer.text import Codec, Tokenizer
-from trainer.vocabulary import ids_of
+from trainer.text.codec import Codec, Tokenizer
+from trainer.text.vocabulary import ids_of
 
 
 def build_model(spec: ModelReward, context: RewardContext) -> Reward:

@@ -11,7 +11,7 @@ from trainer.errors import RewardError, SpecError, TrainerError
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Given, RewardContext
 from trainer.spec import PluginReward
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 GROUP = "proximal.rewards"
 

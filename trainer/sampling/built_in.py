@@ -12,7 +12,7 @@ from trainer.sampling.decoding import Caches, Stepper, eager, fresh_cache, sampl
 from trainer.sampling.draws import uniforms
 from trainer.sampling.growing import sample_growing
 from trainer.sampling.responses import Response
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 
 def sample(

@@ -18,7 +18,7 @@ from transformers import GenerationConfig
 from trainer.errors import ModelError
 from trainer.models import Model
 from trainer.sampling.responses import Response
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 _PAGE = 32
 """Tokens of a page of the cache."""

@@ -17,7 +17,7 @@ from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
 from trainer.sampling.prompts import in_parts
 from trainer.sampling.responses import Response
-from trainer.stops import Stops, Watch
+from trainer.text.stops import Stops, Watch
 
 
 @dataclass

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from trainer.models import Model
-from trainer.prompts import EncodedPrompt
 from trainer.sampling.sampler import Engine, Sampler
-from trainer.session import Session
+from trainer.session.session import Session
 from trainer.spec import PPOSpec
-from trainer.text import Codec
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
 
 if TYPE_CHECKING:
     from trainer.sampling.vllm import VLLM

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from trainer.distributed.steps import is_sharded
 from trainer.models import Model
 from trainer.models.heads import underlying
-from trainer.parallel.steps import is_sharded
 from trainer.sampling.cache import InPlaceCache, InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, fresh_cache, takes_ready_masks
 

@@ -13,7 +13,7 @@ from trainer.models import Model, autocast
 from trainer.sampling.draws import draw_with_logprobs
 from trainer.sampling.prompts import Part
 from trainer.sampling.responses import Response
-from trainer.stops import Stops, Watch
+from trainer.text.stops import Stops, Watch
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 
 @dataclass(frozen=True)

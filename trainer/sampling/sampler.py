@@ -12,7 +12,7 @@ from trainer.sampling.built_in import sample_with
 from trainer.sampling.graphs import Decoding
 from trainer.sampling.responses import Response
 from trainer.spec import RolloutSpec
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 
 class Engine(Protocol):

@@ -22,7 +22,7 @@ from trainer.sampling.available import require_vllm
 from trainer.sampling.continuous import seed_of
 from trainer.sampling.responses import Response
 from trainer.spec import ModelSpec, PPOSpec
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 _TOKENS = 8192
 """Of one forward pass at most; its own guess leads its memory profile astray."""

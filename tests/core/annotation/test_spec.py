@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from core.annotation.spec import NewRound
-from trainer.spec_errors import explain
+from trainer.spec.problems import explain
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassifi
 
 from trainer.cli import main
 from trainer.sampling import Response, sample_with
-from trainer.text import Tokenizer, train_tokenizer
+from trainer.text.codec import Tokenizer, train_tokenizer
 
 PROMPTS = ["how was it ?", "was the film any good , would you say ?", "tell me ."]
 CONTEXT = 48

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.models import gpt2, gpt2_scorer
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
-from trainer.ppo.actors import Actors
+from tests.trainer.tiny_models import gpt2, gpt2_scorer
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.report import summarise
 from trainer.ppo.update import update
+from trainer.rollout.ppo_models import Actors
 
 CHOICES: dict[str, dict[str, Any]] = {
     "ppo": {},

@@ -9,19 +9,19 @@ from tests.trainer.ppo.test_resume import CASES, run
 from tests.trainer.ppo.tools import spec_of
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import four_models, new_codec, session_in
-from trainer.evaluation import HeldOut
 from trainer.metrics import METRICS
 from trainer.models import Model
-from trainer.ppo.actors import Actors
+from trainer.models.sequences import Batch
 from trainer.ppo.experience import Experience
 from trainer.ppo.loop import train
 from trainer.ppo.report import describe, describe_spreads
-from trainer.ppo.rollout import Scored
-from trainer.prompts import EncodedPrompt
 from trainer.rewards.base import Scores
+from trainer.rollout.batch import Scored
+from trainer.rollout.ppo_models import Actors
 from trainer.sampling import Response
-from trainer.sequences import Batch
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.stages.evaluation import HeldOut
+from trainer.text.prompts import EncodedPrompt
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 

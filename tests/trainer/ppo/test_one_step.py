@@ -13,16 +13,16 @@ from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn, session_in
 from trainer.errors import Diverged
-from trainer.evaluation import HeldOut
 from trainer.models.attention import pack_as
-from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.loop import train
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import Updated, update
-from trainer.prompts import EncodedPrompt
+from trainer.rollout.ppo_models import Actors
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.stages.evaluation import HeldOut
+from trainer.text.prompts import EncodedPrompt
 
 ONE_STEP = {"epochs": 1, "minibatches": 1, "kl": {"coef": 0.0}}
 IN_LOSS = {"kl": {"coef": 0.3, "placement": "loss", "estimator": "k3"}}

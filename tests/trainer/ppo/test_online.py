@@ -7,15 +7,15 @@ import torch
 
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, session_in
-from trainer.judges import ScoringJudge
-from trainer.ppo.actors import Actors
 from trainer.ppo.online import Feedback, refit, round_beginning_at
-from trainer.prompts import EncodedPrompt
-from trainer.reward_model import Pair
 from trainer.rewards.base import Named, Rewards
+from trainer.rewards.judges import ScoringJudge
 from trainer.rewards.measures import Length
-from trainer.sft import Example
+from trainer.rollout.ppo_models import Actors
 from trainer.spec import LengthReward
+from trainer.stages.reward_model import Pair
+from trainer.stages.sft import Example
+from trainer.text.prompts import EncodedPrompt
 
 ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 SHORT = ScoringJudge(Rewards([Named("length", 1.0, Length(LengthReward(type="length", target=1)))]))

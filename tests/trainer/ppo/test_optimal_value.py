@@ -12,10 +12,10 @@ from tests.trainer.stage_tools import CPU, new_codec, session_in
 from trainer.ppo import optimal_value
 from trainer.ppo.dials import Dials
 from trainer.ppo.optimal_value import estimate
-from trainer.ppo.rollout import respond
-from trainer.prompts import EncodedPrompt
 from trainer.randomness import generator
+from trainer.rollout.batch import respond
 from trainer.sampling import uniforms
+from trainer.text.prompts import EncodedPrompt
 
 ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 

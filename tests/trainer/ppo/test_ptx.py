@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.models import llama
 from tests.trainer.ppo.tools import TEXTS, iterate, spec_of
+from tests.trainer.tiny_models import llama
 from trainer.errors import DataError
 from trainer.models import Model
 from trainer.ppo.ptx import Pretraining

@@ -8,9 +8,9 @@ import pytest
 
 from tests.trainer.ppo.toy import CODEC, PROMPT, SCORES, STEPS, Table, actors, objective
 from tests.trainer.stage_tools import session_in
-from trainer.evaluation import HeldOut
 from trainer.ppo.loop import train
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.stages.evaluation import HeldOut
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SIZES = {

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.models import llama
 from tests.trainer.ppo.test_online import FEEDBACK
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import new_codec, session_in
-from trainer.checkpoint import load_numbers
-from trainer.evaluation import HeldOut
+from tests.trainer.tiny_models import llama
 from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
-from trainer.ppo.actors import Actors
+from trainer.models.value_head import ValueHead
 from trainer.ppo.loop import train
-from trainer.ppo.value_head import ValueHead
-from trainer.prompts import EncodedPrompt
+from trainer.rollout.ppo_models import Actors
+from trainer.session.checkpoint import load_numbers
 from trainer.spec import EvaluationSpec, PPOSpec
-from trainer.stops import Stops
+from trainer.stages.evaluation import HeldOut
+from trainer.text.prompts import EncodedPrompt
+from trainer.text.stops import Stops
 
 ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 STOP = [new_codec().decode([token]) for token in range(4, 23, 3)]

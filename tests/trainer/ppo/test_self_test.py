@@ -8,23 +8,23 @@ import pytest
 import torch
 from torch import nn
 
-from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
 from tests.trainer.running import metrics_of
 from tests.trainer.stage_tools import new_codec, scored_by, session_in
+from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.errors import SelfTestFailed
-from trainer.evaluation import HeldOut
 from trainer.events import Message, read
 from trainer.models import Model, compute_in
 from trainer.models.attention import pack_as, packs
 from trainer.ppo import self_test
-from trainer.ppo.actors import Actors
 from trainer.ppo.learners import Learners
 from trainer.ppo.loop import train
-from trainer.prompts import EncodedPrompt
-from trainer.reward_model import mean_score
-from trainer.session import Session
-from trainer.sft import Example
+from trainer.rollout.ppo_models import Actors
+from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.stages.evaluation import HeldOut
+from trainer.stages.reward_model import mean_score
+from trainer.stages.sft import Example
+from trainer.text.prompts import EncodedPrompt
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 PROMPTS = [EncodedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]

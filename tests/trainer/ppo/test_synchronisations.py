@@ -9,15 +9,15 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tests.trainer.models import llama, scorer
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn
+from tests.trainer.tiny_models import llama, scorer
 from trainer.models.attention import pack_as
+from trainer.models.sequences import Batch, completion_logprobs, sequence_scores, state_values
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.ptx import Pretraining
 from trainer.ppo.update import update
-from trainer.sequences import Batch, completion_logprobs, sequence_scores, state_values
 
 _aten = torch.ops.aten
 _WAIT = {_aten._local_scalar_dense.default, _aten.nonzero.default, _aten.masked_select.default, _aten.is_nonzero.default,

@@ -11,7 +11,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.token_tables import token_tables, token_texts
 from trainer.ppo.update import Updated
 from trainer.spec import PPOSpec
-from trainer.text import train_tokenizer
+from trainer.text.codec import train_tokenizer
 
 PROMPTS = [[5], [6, 7, 8], [9, 10]]
 

@@ -26,12 +26,12 @@ from tests.trainer.ppo.toy import (
     path,
     quarters,
 )
-from trainer.ppo.actors import Actors
 from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
-from trainer.ppo.rollout import Scored, respond_with, sampled_from, score
 from trainer.rewards.base import Named, Rewards
+from trainer.rollout.batch import Scored, respond_with, sampled_from, score
+from trainer.rollout.ppo_models import Actors
 from trainer.spec import KLSpec, PPOSpec
 
 BETA = 0.3

@@ -8,11 +8,11 @@ each pad; tests/trainer/ppo/test_metrics.py and test_invariance.py hold ours to 
 import torch
 from torch import Tensor
 
-from trainer.masking import masked_whiten
+from trainer.models.masking import masked_whiten
 from trainer.ppo.advantages import gae
 from trainer.ppo.kl import kl_estimate
 from trainer.ppo.losses import policy_loss, value_loss
-from trainer.ppo.shaping import scaled_to_unit_variance, token_rewards
+from trainer.rollout.shaping import scaled_to_unit_variance, token_rewards
 from trainer.spec import PolicyLossSpec
 
 NOISE = torch.Generator().manual_seed(0)

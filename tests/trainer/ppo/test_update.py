@@ -8,17 +8,17 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.models import gpt2, gpt2_scorer, llama, scorer
 from tests.trainer.stage_tools import respond_and_learn, scored_by
+from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.models import Model
-from trainer.ppo.actors import Actors
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.report import summarise
 from trainer.ppo.update import update
+from trainer.rollout.ppo_models import Actors
 from trainer.spec import DataSpec, PPOSpec
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14]]
 
@@ -104,7 +104,7 @@ def test_an_update_makes_good_tokens_likelier_and_bad_ones_rarer() -> None:
     models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-3, advantage={})
     experience = experience_of(models, spec)
     step(models, spec, experience)
-    from trainer.sequences import completion_logprobs
+    from trainer.models.sequences import completion_logprobs
 
     with torch.no_grad():
         moved = completion_logprobs(models.policy, experience.scored.batch, 0.7)[0] - experience.scored.logprobs_BR

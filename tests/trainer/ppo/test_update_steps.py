@@ -5,14 +5,14 @@ import torch
 from torch import Tensor
 
 from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, respond_and_learn, scores_alone
-from trainer.learner import Learner
 from trainer.models import Model
-from trainer.ppo.actors import Actors
+from trainer.optim.learner import Learner
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.report import summarise
 from trainer.ppo.update import update
+from trainer.rollout.ppo_models import Actors
 from trainer.spec import PPOSpec
 
 PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14]]

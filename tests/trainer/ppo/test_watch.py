@@ -10,23 +10,23 @@ import pytest
 
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import four_models, new_codec, stop_after
-from trainer.checkpoint import load_numbers
 from trainer.errors import Diverged, Paused, Stopped, Unhealthy
-from trainer.evaluation import HeldOut
 from trainer.events import CheckpointSaved, Curve, CurvePoint, EventLog, Health, RolledBack, RunStopped, StageFinished
 from trainer.health import Monitor
-from trainer.identity import claim
 from trainer.models import load_policy, load_reward_model
-from trainer.ppo.actors import Actors
 from trainer.ppo.course import Course
 from trainer.ppo.dials import Dials
 from trainer.ppo.loop import train
 from trainer.ppo.watch import GoneBack
-from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, Rewards
-from trainer.session import Session
+from trainer.rollout.ppo_models import Actors
+from trainer.run_folder import claim
+from trainer.session.checkpoint import load_numbers
+from trainer.session.session import Session
 from trainer.spec import HealthSpec, JobSpec, PPOSpec
+from trainer.stages.evaluation import HeldOut
+from trainer.text.prompts import EncodedPrompt
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 PPO = {

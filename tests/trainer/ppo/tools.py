@@ -5,20 +5,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests.trainer.models import llama, scorer
 from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
+from tests.trainer.tiny_models import llama, scorer
 from trainer.models import Model, set_fresh
-from trainer.ppo.actors import Actors
+from trainer.models.sequences import Batch
+from trainer.models.value_head import ValueHead
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.ptx import Pretraining
-from trainer.ppo.rollout import Scored
 from trainer.ppo.update import Updated, update
-from trainer.ppo.value_head import ValueHead
 from trainer.rewards.base import Scores
+from trainer.rollout.batch import Scored
+from trainer.rollout.ppo_models import Actors
 from trainer.sampling import Response
-from trainer.sequences import Batch
 from trainer.spec import PPOSpec
 
 PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3, 4], [15]]

@@ -16,11 +16,11 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import LlamaConfig
 
-from trainer.ppo.actors import Actors
-from trainer.prompts import EncodedPrompt
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, Rewards
-from trainer.stops import NEVER
+from trainer.rollout.ppo_models import Actors
+from trainer.text.prompts import EncodedPrompt
+from trainer.text.stops import NEVER
 
 STEPS, STATES = 3, 16
 RESPONSES = [list(bits) for bits in itertools.product((0, 1), repeat=STEPS)]

@@ -18,7 +18,7 @@ from trainer.preflight.memory.blueprint import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.report import Finding, Report
 from trainer.spec import JobSpec
-from trainer.text import train_tokenizer
+from trainer.text.codec import train_tokenizer
 
 CONFIG = {
     "model_type": "llama",

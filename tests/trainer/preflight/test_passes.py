@@ -14,21 +14,21 @@ from transformers import (
 )
 
 from tests.trainer.stage_tools import CPU, new_codec
-from trainer import precision, sft
-from trainer.learner import Learner
-from trainer.models import Model, compute_in
+from trainer.models import Model, compute_in, precision
 from trainer.models.attention import pack_as, packs
 from trainer.models.backbone import Backbone
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
+from trainer.models.sequences import Batch, completion_logprobs, completion_values
+from trainer.optim.learner import Learner
 from trainer.preflight.memory.blueprint import Blueprint, tensors_of
 from trainer.preflight.memory.counting import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling import sample
-from trainer.sequences import Batch, completion_logprobs, completion_values
 from trainer.spec import ModelSpec, SFTSpec
-from trainer.stops import NEVER
+from trainer.stages import sft
+from trainer.text.stops import NEVER
 
 LLAMA = LlamaConfig(
     vocab_size=300, hidden_size=32, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,

@@ -11,15 +11,11 @@ from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadMo
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
 from tests.trainer.stage_tools import CPU, new_codec
-from trainer import dpo, kto, reward_model, sft
-from trainer.encoded import Encoded
-from trainer.learner import Learner
 from trainer.models import Model, maker_for
-from trainer.ppo.actors import Actors
+from trainer.optim.learner import Learner
 from trainer.ppo.experience import experience_of
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.rollout import respond, respond_with
 from trainer.ppo.update import update
 from trainer.preflight.memory.blueprint import Blueprint, tensors_of
 from trainer.preflight.memory.counting import LiveBytes
@@ -28,13 +24,17 @@ from trainer.preflight.memory.phases import Phases
 from trainer.preflight.memory.residents import Resident
 from trainer.preflight.report import PhaseMemory
 from trainer.preflight.sizes import Example, Pair, Sizes
-from trainer.prompts import EncodedPrompt
-from trainer.reward_model import pointwise
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
+from trainer.rollout.batch import respond, respond_with
+from trainer.rollout.ppo_models import Actors
 from trainer.sampling import uniforms
 from trainer.spec import JobSpec
-from trainer.thumbs import Verdict
+from trainer.stages import dpo, kto, reward_model, sft
+from trainer.stages.reward_model import pointwise
+from trainer.stages.thumbs import Verdict
+from trainer.stages.tokenize import Encoded
+from trainer.text.prompts import EncodedPrompt
 
 PROMPT, ANSWER = 12, 14
 LLAMA = LlamaConfig(

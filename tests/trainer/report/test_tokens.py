@@ -5,16 +5,17 @@ import numpy as np
 import pytest
 
 from tests.trainer.report.tools import Row, pair, plain_pairs, report
-from trainer import data, encoded, reward_model
+from trainer import data
 from trainer import rows as trainer_rows
+from trainer.optim.step_count import total_steps
 from trainer.report import token_counts
 from trainer.report.columns import Columns
 from trainer.report.fitting import fitting
 from trainer.report.items import parser
 from trainer.report.settings import ReportSettings
 from trainer.spec import DataSpec, DPOSpec, RewardModelSpec
-from trainer.steps import total_steps
-from trainer.text import Codec, Tokenizer, train_tokenizer
+from trainer.stages import reward_model, tokenize
+from trainer.text.codec import Codec, Tokenizer, train_tokenizer
 
 TEMPLATE = (
     "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
@@ -74,10 +75,10 @@ def test_the_trainer_leaves_out_what_the_report_says(tmp_path: Path, bytes_model
     spec = DataSpec.model_validate({"preferences": str(tmp_path / "rows.jsonl")} | limits)
     loaded = data.load(spec, stages=())
     codec = Codec.of(train_tokenizer(["x"], 260), spec)
-    why = encoded.why_left_out([*loaded.comparisons.train, *loaded.comparisons.held_out], codec)
-    assert len(made.rows("prompt_too_long")) == why[encoded.LONG_PROMPT]
+    why = tokenize.why_left_out([*loaded.comparisons.train, *loaded.comparisons.held_out], codec)
+    assert len(made.rows("prompt_too_long")) == why[tokenize.LONG_PROMPT]
     cut = {*made.rows("completion_too_long"), *made.rows("no_eos_room")} - {*made.rows("prompt_too_long")}
-    assert len(cut) == why[encoded.LONG_COMPLETION]
+    assert len(cut) == why[tokenize.LONG_COMPLETION]
 
 
 def test_nothing_left_is_said(tmp_path: Path, bytes_model: Path) -> None:

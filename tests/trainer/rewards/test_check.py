@@ -3,9 +3,9 @@
 import pytest
 
 from trainer.errors import DataError
-from trainer.prompts import EncodedPrompt
 from trainer.rewards import check_answers
 from trainer.spec import ExactMatchReward, LengthReward, NumericMatchReward
+from trainer.text.prompts import EncodedPrompt
 
 EXACT, NUMERIC = ExactMatchReward(type="exact_match"), NumericMatchReward(type="numeric_match", name="sums")
 

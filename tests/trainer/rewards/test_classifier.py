@@ -17,13 +17,13 @@ from transformers import (
 )
 
 from tests import tolerance
-from tests.trainer.models import gpt2, gpt2_scorer
 from tests.trainer.rewards.tools import answer, context
+from tests.trainer.tiny_models import gpt2, gpt2_scorer
 from trainer.errors import ModelError, RewardError
 from trainer.models import Model
 from trainer.rewards import Answer, build
 from trainer.spec import ClassifierReward
-from trainer.text import Tokenizer, train_tokenizer
+from trainer.text.codec import Tokenizer, train_tokenizer
 
 LABELS = {0: "bad", 1: "so-so", 2: "good"}
 ANSWERS = [

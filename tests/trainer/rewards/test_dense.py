@@ -15,17 +15,17 @@ from tests.trainer.rewards.tools import Reply, answer, context, encoded, says, s
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn, session_in
 from trainer.errors import RewardError
-from trainer.evaluation import HeldOut
 from trainer.events import Samples
 from trainer.ppo import optimal_value
 from trainer.ppo.dials import Dials
 from trainer.ppo.experience import Experience, experience_of
 from trainer.ppo.loop import train
-from trainer.ppo.shaping import shaped_tokens
-from trainer.prompts import EncodedPrompt
 from trainer.rewards import Answer, Dense, Given, Rewards, Scores, build
 from trainer.rewards.base import Named, _joined
+from trainer.rollout.shaping import shaped_tokens
 from trainer.spec import EvaluationSpec, HttpReward, PPOSpec, ShapingSpec
+from trainer.stages.evaluation import HeldOut
+from trainer.text.prompts import EncodedPrompt
 
 CODEC = new_codec()
 

@@ -8,7 +8,7 @@ import pytest
 from tests.trainer.rewards.test_plugin import installed as installed
 from tests.trainer.rewards.tools import Reply, answer, context, says, serving
 from trainer.errors import RewardError, SpecError
-from trainer.judges import Judge, load_judge
+from trainer.rewards.judges import Judge, load_judge
 from trainer.spec import EvaluationSpec, HttpJudge
 
 

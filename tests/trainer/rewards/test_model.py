@@ -8,16 +8,16 @@ import torch
 from transformers import LlamaConfig, LlamaForSequenceClassification
 
 from tests import tolerance
-from tests.trainer.models import gpt2, scorer
 from tests.trainer.rewards.tools import answer, context, encoded
 from tests.trainer.stage_tools import new_codec
+from tests.trainer.tiny_models import gpt2, scorer
 from trainer.errors import ModelError, RewardError
 from trainer.models import Model, load_tokenizer
+from trainer.models.sequences import Batch, sequence_scores
 from trainer.rewards import Answer, build
 from trainer.rewards.model import TokenScorer, same_tokenizer
-from trainer.sequences import Batch, sequence_scores
 from trainer.spec import ModelReward
-from trainer.text import Tokenizer, train_tokenizer
+from trainer.text.codec import Tokenizer, train_tokenizer
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<bot>{% endif %}"

@@ -7,14 +7,14 @@ import pytest
 
 from tests.trainer.rewards.test_classifier import encoder, save, tokenizer
 from tests.trainer.stage_tools import new_codec
-from trainer.assembly import Assembly
-from trainer.encoded import Encoded
 from trainer.errors import DataError, ModelError, SpecError, TrainerError
 from trainer.events import EventLog
-from trainer.places import check_places
-from trainer.prompts import EncodedPrompt
-from trainer.session import Session
+from trainer.preflight.named_models import check_places
+from trainer.session.session import Session
 from trainer.spec import JobSpec
+from trainer.stages.model_factory import Assembly
+from trainer.stages.tokenize import Encoded
+from trainer.text.prompts import EncodedPrompt
 
 NUMERIC = {"type": "numeric_match"}
 WITH, WITHOUT = EncodedPrompt("2 + 2?", [1], "4"), EncodedPrompt("Well?", [2])

@@ -11,7 +11,7 @@ from typing import Any
 from tests.trainer.stage_tools import CPU, new_codec
 from trainer.models import Model
 from trainer.rewards import Answer, RewardContext
-from trainer.text import Codec
+from trainer.text.codec import Codec
 
 
 def answer(text: str, reference: str | None = None, prompt: str = "q", finished: bool = True) -> Answer:

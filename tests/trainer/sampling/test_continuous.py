@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.lora.tools import maker, policy_in
-from tests.trainer.models import llama
+from tests.trainer.models.lora.tools import maker, policy_in
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
+from tests.trainer.tiny_models import llama
 from trainer.errors import ModelError
 from trainer.sampling import Sampler, uniforms
 from trainer.sampling.available import check_engine
 from trainer.sampling.continuous import ContinuousBatching
 from trainer.spec import JobSpec
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8], [9, 10], [8]]
 

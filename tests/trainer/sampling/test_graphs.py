@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.trainer.models import gpt2, llama
 from tests.trainer.sampling.test_in_place import PROMPTS, qwen, windowed
 from tests.trainer.stage_tools import CPU
+from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Model, compute_in
 from trainer.sampling import Response, graphs, sample_with, uniforms
 from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 from trainer.sampling.graphs import Decoding, FixedSteps, Kept, buckets
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 Run = Callable[[], Tensor]
 

@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 import torch
 
-from tests.trainer.models import gpt2, llama
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
+from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Model
 from trainer.sampling import Response, draw, sample, sample_with, uniforms
 from trainer.sampling.decoding import sample_in_place
 from trainer.sampling.growing import sample_growing
-from trainer.stops import NEVER, Stops
+from trainer.text.stops import NEVER, Stops
 
 
 def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:

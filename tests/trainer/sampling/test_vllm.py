@@ -12,15 +12,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.models import llama
 from tests.trainer.ppo.tools import spec_of
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
+from tests.trainer.tiny_models import llama
 from trainer.models import Model
 from trainer.sampling import Sampler, uniforms
 from trainer.sampling.engines import let_go, sampler_for
 from trainer.sampling.vllm import VLLM
 from trainer.spec import ModelSpec
-from trainer.stops import Stops
+from trainer.text.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8]]
 LOADED = ["wake weights", "reload_weights", "wake kv_cache", "reset_prefix_cache", "generate"]

@@ -177,7 +177,7 @@ def test_a_report_with_a_model_says_why_it_failed(client: TestClient, settings: 
 def test_a_report_with_a_model_is_made_with_its_tokenizer(
     client: TestClient, settings: Settings, tmp_path: Path
 ) -> None:
-    from trainer.text import train_tokenizer
+    from trainer.text.codec import train_tokenizer
 
     train_tokenizer(["x"], 260).save_pretrained(tmp_path / "model")
     path = upload(client, settings)

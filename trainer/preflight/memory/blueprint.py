@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
-from trainer import precision
+from trainer.models import precision
 from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
 from trainer.models.heads import Model, compute_in, store_as_computed

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._mode_utils import no_dispatch
 
-from trainer.sequences import Batch
+from trainer.models.sequences import Batch
 
 _aten = torch.ops.aten
 _FACTORIES = {

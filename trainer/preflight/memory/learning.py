@@ -1,4 +1,4 @@
-"""What learning adds to a model's weights: gradients, and what the optimizer keeps, by the rules of trainer/optimizers/.
+"""What learning adds to a model's weights: gradients, and what the optimizer keeps, by the rules of trainer/optim/.
 
 For N parameters in float32: gradients 4·N, AdamW's two moments 8·N (Kingma and Ba 2015; 16 bytes a parameter in all:
 Rajbhandari et al. 2020, "ZeRO", §3.1). In bfloat16: weights and gradients 2·N each (gradients 4·N where they come in several
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.optimizers.eight_bit import BLOCK
-from trainer.optimizers.moments import AT_ONCE, SMALL
+from trainer.optim.eight_bit import BLOCK
+from trainer.optim.moments import AT_ONCE, SMALL
 from trainer.preflight.memory.blueprint import Blueprint, Head
 from trainer.spec import OptimizerSpec
 

@@ -1,6 +1,6 @@
 """What one pass of a model holds at its peak: forward, forward and backward, or sampling.
 
-The trainer's own functions (trainer/sequences.py, trainer/sampling/) run on fake tensors, so that what is counted is what they
+The trainer's own functions (trainer/models/sequences.py, trainer/sampling/) run on fake tensors, so that what is counted is what they
 do.
 """
 
@@ -15,14 +15,14 @@ from torch import Tensor
 from transformers import Cache, DynamicCache
 
 from trainer.models.heads import Model, autocast
+from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 from trainer.preflight.memory.blueprint import Blueprint, Head, tensors_of
 from trainer.preflight.memory.closed_form import Widths
 from trainer.preflight.memory.counting import LiveBytes, as_on, with_masks
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
-from trainer.sequences import Batch, completion_logprobs, completion_values, sequence_scores
-from trainer.stops import NEVER
+from trainer.text.stops import NEVER
 
 T = TypeVar("T", bound="Grows")
 DEEP = 8

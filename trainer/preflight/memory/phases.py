@@ -12,8 +12,9 @@ from functools import partial
 
 import torch
 
-from trainer.microbatches import Limits
-from trainer.pairing import LARGE
+from trainer.distributed.cpu_threads import available_cores
+from trainer.models.concurrent import LARGE
+from trainer.optim.micro_batches import Limits
 from trainer.preflight.memory import shapes
 from trainer.preflight.memory.blueprint import Head
 from trainer.preflight.memory.device import available
@@ -26,7 +27,6 @@ from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.sizes import Sizes
 from trainer.sampling.graphs import KEPT_SHARE
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, RewardModelSpec, StageName
-from trainer.threads import available_cores
 
 Parts = dict[str, int]
 ShapeAt = Callable[[Level], Shape]
@@ -211,7 +211,7 @@ class Phases:
         return self._beside(parts | self._gathered(learners, learning=True), level)
 
     def _in_pairs(self) -> bool:
-        """Whether policy and critic are likely to be updated at once (trainer/pairing.py)."""
+        """Whether policy and critic are likely to be updated at once (trainer/models/concurrent.py)."""
         setting = self.spec.runtime.critic_thread
         if self.blueprint.device != "cpu" or self.spec.model.lora is not None or setting is False:
             return False

@@ -3,7 +3,7 @@
 A slice (`runtime.sharding` = "fsdp", ZeRO stage 3: Rajbhandari et al. 2020) is 1/P of weights, gradients and optimizer. For
 a pass with gradients there come the weights outside of the layers (embeddings, norm, head: gathered from the forward to the
 end of the backward pass), two layers (one at work, one on its way), and the gradients of the former and of one layer before
-they are summed. A pass without gradients finds its whole model gathered (trainer/parallel/sharding.py).
+they are summed. A pass without gradients finds its whole model gathered (trainer/distributed/sharding.py).
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from trainer.distributed.load_balancing import shares
 from trainer.models.heads import Model
-from trainer.parallel.shares import shares
 from trainer.preflight.memory.learning import Learning
 from trainer.preflight.memory.passes import Training
 from trainer.preflight.memory.shapes import Shape

@@ -1,4 +1,4 @@
-"""Which models are in memory in each stage, and what their weights and optimizers come to. As trainer/assembly.py has it."""
+"""Which models are in memory in each stage, and what their weights and optimizers come to. As trainer/stages/model_factory.py has it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ class Resident:
 
 def _behind(spec: JobSpec, phase: Phase, blueprint: Blueprint) -> int:
     """Of the copy of the policy that samples the next responses meanwhile, which is held as a frozen model; of an adapter
-    that is computed in a smaller type, the backbone too (trainer/ppo/rollouts.py)."""
+    that is computed in a smaller type, the backbone too (trainer/rollout/producer.py)."""
     in_ppo = phase.startswith("ppo") or (phase == "evaluation" and "ppo" in spec.stages)
     if not (in_ppo and spec.ppo.rollout.asynchronous):
         return 0

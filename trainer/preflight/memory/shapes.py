@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trainer.microbatches import Limits
+from trainer.optim.micro_batches import Limits
 from trainer.preflight.plan import mean
 from trainer.preflight.sizes import Example, Pair, Sizes
 

@@ -1,0 +1,58 @@
+"""What `python -m trainer launch` asks accelerate for, and what it makes of how the processes ended."""
+
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from trainer.cli import main
+from trainer.distributed.launch import Machine, _cause, options
+from trainer.spec import ResourcesSpec
+
+
+def ended(*statuses: int) -> dict[int, SimpleNamespace]:
+    """Failures a second apart, as torch's agent tells of them."""
+    return {rank: SimpleNamespace(exitcode=status, timestamp=rank) for rank, status in enumerate(statuses)}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "cause"),
+    [
+        ((6, 5), 6),
+        ((11, -signal.SIGKILL), -signal.SIGKILL),
+        ((-signal.SIGTERM, 75), 75),
+        ((11, 11), 11),
+        ((-signal.SIGTERM, -signal.SIGTERM), -signal.SIGTERM),
+    ],
+)
+def test_the_cause_is_the_first_that_did_not_fail_because_another_had(statuses: tuple[int, ...], cause: int) -> None:
+    assert _cause(ended(*statuses)) == cause
+
+
+def test_accelerate_counts_the_processes_of_all_machines() -> None:
+    asked = options(ResourcesSpec(processes=4, machines=2), Machine(1, "10.0.0.1:29500"))
+    pairs = dict(zip(asked[2::2], asked[3::2], strict=True))
+    assert asked[:2] == ["--multi_gpu", "--same_network"]
+    assert (pairs["--num_processes"], pairs["--num_machines"], pairs["--machine_rank"]) == ("8", "2", "1")
+    assert (pairs["--main_process_ip"], pairs["--main_process_port"]) == ("10.0.0.1", "29500")
+
+
+@pytest.mark.parametrize(
+    ("machines", "options", "said"),
+    [
+        (2, [], "--rendezvous"),
+        (1, ["--rendezvous", "localhost:1"], "--rendezvous"),
+        (2, ["--rendezvous", "localhost:1", "--machine-rank", "2"], "--machine-rank"),
+    ],
+)
+def test_machines_without_a_place_to_meet_are_refused(
+    machines: int, options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        f'model = "some/model"\nstages = ["dpo"]\n[data]\npreferences = "p.jsonl"\n'
+        f"[resources]\nprocesses = 2\nmachines = {machines}\n"
+    )
+    assert main(["launch", str(spec), "--run-dir", str(tmp_path / "run"), *options]) == 2
+    assert said in capsys.readouterr().err

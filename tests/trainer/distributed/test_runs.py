@@ -1,0 +1,112 @@
+"""Two processes do what one does: losses, metrics and weights to 1e-6, wherever they were begun, killed and resumed."""
+
+import math
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import tolerance
+from tests.trainer.distributed.tools import assert_like, signal_when, start, statuses, write_spec
+from tests.trainer.rewards.tools import Reply, says, serving
+from tests.trainer.running import ROOT, at, events_of, metrics_of
+from trainer.cli import load_spec
+from trainer.events import RunFailed, RunFinished, RunStarted, RunStopped
+from trainer.run.process import run_in_process
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of one process, with all of its checkpoints."""
+    folder = tmp_path_factory.mktemp("alone")
+    run_in_process(load_spec(write_spec(folder)), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def killed(alone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that one process began, two went on with, and of those one was killed."""
+    folder = tmp_path_factory.mktemp("killed")
+    for name in ("sft", "reward_model", "ppo-000002"):
+        shutil.copytree(alone / "checkpoints" / name, folder / "checkpoints" / name)
+    processes = start(write_spec(folder), folder)
+    assert signal_when(processes, folder, at("ppo", 3), 1, signal.SIGKILL) == [11, -signal.SIGKILL]
+    return folder
+
+
+def test_all_stages_are_those_of_one_process(alone: Path, tmp_path: Path) -> None:
+    command = ["launch", str(write_spec(tmp_path, resources={"processes": 2})), "--run-dir", str(tmp_path)]
+    assert subprocess.run([sys.executable, "-m", "trainer", *command], cwd=ROOT, timeout=240).returncode == 0
+    assert_like(tmp_path, alone)
+    ours, theirs = metrics_of(tmp_path), metrics_of(alone)
+    assert ours.keys() == theirs.keys() and len(theirs) > 20
+    left = tolerance.summed(8 * math.log(512))  # of a KL, when log-probabilities of 8 tokens out of 512 are subtracted
+    for step, values in theirs.items():
+        assert ours[step] == pytest.approx(values, rel=1e-5, abs=left), step
+    finished = [[e for e in events_of(folder) if isinstance(e, RunFinished)][-1] for folder in (tmp_path, alone)]
+    assert finished[0].summary == pytest.approx(finished[1].summary, rel=1e-5, abs=left)
+
+
+def test_a_killed_process_ends_the_run_with_one_word_about_it(killed: Path) -> None:
+    failures = [e for e in events_of(killed) if isinstance(e, RunFailed)]
+    assert [e.code for e in failures] == ["process_lost"] and "Process 1 of this run" in failures[0].message
+    assert not list((killed / "checkpoints").glob(".tmp*")) and (killed / "checkpoints" / "ppo-000002").is_dir()
+
+
+def test_two_machines_go_on_there_and_stop_when_one_is_asked_and_one_process_ends_it_as_if_it_had_been_alone(
+    alone: Path, killed: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
+    stopped = signal_when(start(killed / "spec.json", tmp_path, 1, nodes=2), tmp_path, at("ppo", 3), 1, signal.SIGTERM)
+    assert stopped == [75, 75] and isinstance(events_of(tmp_path)[-1], RunStopped)
+    run_in_process(load_spec(killed / "spec.json"), tmp_path)
+    resumed = [(e.resumed_stage, e.resumed_step) for e in events_of(tmp_path) if isinstance(e, RunStarted)]
+    assert [stage for stage, _ in resumed] == ["ppo"] * 3 and resumed[0][1] == 2 and resumed[2][1] in (3, 4, 5)
+    assert_like(tmp_path, alone)
+
+
+@pytest.mark.slow
+def test_models_in_slices_are_trained_as_whole_ones_and_their_checkpoints_go_on_with_three_processes_and_with_one(
+    alone: Path, tmp_path: Path
+) -> None:
+    spec, two, one = (
+        write_spec(tmp_path, runtime={"sharding": "fsdp", "threads": 1}),
+        tmp_path / "two",
+        tmp_path / "one",
+    )
+    assert signal_when(start(spec, two), two, at("ppo", 3), 0, signal.SIGTERM) == [75, 75]
+    newest = max((two / "checkpoints").glob("ppo-0*"))
+    assert len(list(newest.glob("model-*-of-00002.safetensors"))) == 2 and not (newest / "model.safetensors").exists()
+    assert len(list((newest / "trainer_state").glob("critic_optimizer-*-of-00002.safetensors"))) == 2
+    shutil.copytree(two, one)
+    assert statuses(start(spec, two, 3)) == [0, 0, 0]
+    run_in_process(load_spec(spec), one)
+    assert_like(two, alone)
+    assert_like(one, alone)
+
+
+def test_the_trouble_of_any_process_ends_all_under_its_own_name(alone: Path, tmp_path: Path) -> None:
+    def reply(question: dict[str, Any]) -> Reply:
+        """Of 5 held-out answers the second process asks about 2."""
+        return (400, b"no") if len(question["items"]) == 2 else says({"scores": [0.5] * len(question["items"])})
+
+    with serving(reply) as server:
+        rewards = [{"type": "http", "url": server.url}]
+        policy = {"path": str(alone / "checkpoints" / "sft")}
+        spec = write_spec(tmp_path, stages=["ppo"], model=policy, rewards=rewards)
+        assert statuses(start(spec, tmp_path)) == [8, 8]
+    failures = [e for e in events_of(tmp_path) if isinstance(e, RunFailed)]
+    assert [e.code for e in failures] == ["reward_failed"] and "answered 400 Bad Request: no" in failures[0].message
+
+
+def test_the_main_process_killed_is_named_by_another_which_writes_the_last_event(alone: Path, tmp_path: Path) -> None:
+    for name in ("sft", "reward_model", "ppo-000002"):
+        shutil.copytree(alone / "checkpoints" / name, tmp_path / "checkpoints" / name)
+    processes = start(write_spec(tmp_path), tmp_path)
+    assert signal_when(processes, tmp_path, at("ppo", 3), 0, signal.SIGKILL) == [-signal.SIGKILL, 11]
+    failures = [e for e in events_of(tmp_path) if isinstance(e, RunFailed)]
+    assert [e.code for e in failures] == ["process_lost"] and "Process 0 of this run" in failures[0].message

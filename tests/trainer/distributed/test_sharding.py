@@ -1,0 +1,81 @@
+"""A model in slices whose passes compute in bfloat16: in which type its weights travel, and what gradients come back."""
+
+import copy
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.tensor import DTensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests import tolerance
+from tests.trainer.running import _context, status_of
+from tests.trainer.tiny_models import llama
+from trainer.distributed.sharding import shard
+from trainer.distributed.world import World
+from trainer.models import Model, autocast, compute_in, present
+
+IDS = torch.tensor([[5, 6, 7, 8, 9], [9, 2, 3, 4, 5]])
+
+
+class Gathered(TorchDispatchMode):
+    """Counts the numbers that are gathered, by type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: Counter[torch.dtype] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.c10d._allgather_base_.default:
+            self.numbers[args[0].dtype] += args[0].numel()
+        return func(*args, **(kwargs or {}))
+
+
+def loss_of(model: Model) -> Tensor:
+    with autocast(model):
+        logits: Tensor = model(input_ids=IDS, use_cache=False).logits
+    return logits.float().log_softmax(-1)[..., 3].sum()
+
+
+def one_process(rank: int, folder: Path) -> None:
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank)}
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=2)
+    whole = compute_in(llama(), torch.bfloat16)
+    sliced = shard(copy.deepcopy(whole), World(rank, 2))
+    seen: dict[str, torch.dtype] = {}
+    layer = sliced.model.layers[0]
+    layer.self_attn.q_proj.register_forward_pre_hook(lambda module, args: seen.update(matrix=module.weight.dtype))
+    with Gathered() as gathered:
+        loss = sliced.run_inside(loss_of)
+        loss.backward()
+    expected = loss_of(whole)
+    expected.backward()
+    layers = sum(weight.numel() for weight in whole.model.layers.parameters())
+    # for the forward pass, and again for the backward pass; nothing of a layer in another type
+    assert gathered.numbers[torch.bfloat16] == 2 * layers, gathered.numbers
+    outside = 2 * 24 * 16 + 16  # embedding and head of 23 tokens, in even slices; the last norm
+    assert gathered.numbers[torch.float32] % outside == 0 and len(gathered.numbers) == 2, gathered.numbers
+    assert seen == {"matrix": torch.bfloat16}
+    torch.testing.assert_close(loss, expected, **tolerance.outputs(torch.bfloat16))
+    for (name, ours), theirs in zip(sliced.named_parameters(), whole.parameters(), strict=True):
+        assert isinstance(ours, DTensor) and ours.dtype == torch.float32
+        assert isinstance(ours.grad, DTensor) and ours.grad.dtype == torch.float32
+        gradient, reference = ours.grad.full_tensor(), 2 * theirs.grad
+        near = tolerance.largest(torch.bfloat16, float(reference.norm()))
+        assert float((gradient - reference).norm()) <= near, name
+    with present(sliced), torch.no_grad():
+        assert layer.mlp.up_proj.weight.dtype == torch.bfloat16
+        assert sliced.model.embed_tokens.weight.dtype == torch.float32
+    dist.destroy_process_group()
+
+
+def test_layers_are_gathered_in_the_type_that_they_compute_in(tmp_path: Path) -> None:
+    processes = [_context.Process(target=one_process, args=(rank, tmp_path)) for rank in range(2)]
+    for process in processes:
+        process.start()
+    assert [status_of(process, 120) for process in processes] == [0, 0]

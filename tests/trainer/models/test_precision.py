@@ -1,0 +1,101 @@
+"""`model.dtype` = "auto": what it becomes, that the run says so, and that a run which moves to another machine keeps it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.trainer.run.tools import LENGTH, contents, crashing, run, spec_of
+from tests.trainer.running import events_of, metrics_of
+from tests.trainer.stage_tools import CPU
+from trainer.events import Message
+from trainer.models import precision
+from trainer.preflight.check import check
+from trainer.session.session import Session
+from trainer.spec import ModelSpec
+
+STAGES = ["sft", "ppo"]
+CHANGES: dict[str, Any] = {"rewards": [LENGTH], "ppo": {"critic": {"initial": "policy"}}}
+
+
+def gpu(monkeypatch: pytest.MonkeyPatch, has_bfloat16: bool) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: has_bfloat16)
+
+
+def told(folder: Path) -> list[tuple[str, str]]:
+    found = [event for event in events_of(folder) if isinstance(event, Message)]
+    return [(event.level, event.text.split(";")[0]) for event in found if event.text.startswith("Computing in")]
+
+
+def test_it_is_bfloat16_on_a_gpu_that_has_it_and_float32_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (precision.auto("cpu"), precision.auto("cuda")) == ("float32", "bfloat16")  # the latter is not here
+    gpu(monkeypatch, has_bfloat16=True)
+    assert (precision.auto("cpu"), precision.auto("cuda")) == ("float32", "bfloat16")
+    gpu(monkeypatch, has_bfloat16=False)
+    assert precision.auto("cuda") == "float32"
+
+
+def test_a_type_that_is_named_stays() -> None:
+    spec = ModelSpec(path="some/model", dtype="float16")
+    assert precision.resolved(spec, "cuda").dtype == precision.resolved(spec, "cpu", "bfloat16").dtype == "float16"
+
+
+def test_a_run_says_what_it_computes_in_and_a_named_type_needs_no_word(tmp_path: Path) -> None:
+    run(tmp_path / "auto", ["sft"])
+    assert told(tmp_path / "auto") == [("info", 'Computing in float32 (`model.dtype` = "auto").')]
+    named = spec_of(["sft"]).model_dump(mode="json")["model"] | {"dtype": "float32"}
+    run(tmp_path / "named", ["sft"], model=named)
+    assert told(tmp_path / "named") == [] and contents(tmp_path / "named") == contents(tmp_path / "auto")
+
+
+def test_a_run_that_moves_to_another_machine_keeps_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It began on one whose "auto" is float32, and goes on where it would be bfloat16: the same bits come out."""
+    whole, moved = tmp_path / "whole", tmp_path / "moved"
+    run(whole, STAGES, **CHANGES)
+    with crashing(monkeypatch, "ppo", 3):
+        run(moved, STAGES, **CHANGES)
+    monkeypatch.setattr(precision, "auto", lambda device: "bfloat16")
+    run(moved, STAGES, **CHANGES)
+    assert contents(moved) == contents(whole) and metrics_of(moved) == metrics_of(whole)
+    assert told(moved)[1:] == [("warning", "Computing in float32, in which this run began")]
+    run(tmp_path / "other", STAGES, **CHANGES)  # as a check of the check: begun there, it is another run
+    assert contents(tmp_path / "other") != contents(whole)
+
+
+def test_a_run_that_began_in_bfloat16_keeps_it_on_a_cpu(tmp_path: Path) -> None:
+    (tmp_path / precision.RECORD).write_text("bfloat16")
+    session = Session(spec_of(["sft"]), tmp_path, None)
+    session.compute_on(CPU)
+    assert session.spec.model.dtype == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("tf32", "device", "expected"), [(True, "cuda", "high"), (True, "cpu", "highest"), (False, "cuda", "highest")]
+)
+def test_tf32_is_used_where_the_spec_asks_for_it_on_a_gpu(tf32: bool, device: str, expected: str) -> None:
+    try:
+        precision.multiply_float32(ModelSpec(path="some/model", tf32=tf32), device)
+        assert torch.get_float32_matmul_precision() == expected
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_the_preflight_counts_what_auto_would_be_on_the_device(tmp_path: Path) -> None:
+    """No GPU is here, so one is asked about; half of a frozen model's linear layers is saved there."""
+
+    def memory(dtype: str | None, device: str) -> tuple[dict[str, int], list[str], str]:
+        model = spec_of(["sft"]).model_dump(mode="json")["model"] | ({"dtype": dtype} if dtype else {})
+        report = check(spec_of(STAGES, model=model, runtime={"device": device}, **CHANGES))
+        assert report.memory is not None and report.model is not None
+        warned = [finding.detail for finding in report.findings if finding.code == "dtype"]
+        return {phase.phase: phase.parts["weights"] for phase in report.memory.phases}, warned, report.model.dtype
+
+    found, warned, dtype = memory(None, "cuda")
+    assert (found, warned, dtype) == memory("bfloat16", "cuda") and not warned and dtype == "bfloat16"
+    slow, warned, _ = memory("float32", "cuda")
+    assert slow["ppo_score"] > found["ppo_score"] and warned == [
+        "Computing in float32 on a GPU (float32 products) is several times slower than in bfloat16."
+    ]
+    assert memory(None, "cpu") == memory("float32", "cpu") and not memory(None, "cpu")[1]

@@ -1,0 +1,62 @@
+"""A batch's gradient is that of its mean loss, however it is split; and the reward model's zero is the references'."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests import tolerance
+from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, scores_alone, session_in
+from tests.trainer.tiny_models import llama, scorer
+from trainer.models import Model, load_reward_model
+from trainer.spec import RewardModelSpec
+from trainer.stages import reward_model, sft
+from trainer.stages.reward_model import Pair
+from trainer.stages.sft import Example
+
+EXAMPLES = [Example([3, 4], [5, 1]), Example([6], [7, 8, 9, 10, 11, 1]), Example([12, 13, 14], [15, 16, 1])]
+PAIRS = [
+    Pair([3, 4], [5, 1], [6, 7, 8, 1], 1.0),
+    Pair([9], [10, 11, 12, 13, 1], [14, 1], 0.0),
+    Pair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
+]
+
+
+def gradient(model: Model) -> Tensor:
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+
+@pytest.mark.parametrize("micro_batch", [1, 2, 3])
+def test_sft_counts_every_completion_token_alike(micro_batch: int) -> None:
+    expected, model = llama(), llama()
+    total = -torch.cat([logprobs_alone(expected, e.prompt, e.completion) for e in EXAMPLES])
+    (total.sum() / 11).backward()  # 2 + 6 + 3 completion tokens
+    loss = sft.accumulate(model, EXAMPLES, new_codec(), micro_batch, CPU)
+    assert loss == pytest.approx(float(total.detach().mean()), rel=tolerance.largest())
+    torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
+
+
+@pytest.mark.parametrize("micro_batch", [1, 2, 3])  # 2 leaves a micro-batch of one pair
+def test_the_reward_model_counts_every_pair_alike(micro_batch: int) -> None:
+    expected, model, losses = scorer(), scorer(), []
+    for pair in PAIRS:
+        sides = (scores_alone(expected, pair.prompt, side)[-1] for side in (pair.a, pair.b))
+        a_wins = torch.sigmoid(next(sides) - next(sides))
+        losses.append(-pair.target * a_wins.log() - (1 - pair.target) * (1 - a_wins).log())
+    (sum(losses) / 3).backward()
+    figures = reward_model.accumulate(model, PAIRS, new_codec(), micro_batch, CPU)
+    assert figures["loss"] == pytest.approx(sum(float(loss.detach()) for loss in losses) / 3, rel=tolerance.largest())
+    torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
+
+
+def test_after_its_training_the_references_score_0_on_average(tmp_path: Path) -> None:
+    model, spec = scorer(), RewardModelSpec(batch_size=2, epochs=2, learning_rate=1e-2)
+    with session_in(tmp_path) as session:
+        reward_model.train(session, spec, model, new_codec(), PAIRS, PAIRS[:1], EXAMPLES)
+    saved = load_reward_model(tmp_path / "checkpoints" / "reward_model")
+    for trained in (model, saved):
+        with torch.no_grad():
+            raw = [float(scores_alone(trained, e.prompt, e.completion)[-1]) for e in EXAMPLES]
+        assert sum(raw) / 3 - trained.config.score_bias == pytest.approx(0, abs=tolerance.largest())
+    assert abs(saved.config.score_bias - 0.25) > 0.01  # what it began with

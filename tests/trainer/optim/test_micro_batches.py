@@ -1,0 +1,23 @@
+from trainer.optim.micro_batches import Limits, limits, micro_batches
+
+
+def test_without_a_limit_or_within_it_all_go_together_as_they_came() -> None:
+    assert micro_batches([5, 2, 9], None, None) == micro_batches([5, 2, 9], 3, 27) == [[0, 1, 2]]
+    assert micro_batches([], 1, 1) == []
+
+
+def test_rows_of_like_length_go_together() -> None:
+    assert micro_batches([5, 2, 9, 2, 6], 2, None) == [[1, 3], [0, 4], [2]]
+
+
+def test_tokens_count_as_if_padded_and_a_longer_row_goes_alone() -> None:
+    """Rows of 2, 2 and 3 make 9 with padding, beside one of 4 they would make 16; 9 and 30 stand alone."""
+    assert micro_batches([3, 2, 9, 2, 30, 4], None, 10) == [[1, 3, 0], [5], [2], [4]]
+
+
+def test_both_limits_hold() -> None:
+    assert micro_batches([1, 1, 1, 4, 4], 2, 6) == [[0, 1], [2], [3], [4]]
+
+
+def test_a_number_alone_limits_the_rows() -> None:
+    assert limits(2) == Limits(rows=2) and limits(None) == Limits() and limits(Limits(None, 7)).tokens == 7

@@ -1,0 +1,76 @@
+import statistics
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainer.models.masking import masked_mean, masked_whiten
+from trainer.rollout.shaping import RunningScale, missing_eos, scaled_to_unit_variance, shaped_scores, token_rewards
+from trainer.spec import ShapingSpec
+
+
+def test_the_score_lands_on_the_last_token_and_the_kl_on_every_one() -> None:
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    kl = torch.tensor([[0.1, -0.2, 0.3], [0.5, 7.0, 7.0]])
+    rewards = token_rewards(torch.tensor([2.0, -1.0]), kl, mask, kl_coef=0.5)
+    torch.testing.assert_close(rewards, torch.tensor([[-0.05, 0.1, 1.85], [-1.25, 0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("subtract", [1.0, -0.5]), ("replace", [1.0, -1.5])])
+def test_only_unfinished_responses_are_penalised(rule: str, expected: list[float]) -> None:
+    spec = ShapingSpec.model_validate({"missing_eos": rule, "missing_eos_penalty": 1.5})
+    assert missing_eos(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), spec).tolist() == expected
+
+
+def test_scores_are_scaled_then_clipped_then_penalised_for_the_cut_then_for_their_length() -> None:
+    spec = ShapingSpec(normalize="running", clip=2.0, missing_eos_penalty=0.5, length_penalty=0.1, length_free=3)
+    scores, finished = torch.tensor([6.0, 3.0, -8.0]), torch.tensor([True, False, False])
+    # ÷ 2: 3, 1.5, −4; clipped: 2, 1.5, −2; cut off: 2, 1, −2.5; 2, 0 and 1 tokens beyond 3: 1.8, 1, −2.6
+    shaped = shaped_scores(scores, finished, torch.tensor([5, 3, 4]), spec, scale=2.0)
+    torch.testing.assert_close(shaped, torch.tensor([1.8, 1.0, -2.6]))
+
+
+def test_without_options_the_scale_is_not_even_looked_at() -> None:
+    scores = torch.tensor([1.0, -2.0])
+    shaped = shaped_scores(scores, torch.tensor([True, True]), torch.tensor([1, 2]), ShapingSpec(), scale=9.0)
+    assert torch.equal(shaped, scores)
+
+
+@given(st.lists(st.lists(st.floats(-1e3, 1e3), max_size=6), min_size=1, max_size=6))
+def test_the_running_scale_is_the_deviation_of_all_scores_however_they_come(batches: list[list[float]]) -> None:
+    scale = RunningScale()
+    for batch in batches:
+        scale = scale.with_scores(batch)
+    everything = [score for batch in batches for score in batch]
+    expected = statistics.pstdev(everything) if everything else 0.0
+    if expected > 1e-3:
+        assert scale.deviation == pytest.approx(expected, rel=1e-6)
+    assert scale.count == len(everything)
+
+
+def test_scores_that_never_vary_are_left_as_they_are() -> None:
+    assert RunningScale().deviation == RunningScale().with_scores([3.0, 3.0]).deviation == 1.0
+
+
+def test_reward_whitening_keeps_the_mean() -> None:
+    # 1, 3 | 5, 7 has mean 4 and variance 5
+    mask = torch.tensor([[True, True, False], [True, True, False]])
+    rewards = torch.tensor([[1.0, 3.0, 500.0], [5.0, 7.0, -500.0]])
+    scaled = scaled_to_unit_variance(rewards, mask)
+    expected = 4 + (rewards[mask] - 4) / 5**0.5
+    torch.testing.assert_close(scaled[mask], expected)
+    assert not scaled[~mask].any()
+
+
+def test_masked_mean_counts_only_what_counts() -> None:
+    assert float(masked_mean(torch.tensor([1.0, 3.0, torch.nan]), torch.tensor([True, True, False]))) == 2.0
+
+
+def test_whitening_has_mean_0_and_variance_1_over_the_mask_only() -> None:
+    mask = torch.tensor([[True, True, False], [True, True, False]])
+    white = masked_whiten(torch.tensor([[1.0, 2.0, 500.0], [3.0, 6.0, -500.0]]), mask)
+    inside = white[mask]
+    torch.testing.assert_close(inside.mean(), torch.tensor(0.0))
+    torch.testing.assert_close(inside.var(unbiased=False), torch.tensor(1.0))
+    assert not white[~mask].any()

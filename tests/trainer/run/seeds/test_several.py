@@ -1,0 +1,146 @@
+"""Seeds one after the other, each run by a function that stands in for the stages: it leaves a model folder and events."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.running import events_of
+from trainer.errors import DataError, Diverged, Stopped, Unhealthy
+from trainer.events import (
+    CheckpointSaved,
+    EventLog,
+    Message,
+    Metrics,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    SeedFinished,
+)
+from trainer.run.seeds import run_each
+from trainer.run.seeds.several import RunOne
+from trainer.session.checkpoint import StageResult
+from trainer.session.session import Session
+from trainer.spec import JobSpec
+
+WIN_RATES = {5: 0.6, 6: 0.8, 7: 0.7}
+
+
+def run_one(session: Session) -> dict[str, float]:
+    seed = session.spec.seed
+    session.emit(RunStarted(stages=[], device="cpu", threads=1, versions={}))
+    session.report("ppo", 1, 1, {"seed": float(seed)})
+    path = session.checkpoints.final("ppo")
+    path.mkdir()
+    (path / "weights").write_text(f"of seed {seed}")
+    (path / "stage.json").write_text('{"steps": 1, "seconds": 0.0, "summary": {}}')
+    session.emit(CheckpointSaved(stage="ppo", step=1, path="checkpoints/ppo", final=True))
+    session.emit(RunFinished(seconds=1.0, summary={}))
+    return {"win_rate": WIN_RATES[seed], "win_rate_high": WIN_RATES[seed] + 0.1}
+
+
+def run_seeds(folder: Path, one: RunOne = run_one, seeds: int = 3) -> dict[str, float]:
+    spec = {"model": "unused", "data": {"preferences": "unused"}, "seed": 5, "seeds": seeds}
+    log = EventLog(folder / "events.jsonl")
+    try:
+        return run_each(Session(JobSpec.model_validate(spec), folder, log), one)
+    finally:
+        log.close()
+
+
+def test_the_first_is_shown_the_rest_summed_up_and_the_best_kept(tmp_path: Path) -> None:
+    summary = run_seeds(tmp_path, run_one)
+    assert summary["win_rate"] == pytest.approx(0.7) and (summary["seeds"], summary["collapsed_seeds"]) == (3, 0)
+    events = events_of(tmp_path)
+    assert [e.values["seed"] for e in events if isinstance(e, Metrics)] == [5]
+    assert len([e for e in events if isinstance(e, RunStarted)]) == 1
+    assert [(e.seed, e.path) for e in events if isinstance(e, CheckpointSaved)] == [
+        (5, "seeds/5/checkpoints/ppo"), (6, "seeds/6/checkpoints/ppo"), (7, "seeds/7/checkpoints/ppo"),
+        (None, "checkpoints/ppo"),
+    ]  # fmt: skip
+    assert [(e.seed, e.number, e.of, e.collapsed) for e in events if isinstance(e, SeedFinished)] == [
+        (5, 1, 3, False), (6, 2, 3, False), (7, 3, 3, False)
+    ]  # fmt: skip
+    finished = [e for e in events if isinstance(e, RunFinished)]
+    assert len(finished) == 1 and finished[0].summary == summary
+    assert (tmp_path / "checkpoints" / "ppo" / "weights").read_text() == "of seed 6"
+    own = [e for e in events_of(tmp_path / "seeds" / "7") if isinstance(e, Metrics)]
+    assert [e.values["seed"] for e in own] == [7]
+
+
+def test_one_that_diverges_is_counted_and_does_not_end_the_others(tmp_path: Path) -> None:
+    def some_diverge(session: Session) -> dict[str, float]:
+        if session.spec.seed == 6:
+            raise Diverged("The policy loss is not finite.")
+        return run_one(session)
+
+    summary = run_seeds(tmp_path, some_diverge)
+    assert summary["win_rate"] == pytest.approx(0.65) and (summary["seeds"], summary["collapsed_seeds"]) == (3, 1)
+    told = {e.seed: e for e in events_of(tmp_path) if isinstance(e, SeedFinished)}
+    assert told[6].collapsed and told[6].why == "The policy loss is not finite." and not told[6].summary
+    assert (tmp_path / "checkpoints" / "ppo" / "weights").read_text() == "of seed 7"
+
+
+def test_when_none_is_left_the_job_fails(tmp_path: Path) -> None:
+    def diverge(session: Session) -> dict[str, float]:
+        raise Diverged("not finite")
+
+    with pytest.raises(Unhealthy, match=r"None of the 2 seeds came to an end. seed 5: not finite; seed 6: not finite"):
+        run_seeds(tmp_path, diverge, seeds=2)
+
+
+def test_seeds_that_are_done_are_not_run_again(tmp_path: Path) -> None:
+    ran: list[int] = []
+
+    def stop_at_the_second(session: Session) -> dict[str, float]:
+        ran.append(session.spec.seed)
+        if session.spec.seed == 6 and ran.count(6) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+            session.stop_if_asked()
+        return run_one(session)
+
+    with pytest.raises(Stopped):
+        run_seeds(tmp_path, stop_at_the_second)
+    assert [e.reason for e in events_of(tmp_path) if isinstance(e, RunStopped)] == ["signal"]
+    summary = run_seeds(tmp_path, stop_at_the_second)
+    assert ran == [5, 6, 6, 7] and summary["win_rate"] == pytest.approx(0.7)
+    starts = [e for e in events_of(tmp_path) if isinstance(e, RunStarted)]
+    assert len(starts) == 2  # one for each process: the platform waits for it
+
+
+def test_a_signal_that_comes_as_a_seed_ends_stops_before_the_next(tmp_path: Path) -> None:
+    ran: list[int] = []
+
+    def too_late(session: Session) -> dict[str, float]:
+        ran.append(session.spec.seed)
+        summary = run_one(session)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return summary
+
+    with pytest.raises(Stopped):
+        run_seeds(tmp_path, too_late)
+    assert ran == [5]
+
+
+def test_trouble_with_the_data_is_the_jobs(tmp_path: Path) -> None:
+    def no_data(session: Session) -> dict[str, float]:
+        raise DataError("gone.jsonl: No such file")
+
+    with pytest.raises(DataError):
+        run_seeds(tmp_path, no_data)
+
+
+def test_of_the_others_what_matters_is_said(tmp_path: Path) -> None:
+    def with_trouble(session: Session) -> dict[str, float]:
+        session.begin("ppo", 4, 0)
+        session.say("3 pairs left out", warning=True)
+        session.finish("evaluation", None, None, StageResult(1, 2.0, {"win_rate": 0.9}))
+        return run_one(session)
+
+    run_seeds(tmp_path, with_trouble, seeds=2)
+    texts = [e.text for e in events_of(tmp_path) if isinstance(e, Message)]
+    assert texts[1:] == [
+        "seed 6 (2 of 2): ppo, 4 steps", "seed 6 (2 of 2): 3 pairs left out",
+        "seed 6 (2 of 2): evaluation done in 2 s  win_rate 0.9", "The result is that of seed 6.",
+    ]  # fmt: skip

@@ -1,0 +1,30 @@
+"""A run that goes back to its best checkpoint builds its models anew from it, whatever they are made of."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.run.tools import LENGTH, LORA, contents, crashing, run
+from tests.trainer.running import events_of, metrics_of
+from trainer.events import RolledBack
+
+RULE = {"kl_blow_up": {"limit": -1000.0, "action": "roll_back", "patience": 3}}  # fires at step 3, whatever the KL
+MOVING = {"reference": {"update": "ema", "decay": 0.5}, "critic": {"kind": "value_head"}}
+
+
+@pytest.mark.parametrize("lora", [None, LORA])
+def test_gone_back_and_crashed_it_ends_with_the_same_bits(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: dict[str, Any] | None
+) -> None:
+    stages, model = ["ppo", "evaluation"], {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
+    changes = {"model": model, "rewards": [LENGTH], "health": RULE, "ppo": MOVING}
+    run(tmp_path / "whole", stages, **changes)
+    for step in (2, 4):
+        with crashing(monkeypatch, "ppo", step):
+            run(tmp_path / "broken", stages, **changes)
+    run(tmp_path / "broken", stages, **changes)
+    assert contents(tmp_path / "broken") == contents(tmp_path / "whole")
+    assert metrics_of(tmp_path / "broken") == metrics_of(tmp_path / "whole")
+    backs = [event for event in events_of(tmp_path / "whole") if isinstance(event, RolledBack)]
+    assert [(event.step, event.learning_rate_factor) for event in backs] == [(3, 0.5)]

@@ -1,0 +1,78 @@
+"""When the gradient stages save, stop and go on."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.running import events_of, metrics_of
+from tests.trainer.stage_tools import new_codec, session_in
+from tests.trainer.tiny_models import llama
+from trainer.errors import Stopped
+from trainer.events import CheckpointSaved, RunStopped
+from trainer.session.checkpoint import TrainerState, load_numbers
+from trainer.session.session import Session
+from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+
+
+def take(session: Session, total: int, save_every: int, step: Callable[[int], object]) -> None:
+    """Steps of the SFT stage from wherever its checkpoints say, each doing `step`."""
+
+    def metrics(index: int) -> dict[str, float]:
+        step(index)
+        return {"index": index}
+
+    tokenizer = new_codec().tokenizer
+    run = StageRun("sft", total, save_every, llama(), tokenizer, metrics, lambda: TrainerState({}, {}, {}))
+    run_steps(session, run, ResumePoint.of(session, "sft"))
+
+
+def saved_at(folder: Path) -> list[int]:
+    return [event.step for event in events_of(folder) if isinstance(event, CheckpointSaved)]
+
+
+def test_it_saves_after_every_so_many_steps_but_not_after_the_last(tmp_path: Path) -> None:
+    taken: list[int] = []
+    with session_in(tmp_path) as session:
+        take(session, 6, save_every=2, step=taken.append)
+    assert taken == [0, 1, 2, 3, 4, 5] and saved_at(tmp_path) == [2, 4]
+    assert {step: values["index"] for (_, step), values in metrics_of(tmp_path).items()} == {n + 1: n for n in range(6)}
+    assert load_numbers(tmp_path / "checkpoints" / "sft-000004")["step"] == 4
+
+
+def test_a_signal_lets_the_step_end_saves_and_stops(tmp_path: Path) -> None:
+    taken: list[int] = []
+
+    def step(index: int) -> None:
+        if index == 2:
+            signal.raise_signal(signal.SIGTERM)
+        taken.append(index)
+
+    with session_in(tmp_path) as session, session.listening(), pytest.raises(Stopped, match="sft after step 3"):
+        take(session, 6, save_every=100, step=step)
+    assert taken == [0, 1, 2] and saved_at(tmp_path) == [3]
+    last = events_of(tmp_path)[-1]
+    assert isinstance(last, RunStopped) and (last.reason, last.step) == ("signal", 3)
+
+
+def test_it_goes_on_after_the_step_that_was_saved(tmp_path: Path) -> None:
+    taken: list[int] = []
+    with session_in(tmp_path) as session:
+        take(session, 5, save_every=3, step=taken.append)  # saves at 3
+        take(session, 5, save_every=3, step=taken.append)
+    assert taken == [0, 1, 2, 3, 4, 3, 4] and saved_at(tmp_path) == [3]
+
+
+def test_a_lease_that_ran_out_stops_before_the_next_step_and_saves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "lease").write_text("inf")
+    taken: list[int] = []
+
+    def step(index: int) -> None:
+        taken.append(index)
+        if index == 1:
+            (tmp_path / "lease").write_text("0")
+
+    with session_in(tmp_path, tmp_path / "lease") as session, pytest.raises(Stopped, match="lease_lost"):
+        take(session, 6, save_every=2, step=step)
+    assert taken == [0, 1] and saved_at(tmp_path) == []

@@ -1,0 +1,102 @@
+"""What is said of a wrong spec: one problem for one mistake, where it stands in the person's own file."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from trainer.spec import JobSpec
+from trainer.spec.problems import explain
+
+SMALLEST = {"model": "some/model", "data": {"preferences": "ds_1"}}
+
+
+def problems_of(**changes: Any) -> list[str]:
+    with pytest.raises(ValidationError) as caught:
+        JobSpec.model_validate(SMALLEST | changes)
+    return [str(problem) for problem in explain(caught.value)]
+
+
+def judged(judge: Any) -> dict[str, Any]:
+    return {"evaluation": {"judge": judge}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (judged({"type": "lexicon", "pth": "x"}), "#/evaluation/judge/pth: unknown field 'pth'; did you mean 'path'?"),
+        (judged({"type": "lexicn"}), "#/evaluation/judge/type: unknown type 'lexicn'; did you mean 'lexicon'?"),
+        (judged({"path": "x"}), "#/evaluation/judge: needs a `type` that says which kind it is"),
+        (judged({"type": "lexicon"}), "#/evaluation/judge: give either `path` or `words`, not both and not neither"),
+        ({"rewards": [{"type": "http"}]}, "#/rewards/0/url: Field required"),
+        ({"rewards": [3]}, "#/rewards/0: must be an object"),
+        ({"rewards": {"type": "length"}}, "#/rewards: must be a list"),
+        (
+            {"rewards": [{"type": "regex", "pattern": "("}]},
+            "#/rewards/0/pattern: not a regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        (
+            {"ppo": {"online": {"label_by": {"type": "lexicon", "words": {"good": "very"}}}}},
+            "#/ppo/online/label_by/words/good: Input should be a valid number, unable to parse string as a number",
+        ),
+        (
+            {"model": {"path": "x", "lora": {"target_modules": ["a", 3]}}},
+            "#/model/lora/target_modules/1: Input should be a valid string",
+        ),
+        ({"ppo": {"ptx": 3}}, "#/ppo/ptx: must be an object"),
+        ({"stages": []}, "#/stages: must not be empty: 1 at least is needed"),
+        ({"rewards": [{"type": "http", "url": "x"}]}, "#/rewards/0/url: must begin with http:// or https://"),
+        ({"sft": None}, "#/sft: cannot be null; to leave the stage out, leave 'sft' out of `stages`"),
+        (
+            {"stages": ["sftt"]},
+            "#/stages/0: Input should be 'sft', 'reward_model', 'dpo', 'kto', 'ppo' or 'evaluation'",
+        ),
+    ],
+)
+def test_one_mistake_is_one_problem(changes: dict[str, Any], problem: str) -> None:
+    assert problems_of(**changes) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"ppo": {"kl_coef": 0.1}}, "`ppo.kl.coef`"),
+        ({"ppo": {"clip_range": 0.1}}, "`ppo.policy_loss.clip_range`"),
+        ({"ppo": {"critic_learning_rate": 0.1}}, "`ppo.critic.learning_rate`"),
+        ({"ppo": {"gamma": 1}}, "`ppo.advantage.gamma`"),
+        ({"judge": "x"}, "`evaluation.judge`"),
+        ({"sft": {"gae_lambda": 1}}, "`ppo.advantage.gae_lambda`"),
+        ({"ppo": {"kl": {"learning_rate": 1}}}, "`ppo.learning_rate` or `ppo.critic.learning_rate`"),
+        ({"sft": {"packing": True}}, "`runtime.packing`"),
+        ({"ppo": {"epoch": 1}}, "'epochs'"),
+    ],
+)
+def test_a_field_that_stands_elsewhere_is_shown_its_place(changes: dict[str, Any], hint: str) -> None:
+    (problem,) = problems_of(**changes)
+    assert f"did you mean {hint}" in problem
+
+
+def test_what_nobody_can_guess_lists_what_is_known() -> None:
+    assert problems_of(runtime={"zzz": 1}) == [
+        "#/runtime/zzz: unknown field 'zzz'; known here: device, threads, packing, compile, critic_thread, offload_frozen, sharding."
+    ]
+
+
+def test_a_value_of_no_kind_is_told_each_kind() -> None:
+    assert problems_of(**judged(3)) == [
+        "#/evaluation/judge: Input should be a valid string",
+        "#/evaluation/judge: must be an object",
+    ]
+
+
+def test_other_models_are_explained_too() -> None:
+    class Inner(BaseModel):
+        size: int
+
+    class Outer(BaseModel):
+        inner: list[Inner] | None
+
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate({"inner": [{"size": 1}, {"size": "x"}]})
+    (problem,) = explain(caught.value, Outer)
+    assert problem.pointer == "#/inner/1/size"

@@ -1,0 +1,144 @@
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from trainer import spec
+from trainer.spec import JobSpec
+from trainer.spec.problems import explain
+
+SMALLEST = {"model": "some/model", "data": {"preferences": "ds_1"}, "ppo": {}}
+
+
+def problems_of(**changes: Any) -> list[str]:
+    with pytest.raises(ValidationError) as caught:
+        JobSpec.model_validate(SMALLEST | changes)
+    return [str(problem) for problem in explain(caught.value)]
+
+
+def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
+    job = JobSpec.model_validate(SMALLEST)
+    assert job.model.path == "some/model"
+    assert job.stages == ("sft", "reward_model", "ppo", "evaluation") and job.ppo.kl.coef == 0.05
+    assert JobSpec.model_validate(job.model_dump(mode="json")) == job
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"model": {"config": {"model_type": "lama"}, "tokenizer": {}}},
+            "#/model/config: unknown `model_type` 'lama'; did you mean 'llama'?",
+        ),
+        (
+            {"model": {"config": {"model_type": "llama", "hiden_size": 8}, "tokenizer": {}}},
+            "#/model/config: `config` of a llama has no key 'hiden_size'; did you mean 'hidden_size'?",
+        ),
+        ({"modle": "x"}, "#/modle: unknown field 'modle'; did you mean 'model'?"),
+        ({"ppo": {"kl": {"coeff": 0.1}}}, "#/ppo/kl/coeff: unknown field 'coeff'; did you mean 'coef'?"),
+        ({"sft": {"epoch": 2}}, "#/sft/epoch: unknown field 'epoch'; did you mean 'epochs'?"),
+        ({"ppo": {"batch_size": 10, "minibatches": 4}}, "#/ppo: `minibatches` (4) must divide `batch_size` (10)"),
+        ({"ppo": {"policy_loss": {"clip_range": 1.5}}}, "#/ppo/policy_loss/clip_range: Input should be less than 1"),
+        ({"ppo": {"kl": {"coef": float("nan")}}}, "#/ppo/kl/coef: Input should be a finite number"),
+        ({"runtime": {"threads": 0}}, "#/runtime/threads: Input should be greater than or equal to 1"),
+    ],
+)
+def test_problems_name_the_place_and_the_remedy(changes: dict[str, Any], problem: str) -> None:
+    assert problem in problems_of(**changes)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({}, "give either `path`"),
+        ({"path": "x", "config": {"model_type": "llama"}}, "give either `path`"),
+        ({"config": {"hidden_size": 8}}, "`config` needs a `model_type`"),
+        ({"config": {"model_type": "llama"}}, "needs `tokenizer`"),
+        ({"path": "x", "tokenizer": {}}, "a pretrained model brings its own"),
+    ],
+)
+def test_a_model_comes_from_one_place(model: dict[str, Any], said: str) -> None:
+    assert said in " ".join(problems_of(model=model))
+
+
+def test_a_random_model_cannot_skip_sft() -> None:
+    model = {"config": {"model_type": "llama"}, "tokenizer": {}}
+    assert 'it needs "sft" in `stages`' in " ".join(problems_of(model=model, stages=["reward_model"]))
+
+
+def test_every_field_has_a_description() -> None:
+    sections = [m for m in vars(spec).values() if isinstance(m, type) and issubclass(m, BaseModel)]
+    bare = [f"{m.__name__}.{n}" for m in sections for n, f in m.model_fields.items() if not f.description]
+    assert len(sections) > 8 and bare == []
+
+
+MOVING = {"path": "another/model", "update": "ema"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"ppo": {"steps": 5, "critic": {"warmup_steps": 5}}}, "`ppo.critic.warmup_steps` (5) leaves the policy none"),
+        ({"ppo": {"reference": {"update": "reanchored"}}}, "a KL in the reward is always 0"),
+        (
+            {
+                "ppo": {
+                    "samples_per_prompt": 4,
+                    "advantage": {"estimator": "reward_to_go", "normalize": "group_std", "gamma": 0.9},
+                }
+            },
+            '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1',
+        ),
+        ({"ppo": {"kl": {"estimator": "k2"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
+        ({"ppo": {"kl": {"estimator": "k3"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
+        ({"ppo": {"kl": {"placement": "loss", "unbiased_gradient": False}}}, "the expected derivative of log π is 0"),
+        (
+            {"model": {"path": "m", "lora": {}}, "ppo": {"reference": MOVING}},
+            "means nothing on the backbone of another",
+        ),
+        (
+            {"rewards": [{"type": "length", "target": 3}], "ppo": {"critic": {"initial": "reward_model"}}},
+            "this run has no reward model",
+        ),
+    ],
+)
+def test_parts_that_would_cancel_each_other_are_refused(changes: dict[str, Any], said: str) -> None:
+    assert said in " ".join(problems_of(**changes))
+
+
+def test_a_critic_may_begin_as_a_reward_model_from_elsewhere() -> None:
+    rewards = [{"type": "model", "path": "a/scorer"}]
+    job = JobSpec.model_validate(SMALLEST | {"rewards": rewards, "ppo": {"critic": {"initial": "reward_model"}}})
+    assert job.ppo.critic.initial == "reward_model"
+
+
+POINTWISE = {"loss": "pointwise"}
+
+
+def test_thumbs_and_kto_are_a_complete_job() -> None:
+    job = JobSpec.model_validate({"model": "m", "data": {"thumbs": "ds_1"}, "stages": ["sft", "kto", "evaluation"],
+                                  "evaluation": {"judge": {"type": "length", "target": 9}}})  # fmt: skip
+    assert (job.kto.desirable_weight, job.kto.undesirable_weight, job.kto.beta) == (1.0, 1.0, 0.1)
+    whole = JobSpec.model_validate({"model": "m", "data": {"thumbs": "ds_1"}, "reward_model": POINTWISE})
+    assert whole.stages == ("sft", "reward_model", "ppo", "evaluation")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"data": {"thumbs": "ds_1"}},
+            'needs `data.preferences`; `data.thumbs` needs `reward_model.loss` = "pointwise"',
+        ),
+        ({"reward_model": POINTWISE}, '`reward_model.loss` = "pointwise" needs `data.thumbs`'),
+        ({"stages": ["kto"]}, "`stages` names 'kto': it needs `data.thumbs`"),
+        ({"reward_model": POINTWISE | {"margin": True}}, '`margin` has no effect with `loss` = "pointwise"'),
+        ({"kto": {"batch_size": 1}}, "#/kto/batch_size: Input should be greater than or equal to 2"),
+        (
+            {"data": {"thumbs": "ds_1"}, "reward_model": POINTWISE, "ppo": {"online": {"prompts": 8}}},
+            "`ppo.online` refits the reward model on pairs",
+        ),
+    ],
+)
+def test_thumbs_that_no_stage_can_use_are_refused(changes: dict[str, Any], said: str) -> None:
+    assert said in " ".join(problems_of(**changes))

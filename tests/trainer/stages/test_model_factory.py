@@ -1,0 +1,186 @@
+"""Who plays which part in PPO, and what each begins as."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests import tolerance
+from tests.trainer.models.lora.tools import BATCH
+from tests.trainer.run.tools import LENGTH, LORA, assembly, run
+from tests.trainer.running import events_of
+from trainer.events import Message, Samples
+from trainer.models import Model, load_policy, load_reward_model, load_stops, load_tokenizer
+from trainer.models.sequences import completion_logprobs, completion_values
+
+
+@torch.no_grad()
+def values(model: Model) -> torch.Tensor:
+    return completion_values(model, BATCH)
+
+
+@torch.no_grad()
+def logprobs(model: Model) -> torch.Tensor:
+    return completion_logprobs(model, BATCH)[0]
+
+
+def test_the_runs_own_reward_model_is_the_critic_and_one_fixed_reference_serves_all(first: Path) -> None:
+    with assembly(first.parent, ["sft", "reward_model", "ppo"]) as made:
+        actors = made.actors()
+    assert actors.critic is not None and actors.reward_model is not None
+    assert actors.reference is actors.initial and actors.critic is not actors.reward_model
+    assert torch.equal(values(actors.critic), values(load_reward_model(first / "reward_model")))
+    assert torch.equal(logprobs(actors.policy), logprobs(load_policy(first / "sft")))
+    trains = [any(p.requires_grad for p in model.parameters()) for model in (actors.policy, actors.critic)]
+    frozen = [any(p.requires_grad for p in model.parameters()) for model in (actors.reference, actors.reward_model)]
+    assert (trains, frozen) == ([True, True], [False, False])
+
+
+@pytest.mark.parametrize("initial", ["auto", "reward_model", "policy"])
+def test_a_critic_begins_as_it_is_asked_to(first: Path, initial: str) -> None:
+    with assembly(first.parent, ["sft", "reward_model", "ppo"], ppo={"critic": {"initial": initial}}) as made:
+        critic = made.actors().critic
+    is_reward_model = torch.equal(values(critic), values(load_reward_model(first / "reward_model")))
+    assert is_reward_model == (initial != "policy")
+    same_trunk = all(
+        torch.equal(ours, theirs)
+        for ours, theirs in zip(critic.model.parameters(), load_policy(first / "sft").model.parameters(), strict=True)
+    )
+    assert same_trunk == (initial == "policy")
+
+
+@pytest.mark.parametrize(
+    ("lora", "critic"),
+    [(None, {}), (LORA, {}), (None, {"kind": "value_head"})],
+    ids=["whole", "adapters", "value head"],
+)
+def test_a_fresh_critic_expects_nothing(
+    first: Path, tmp_path: Path, lora: dict[str, int] | None, critic: dict[str, str]
+) -> None:
+    """Its first advantages are then the rewards to come; a random head adds values of standard deviation 1 to them."""
+    model = {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
+    with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"critic": critic}) as made:
+        critic_ = made.actors().critic
+    assert not values(critic_).any()
+    assert any(p.requires_grad for p in critic_.score.parameters())
+
+
+def test_another_runs_reward_model_is_the_critic_only_on_our_tokens(
+    first: Path, tmp_path: Path, shared_data: Path
+) -> None:
+    reward = {"type": "model", "path": str(first / "reward_model")}
+    with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH, reward]) as made:
+        assert torch.equal(values(made.actors().critic), values(load_reward_model(first / "reward_model")))
+    other = {"model": str(shared_data / "model_stories260k"), "rewards": [reward]}
+    with assembly(tmp_path, ["ppo"], **other) as made:
+        assert made.actors().critic.config.vocab_size == 512 == load_policy(made.spec.model.path).config.vocab_size
+
+
+def test_without_a_critic_there_is_none(first: Path, tmp_path: Path) -> None:
+    ppo = {"advantage": {"estimator": "sequence"}}
+    with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo=ppo) as made:
+        actors = made.actors()
+    assert actors.critic is None and actors.reward_model is None
+
+
+def test_a_named_reference_is_loaded_beside_the_policy_as_it_was(first: Path, tmp_path: Path) -> None:
+    other = next(first.glob("sft-*"))
+    ppo = {"reference": {"path": str(other)}}
+    with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo=ppo) as made:
+        actors = made.actors()
+    assert torch.equal(logprobs(actors.reference), logprobs(load_policy(other)))
+    assert torch.equal(logprobs(actors.initial), logprobs(load_policy(first / "sft")))
+
+
+def test_a_reference_that_moves_is_a_third_model_even_in_a_smaller_type(first: Path, tmp_path: Path) -> None:
+    model = {"path": str(first / "sft"), "dtype": "bfloat16"}
+    with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"reference": {"update": "ema"}}) as made:
+        actors = made.actors()
+    assert len({id(actors.policy), id(actors.reference), id(actors.initial)}) == 3
+    weights = [dict(model.named_parameters()) for model in (actors.policy, actors.reference, actors.initial)]
+    kinds = [named["model.layers.0.self_attn.q_proj.weight"].dtype for named in weights]
+    assert kinds == [torch.float32, torch.float32, torch.bfloat16]
+    assert torch.equal(logprobs(actors.policy), logprobs(actors.reference))
+
+
+def test_with_adapters_all_parts_stand_on_one_backbone_and_the_critic_begins_as_the_reward_model(
+    first: Path, tmp_path: Path
+) -> None:
+    changes = {"model": {"path": str(first / "sft"), "lora": LORA}}
+    run(tmp_path, ["reward_model"], **changes)
+    with assembly(tmp_path, ["reward_model", "ppo"], ppo={"reference": {"update": "ema"}}, **changes) as made:
+        actors = made.actors()
+    parts = (actors.policy, actors.reference, actors.initial, actors.critic, actors.reward_model)
+    assert len({id(part.backbone) for part in parts}) == 1
+    assert torch.equal(values(actors.critic), values(actors.reward_model))
+    assert torch.equal(logprobs(actors.policy), logprobs(actors.reference))
+    assert all(
+        torch.equal(a, b) for a, b in zip(actors.policy.parameters(), actors.reference.parameters(), strict=True)
+    )
+
+
+def test_each_with_a_backbone_of_its_own_where_the_spec_says_so(first: Path, tmp_path: Path) -> None:
+    model = {"path": str(first / "sft"), "lora": LORA | {"share_backbone": False}}
+    with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH]) as made:
+        actors = made.actors()
+    assert len({id(part.backbone) for part in (actors.policy, actors.initial, actors.critic)}) == 3
+
+
+def test_the_stops_of_a_real_model_end_responses_and_are_saved_with_the_policy(
+    tmp_path: Path, shared_data: Path
+) -> None:
+    """The stories of this model end with its BOS, which its generation_config.json says."""
+    stories = str(shared_data / "model_stories260k")
+    run(
+        tmp_path,
+        ["ppo"],
+        model=stories,
+        rewards=[LENGTH],
+        ppo={"steps": 1, "save_every": 1, "eval_every": 1, "stop": ["."], "log_samples": 8, "max_new_tokens": 40},
+    )
+    said = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
+    assert 'These end a response: <s> (1), </s> (2), ".".' in said
+    shown = [row for event in events_of(tmp_path) if isinstance(event, Samples) for row in event.rows]
+    assert shown and any(row.finished for row in shown) and not any("." in row.response for row in shown)
+    saved = tmp_path / "checkpoints" / "ppo"
+    assert load_stops(load_tokenizer(saved), saved) == load_stops(load_tokenizer(stories), stories, ["."])
+    adapted = tmp_path / "adapter"
+    with assembly(adapted, ["ppo"], model={"path": stories, "lora": LORA}, rewards=[LENGTH]) as made:
+        made.actors().policy.save_pretrained(adapted)
+    assert load_stops(load_tokenizer(stories), adapted).ids == (2,), "what this assembly's codec stops at"
+
+
+@pytest.mark.parametrize("lora", [None, LORA], ids=["whole", "adapters"])
+def test_the_best_checkpoint_is_evaluated_again_and_not_the_last(
+    first: Path, tmp_path: Path, lora: dict[str, int] | None
+) -> None:
+    """Step 2 of 4 is made the best, whichever it was."""
+    stages = ["ppo", "evaluation"]
+    model = {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
+    changes = {"model": model, "rewards": [LENGTH], "ppo": {"learning_rate": 1e-2}}
+    run(tmp_path, stages, **changes)
+    kept, best, result = (tmp_path / "checkpoints" / name for name in ("ppo-000002", "ppo-best", "ppo/stage.json"))
+    shutil.rmtree(best)
+    shutil.copytree(kept, best)
+    (best / "best.json").write_text(json.dumps({"step": 2, "metrics": {}}))
+    stage = json.loads(result.read_text())
+    stage["summary"]["best_step"] = 2.0
+    result.write_text(json.dumps(stage))
+    summaries = []
+    for _ in range(2):
+        shutil.rmtree(tmp_path / "checkpoints" / "evaluation")
+        summaries.append(run(tmp_path, stages, **changes))
+    assert summaries[0] == summaries[1] and summaries[0]["best_step"] == 2
+    assert 0 <= summaries[0]["best_win_rate_low"] <= summaries[0]["best_win_rate"] <= summaries[0]["best_win_rate_high"]
+    with assembly(tmp_path, stages, **changes) as made:
+        actors, _, load_best = made.compared()
+        assert load_best is not None
+        chosen, last = logprobs(load_best()), logprobs(actors.policy)
+    torch.testing.assert_close(chosen, logprobs(load_policy(kept)), **tolerance.outputs())
+    assert float((chosen - last).abs().max()) > 1e-3
+    assert summaries[0]["best_kl"] != summaries[0]["kl"]
+    (best / "best.json").write_text(json.dumps({"step": 3, "metrics": {}}))  # another one than the run chose
+    with assembly(tmp_path, stages, **changes) as made:
+        assert made.compared()[2] is None

@@ -1,0 +1,85 @@
+"""Conversations: each turn is trained as it will be asked for, whatever the template does to earlier ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from tests.trainer.running import events_of
+from tests.trainer.stage_tools import session_in
+from trainer import data
+from trainer.data import Demonstration
+from trainer.events import Message
+from trainer.spec import DataSpec
+from trainer.stages import sft
+from trainer.stages.tokenize import _warn_of_the_template
+from trainer.text.codec import Codec, train_tokenizer
+
+TALK = [
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": "[hm] Hello"},
+    {"role": "user", "content": "And?"},
+    {"role": "assistant", "content": "[well] Fine"},
+]
+FORGETFUL = (
+    "{% for m in messages %}<{{ m.role }}>"
+    "{{ m.content if loop.last or m.role == 'user' else m.content.split('] ')[-1] }}<|eos|>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+"""Leaves the thoughts of earlier turns out, as the templates of reasoning models do."""
+
+
+def codec_with(template: str) -> Codec:
+    tokenizer = train_tokenizer(["x"], 260)
+    tokenizer.chat_template = template
+    return Codec.of(tokenizer, DataSpec(preferences="-"))
+
+
+def examples(codec: Codec, turns: list[Demonstration]) -> list[tuple[str, str]]:
+    found, _, _ = sft.encode(turns, codec)
+    return [(codec.tokenizer.decode(e.prompt), codec.tokenizer.decode(e.completion)) for e in found]
+
+
+def test_the_last_turn_alone_or_each_one(tmp_path: Path) -> None:
+    path = tmp_path / "talks.jsonl"
+    path.write_text(json.dumps({"messages": TALK}) + "\n")
+    last = data.load(DataSpec(sft=str(path)), ["sft"]).demonstrations.train
+    assert last == [Demonstration(TALK[:3], "[well] Fine")]
+    both = data.load(DataSpec(sft=str(path), eval_fraction=1e-9), ["sft"], turns="all").demonstrations
+    assert [*both.train, *both.held_out] == [Demonstration(TALK[:1], "[hm] Hello"), *last]
+
+
+def test_a_template_that_rewrites_earlier_turns_leaves_the_trained_one_whole() -> None:
+    turns = list(Demonstration(TALK[:3], "[well] Fine").turns())
+    assert examples(codec_with(FORGETFUL), turns) == [
+        ("<user>Hi<|eos|><assistant>", "[hm] Hello<|eos|>"),
+        ("<user>Hi<|eos|><assistant>Hello<|eos|><user>And?<|eos|><assistant>", "[well] Fine<|eos|>"),
+    ]
+
+
+def test_what_is_trained_is_what_a_real_template_renders(shared_data: Path) -> None:
+    """MiniMind's template puts an empty thought before every answer, and a newline after every turn."""
+    tokenizer = AutoTokenizer.from_pretrained(shared_data / "tok_minimind")
+    codec = Codec.of(tokenizer, DataSpec(preferences="-"))
+    for at, example in zip(
+        (2, 4), sft.encode(list(Demonstration(TALK[:3], "[well] Fine").turns()), codec)[0], strict=True
+    ):
+        rendered = tokenizer.apply_chat_template(TALK[:at], tokenize=False)
+        assert tokenizer.decode(example.prompt + example.completion) + "\n" == rendered
+        assert example.prompt + example.completion == tokenizer(rendered.removesuffix("\n"))["input_ids"]
+        assert example.prompt == codec.prompt(TALK[: at - 1])  # as generation begins
+        assert tokenizer.decode(example.completion) == TALK[at - 1]["content"] + "<|im_end|>"
+    assert codec.closing_token() == tokenizer.eos_token
+
+
+@pytest.mark.parametrize(("end", "warned"), [("<|pad|>", True), ("<|eos|>", False), ("\n", False)])
+def test_a_template_with_another_end_of_turn_is_named(tmp_path: Path, end: str, warned: bool) -> None:
+    codec = codec_with("{% for m in messages %}<{{ m.role }}>{{ m.content }}" + end + "{% endfor %}")
+    with session_in(tmp_path) as session:
+        _warn_of_the_template(session, codec)
+    texts = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
+    assert (
+        any("ends an assistant's turn with <|pad|>, but the tokenizer's EOS is <|eos|>" in t for t in texts) == warned
+    )
+    assert len(texts) == int(warned)

@@ -1,0 +1,44 @@
+"""One process of several: `python -m trainer.distributed.rank LAUNCHER MODULE …` is `python -m MODULE …` that ends when its launcher does.
+
+The launcher gives each of its processes a session of its own, so that no signal to its group reaches them; and without
+the others a process would wait in a collective for good, with a GPU in its hands. Standard library only until that is
+settled: torch takes seconds to import, and the launcher may be gone by then.
+"""
+
+import ctypes
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+
+_PR_SET_PDEATHSIG = 1
+_WATCH_SECONDS = 0.5
+
+
+def main(arguments: list[str]) -> None:
+    launcher, module, *_ = arguments
+    end_with(int(launcher))
+    sys.argv = arguments[1:]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def end_with(launcher: int) -> None:
+    """From here on SIGKILL ends this process once its parent `launcher` has ended. Exits if it already has."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    else:
+        threading.Thread(target=_watch, args=(launcher,), name="launcher", daemon=True).start()
+    if os.getppid() != launcher:
+        sys.exit("the launcher that wanted this process has already ended")
+
+
+def _watch(launcher: int) -> None:
+    while os.getppid() == launcher:
+        time.sleep(_WATCH_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,107 @@
+"""A model with its optimizer: one gradient step at a time, refused when a number is not finite."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from trainer.distributed import SINGLE, World
+from trainer.distributed.steps import slice_of
+from trainer.distributed.world import told_by_gradients
+from trainer.errors import Diverged
+from trainer.optim import clip_gradients, optimizer_for
+from trainer.spec import OptimizerSpec, Schedule
+
+
+def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
+    """Learning rate of step `step` (0-based) as a share of the peak: linear warm-up, then the shape, positive throughout."""
+    warmup = math.ceil(warmup_ratio * total_steps)
+    if step < warmup:
+        return (step + 1) / warmup
+    progress = (step - warmup) / max(1, total_steps - warmup)
+    return {"constant": 1.0, "linear": 1 - progress, "cosine": 0.5 * (1 + math.cos(math.pi * progress))}[shape]
+
+
+class Learner:
+    """AdamW over one model. The learning rate is a function of the step, so a resume has no scheduler to restore."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        spec: OptimizerSpec,
+        total_steps: int,
+        peak: float | None = None,
+        eps: float = 1e-8,
+        head: nn.Module | None = None,
+        world: World = SINGLE,
+    ):
+        """`head`: a further module that learns with the model, under the same rate and the same clipped norm. `world`: the
+        processes of which each adds the gradient of its own rows."""
+        self.model = model
+        self.world = world
+        self.parameters = [*model.parameters(), *(head.parameters() if head is not None else ())]
+        self.spec = spec
+        self.total_steps = total_steps
+        self.peak = spec.learning_rate if peak is None else peak
+        self.optimizer = optimizer_for(self.parameters, spec, self.peak, eps)
+
+    def lr(self, step: int) -> float:
+        return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
+
+    def update(self, step: int, factor: float = 1.0) -> float:
+        """Clip the accumulated gradient, take one optimizer step at `factor` × the rate of `step`, and return the norm before
+        clipping.
+
+        Raises Diverged, leaving the weights untouched, when the gradient is not finite.
+        """
+        norm = self.clip(step)
+        self.take_step(step, factor)
+        return norm
+
+    def clip(self, step: int) -> float:
+        """Clip the gradient accumulated by all processes and return its norm before. Raises Diverged when it is not finite."""
+        self.world.sum_gradients(self.parameters)
+        norm = clip_gradients(self.parameters, self.spec.max_grad_norm)
+        if not math.isfinite(norm):
+            raise Diverged(f"The gradient is not finite ({norm}). Lower the learning rate (now {self.lr(step):.2g}).")
+        return norm
+
+    def take_step(self, step: int, factor: float = 1.0) -> None:
+        """One optimizer step at `factor` × the rate of `step`, by the gradient as it is."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr(step) * factor
+        self.optimizer.step()
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the accumulated gradient: its step is not taken."""
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def state(self) -> dict[str, Tensor]:
+        """What the optimizer keeps (moments, step counts, masters) as flat tensors, for safetensors."""
+        return self.optimizer.tensors()
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Put back what `state` returned; of sharded weights, what it returned in all processes together."""
+        if self.world.sharded:
+            weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+            tensors = {key: slice_of(value, weights[int(key.split(".")[0])]) for key, value in tensors.items()}
+        self.optimizer.put_back(tensors)
+
+
+def require_finite(loss: Tensor, name: str) -> None:
+    """Raise Diverged before a bad loss can reach the weights.
+
+    Sharded processes wait for each other in the backward pass, so none may leave before it: the sum of their gradients, which
+    is not finite either, has it said by all.
+    """
+    if not told_by_gradients.get() and not torch.isfinite(loss).all():
+        require_finite_number(float(loss.detach().sum()), name)
+
+
+def require_finite_number(value: float, name: str) -> None:
+    """As `require_finite`, of a number that has been read from the device and that all processes share."""
+    if not math.isfinite(value):
+        raise Diverged(
+            f"The {name} is not finite ({value}). Lower the learning rate, or look at the data of this step."
+        )

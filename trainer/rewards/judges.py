@@ -1,0 +1,125 @@
+"""Judges: who decides between two answers to the same prompt.
+
+An installed plug-in (`judge(prompt: str, response: str, finished: bool) -> float` under the entry-point group
+`proximal.judges`), any reward, or a remote endpoint that compares.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from trainer.data import prompt_text
+from trainer.distributed import SINGLE, World
+from trainer.errors import RewardError, SpecError, TrainerError
+from trainer.rewards.answer import Answer
+from trainer.rewards.base import Named, RewardContext, Rewards
+from trainer.rewards.build import build
+from trainer.rewards.endpoint import Endpoint
+from trainer.rewards.http import listed
+from trainer.rewards.plugin import installed, told
+from trainer.spec import HttpJudge, JudgeSpec
+
+GROUP = "proximal.judges"
+
+
+class Judge(Protocol):
+    """Decides between answers."""
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        """Per pair of answers to one prompt: 1 where `after` wins, 0 where `before` does, ½ for a tie. Raises RewardError."""
+        ...
+
+    def scores(self, answers: Sequence[Answer]) -> list[float] | None:
+        """A number for each answer by itself, higher is better; None for a judge that only compares. Raises RewardError."""
+        ...
+
+
+def load_judge(spec: str | JudgeSpec | None, context: RewardContext) -> Judge | None:
+    """The judge that a spec names; None for none. Raises SpecError, ModelError or DataError for one that cannot be had."""
+    if isinstance(spec, HttpJudge):
+        return ComparingJudge(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify), context.world)
+    if spec is None or isinstance(spec, str):
+        return load(spec, context.world)
+    return ScoringJudge(build([spec], context, role="Judge"))
+
+
+def load(name: str | None, world: World = SINGLE) -> Judge | None:
+    """The installed judge of that name; None for no name. Raises SpecError, listing the installed ones, for an unknown name."""
+    if name is None:
+        return None
+    try:
+        plug_in = _PluginJudge(installed(GROUP, name, "judge"))
+        return ScoringJudge(Rewards([Named(name, 1.0, plug_in)], role="Judge", world=world))
+    except SpecError as error:
+        raise SpecError(f"#/evaluation/judge: {error}") from error
+
+
+class ScoringJudge:
+    """The higher score wins; equal ones are a tie."""
+
+    def __init__(self, rewards: Rewards) -> None:
+        self._rewards = rewards
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        pairs = zip(self.scores(before), self.scores(after), strict=True)
+        return [1.0 if new > old else 0.5 if new == old else 0.0 for old, new in pairs]
+
+    def scores(self, answers: Sequence[Answer]) -> list[float]:
+        return self._rewards.score(answers).totals
+
+
+class ComparingJudge:
+    """Asks an endpoint about every pair twice, the sides swapped: only a win on both sides is one, all else is a tie.
+
+    Judges prefer a side whatever stands there (Zheng et al. 2023, §3.4, whose rule this is).
+    """
+
+    def __init__(self, spec: HttpJudge, endpoint: Endpoint, world: World = SINGLE) -> None:
+        self._spec, self._endpoint, self._world = spec, endpoint, world
+
+    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+        pairs, mine = list(zip(before, after, strict=True)), self._world.mine(len(before))
+        return self._world.gather_objects(self._points([pairs[row] for row in mine]), mine, len(pairs))
+
+    def _points(self, pairs: Sequence[tuple[Answer, Answer]]) -> list[float]:
+        points: list[float] = []
+        for first in range(0, len(pairs), self._spec.batch_size):
+            part = pairs[first : first + self._spec.batch_size]
+            straight = self._ask([(old, new) for old, new in part])
+            swapped = self._ask([(new, old) for old, new in part])
+            points += [_POINTS.get(verdicts, 0.5) for verdicts in zip(straight, swapped, strict=True)]
+        return points
+
+    def scores(self, answers: Sequence[Answer]) -> None:
+        return None
+
+    def _ask(self, pairs: Sequence[tuple[Answer, Answer]]) -> list[str]:
+        items = [{"prompt": a.prompt, "a": a.text, "b": b.text} for a, b in pairs]
+        try:
+            verdicts = listed(self._endpoint, {"items": items}, "preferred", len(items))
+        except RewardError as error:
+            raise RewardError(f"Judge `{self._spec.type}`: {error}") from error
+        for verdict in verdicts:
+            if verdict not in ("a", "b", "tie"):
+                raise RewardError(
+                    f'Judge `{self._spec.type}`: {self._endpoint.url} gave {verdict!r} where "a", "b" or "tie" was expected.'
+                )
+        return verdicts
+
+
+_POINTS = {("b", "a"): 1.0, ("a", "b"): 0.0}
+"""By what is said of (before, after) and of (after, before)."""
+
+
+class _PluginJudge:
+    """An installed function as a reward."""
+
+    def __init__(self, function: Callable[[str, str, bool], Any]) -> None:
+        self._function = function
+
+    def score(self, answers: Sequence[Answer]) -> list[float]:
+        try:
+            return [float(self._function(prompt_text(a.prompt), a.text, a.finished)) for a in answers]
+        except TrainerError:
+            raise
+        except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+            raise RewardError(f"the plug-in failed: {told(error)}") from error

@@ -1,0 +1,91 @@
+"""From the score of a response to what is optimised: normalise, clip, missing EOS, length; then per token.
+
+Pure functions. Shapes: B responses, R response positions.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainer.models.masking import masked_mean
+from trainer.spec import ShapingSpec
+
+
+@dataclass(frozen=True)
+class RunningScale:
+    """Spread of the scores of all responses so far; a score is the sum of all rewards of its response.
+
+    Batches are merged exactly (Chan et al. 1983). A resume keeps the three numbers.
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    """Sum of squared deviations from the mean."""
+
+    def with_scores(self, scores: Sequence[float]) -> "RunningScale":
+        """The same, after further scores."""
+        if not scores:
+            return self
+        fresh = math.fsum(scores) / len(scores)
+        count, shift = self.count + len(scores), fresh - self.mean
+        squares = self.squares + math.fsum((score - fresh) ** 2 for score in scores)
+        squares += shift**2 * self.count * len(scores) / count
+        return RunningScale(count, self.mean + shift * len(scores) / count, squares)
+
+    @property
+    def deviation(self) -> float:
+        """Population standard deviation; 1 where the scores do not vary, so that dividing by it is always safe."""
+        variance = self.squares / self.count if self.count else 0.0
+        return math.sqrt(variance) if variance > 0 else 1.0
+
+
+def shaped_scores(
+    totals_B: Tensor, finished_B: Tensor, lengths_B: Tensor, spec: ShapingSpec, scale: float = 1.0
+) -> Tensor:
+    """(B,) in the spec's order: ÷ `scale` (where `normalize` asks for it), clipped, missing EOS, length penalty."""
+    scores_B = totals_B / scale if spec.normalize == "running" else totals_B
+    if spec.clip is not None:
+        scores_B = scores_B.clamp(-spec.clip, spec.clip)
+    scores_B = missing_eos(scores_B, finished_B, spec)
+    if spec.length_penalty:
+        scores_B = scores_B - spec.length_penalty * (lengths_B - spec.length_free).clamp(min=0)
+    return scores_B
+
+
+def shaped_tokens(tokens_BR: Tensor, finished_B: Tensor, spec: ShapingSpec, scale: float = 1.0) -> Tensor:
+    """(B, R) rewards that stand on tokens, shaped as the score is: ÷ `scale`, each clipped by itself, and 0 in a cut-off
+    response whose score is replaced. The missing-EOS and length penalties are subtracted from the score alone."""
+    if spec.normalize == "running":
+        tokens_BR = tokens_BR / scale
+    if spec.clip is not None:
+        tokens_BR = tokens_BR.clamp(-spec.clip, spec.clip)
+    if spec.missing_eos == "replace":
+        tokens_BR = torch.where(finished_B[:, None], tokens_BR, torch.zeros_like(tokens_BR))
+    return tokens_BR
+
+
+def missing_eos(scores_B: Tensor, finished_B: Tensor, spec: ShapingSpec) -> Tensor:
+    """Scores of cut-off responses less the penalty, or minus the penalty in their place (Huang et al. 2024)."""
+    kept_B = scores_B if spec.missing_eos == "subtract" else torch.zeros_like(scores_B)
+    return torch.where(finished_B, scores_B, kept_B - spec.missing_eos_penalty)
+
+
+def token_rewards(scores_B: Tensor, kl_BR: Tensor, mask_BR: Tensor, kl_coef: float) -> Tensor:
+    """−β·kl at every response token, plus the score on the last one: the EOS itself where there is one.
+
+    Ziegler et al. (2019), §2; Stiennon et al. (2020). TRL puts the score one position later, on a padding state.
+    """
+    rewards_BR = torch.where(mask_BR, -kl_coef * kl_BR, torch.zeros_like(kl_BR))
+    last_B1 = mask_BR.sum(1, keepdim=True) - 1
+    return rewards_BR.scatter_add(1, last_B1, scores_B[:, None])
+
+
+def scaled_to_unit_variance(rewards_BR: Tensor, mask_BR: Tensor) -> Tensor:
+    """Variance 1 over the mask, the mean kept (Huang et al. 2024); 0 elsewhere. Population variance; TRL's has n − 1."""
+    mean = masked_mean(rewards_BR, mask_BR)
+    variance = masked_mean((rewards_BR - mean) ** 2, mask_BR)
+    return torch.where(mask_BR, (rewards_BR - mean) * torch.rsqrt(variance + 1e-8) + mean, torch.zeros_like(rewards_BR))

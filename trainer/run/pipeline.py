@@ -1,0 +1,239 @@
+"""A whole run: its stages in their order, each begun with what the ones before left, and skipped if its result is there."""
+
+import gc
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import torch
+import transformers
+from transformers.utils import logging as transformers_logging
+
+from trainer import data, models
+from trainer.distributed import cpu_threads
+from trainer.events import RunFinished, RunStarted, StagePlan
+from trainer.models import Model, check_quantization, concurrent
+from trainer.models.concurrent import Pair
+from trainer.models.heads import underlying
+from trainer.models.sequences import Batch, completion_logprobs
+from trainer.optim.step_count import total_steps
+from trainer.ppo import loop
+from trainer.ppo.online import Feedback
+from trainer.ppo.watch import GoneBack
+from trainer.preflight.model_fit import check_config, check_fit
+from trainer.preflight.named_models import check_places
+from trainer.rollout.ppo_models import Actors
+from trainer.sampling.available import check_engine
+from trainer.session.session import Session
+from trainer.spec import StageName
+from trainer.stages import dpo, evaluation, kto, reward_model, sft
+from trainer.stages.evaluation import HeldOut
+from trainer.stages.model_factory import Assembly
+from trainer.stages.reward_model.pairs import rankings
+from trainer.stages.tokenize import Encoded, encode
+from trainer.text.codec import Codec, Tokenizer, train_tokenizer
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all stages of a run share."""
+
+    session: Session
+    codec: Codec
+    encoded: Encoded
+    assembly: Assembly
+    parameters: int
+    """Of the policy."""
+
+
+def run(session: Session) -> dict[str, float]:
+    """Take the run from wherever it stands to its end; return the summary of its last stage.
+
+    Raises TrainerError: DataError and ModelError before any training, Diverged, and Stopped when asked to stop.
+    """
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    began = time.perf_counter()
+    job = _prepared(session)
+    for stage in session.spec.stages:
+        while session.checkpoints.result(stage) is None:
+            with suppress(GoneBack):  # then once more, with the models of what is now the newest checkpoint
+                _STAGES[stage](job)
+            _free_memory(job.parameters)
+        session.stop_if_asked()
+    last = session.checkpoints.result(session.spec.stages[-1])
+    assert last is not None  # every stage leaves a result, or raises
+    session.emit(RunFinished(seconds=time.perf_counter() - began, summary=last.summary))
+    return last.summary
+
+
+def _prepared(session: Session) -> Job:
+    """Read and check everything before any training: data, tokenizer, models and rewards; then announce the plan."""
+    spec = session.spec
+    check_config(spec.model)
+    check_quantization(spec.model)
+    check_engine(spec)
+    loaded = data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
+    tokenizer = _tokenizer(session, loaded)
+    codec = Codec.of(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
+    encoded = encode(session, loaded, codec)
+    assembly = Assembly(session, codec)
+    check_places(assembly, encoded)
+    job = Job(session, codec, encoded, assembly, _check_model(assembly, encoded))
+    _free_memory(job.parameters)
+    _announce(job)
+    return job
+
+
+def _fine_tune(job: Job) -> None:
+    encoded, policy = job.encoded, job.assembly.policy("sft")
+    sft.train(job.session, job.session.spec.sft, policy, job.codec, encoded.examples, encoded.held_out_examples)
+
+
+def _learn_rewards(job: Job) -> None:
+    encoded, scorer, spec = job.encoded, job.assembly.reward_model(), job.session.spec.reward_model
+    shared = (job.session, spec, scorer, job.codec)
+    if spec.loss == "pointwise":
+        reward_model.train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
+    else:
+        reward_model.train(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references)
+
+
+def _optimise_directly(job: Job) -> None:
+    encoded, (policy, reference) = job.encoded, job.assembly.with_reference("dpo")
+    dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
+
+
+def _optimise_on_thumbs(job: Job) -> None:
+    encoded, (policy, reference) = job.encoded, job.assembly.with_reference("kto")
+    spec, verdicts = job.session.spec.kto, encoded.verdicts
+    kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
+
+
+def _optimise(job: Job) -> None:
+    spec, encoded, actors = job.session.spec, job.encoded, job.assembly.actors()
+    judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
+    feedback = None
+    if spec.ppo.online is not None:
+        labels = spec.ppo.online.label_by
+        source = judge if labels is None else job.assembly.judge(labels, actors.reward_model)
+        assert source is not None  # the spec demands one
+        feedback = Feedback(source, encoded.pairs, encoded.references)
+    held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
+    texts, references = encoded.texts, encoded.references
+    with _pair(job.session, actors) as pair:
+        actors = replace(actors, pair=pair)
+        loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
+
+
+def _pair(session: Session, actors: Actors) -> Pair:
+    """How the policy and a critic of its own share the time of this machine's cores."""
+    runtime, world = session.spec.runtime, session.world
+    own = actors.critic is not None and underlying(actors.critic) is not underlying(actors.policy)
+    return concurrent.choose(
+        runtime.critic_thread,
+        fits=own and session.device.type == "cpu" and world.size == 1,
+        parameters=int(actors.policy.num_parameters()),
+        threads=torch.get_num_threads(),
+        cores=runtime.threads if isinstance(runtime.threads, int) else cpu_threads.available_cores(),
+        memory=session.run_dir / "critic_thread",
+    )
+
+
+def _evaluate(job: Job) -> None:
+    spec, (actors, against, best) = job.session.spec, job.assembly.compared()
+    judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
+    held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
+    extra = _reward_model_accuracy(job.session)
+    evaluation.run(job.session, held_out, actors, job.codec, spec.ppo, extra, against, best)
+
+
+_STAGES = {
+    "sft": _fine_tune,
+    "reward_model": _learn_rewards,
+    "dpo": _optimise_directly,
+    "kto": _optimise_on_thumbs,
+    "ppo": _optimise,
+    "evaluation": _evaluate,
+}
+
+
+def _tokenizer(session: Session, loaded: data.Data) -> Tokenizer:
+    """The tokenizer of the finished SFT stage, of the pretrained model, or a new one trained on the SFT text."""
+    spec = session.spec
+    if spec.model.path is not None:
+        return models.load_tokenizer(spec.model.path)
+    if session.checkpoints.result("sft"):
+        return models.load_tokenizer(session.checkpoints.final("sft"))
+    assert spec.model.tokenizer is not None  # the spec's validator demands it beside `config`
+    texts = (data.prompt_text(d.prompt) + d.completion for d in loaded.demonstrations.train)
+    return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
+
+
+def _check_model(assembly: Assembly, encoded: Encoded) -> int:
+    """Look at the policy that the next stage begins with, and settle on how many threads to compute; its parameters."""
+    session, codec, stage = assembly.session, assembly.codec, assembly.lineage.unfinished()
+    if stage is None:
+        return 0
+    policy = assembly.starting_policy(stage)
+    check_fit(session, policy, codec, encoded)
+    setting, parameters, world = session.spec.runtime.threads, policy.num_parameters(), session.world
+    memory = session.run_dir / ("threads" if world.size == 1 else f"threads-{world.size}")
+    practise = lambda: _practise(policy, codec, encoded)  # noqa: E731
+    torch.set_num_threads(world.from_main(lambda: cpu_threads.choose(setting, parameters, memory, practise)))
+    return int(parameters)
+
+
+def _practise(policy: Model, codec: Codec, encoded: Encoded) -> None:
+    """Some of a gradient step's work, to time."""
+    rows = [(e.prompt, e.completion) for e in encoded.examples] or [(p.ids, p.ids) for p in encoded.prompts]
+    prompts, completions = zip(*rows[:32], strict=True)
+    batch = Batch.of(prompts, completions, codec.pad_id).to(policy.device)
+    work = completion_logprobs(policy, batch)[0].sum()
+    if work.requires_grad:
+        work.backward()
+    policy.zero_grad(set_to_none=True)
+
+
+def _announce(job: Job) -> None:
+    """Say what the run will do, and from where it goes on."""
+    session, spec, encoded = job.session, job.session.spec, job.encoded
+    pointwise = spec.reward_model.loss == "pointwise"
+    rewarded = len(encoded.verdicts) if pointwise else len(rankings(encoded.pairs))
+    totals: dict[StageName, int] = {
+        "sft": total_steps(len(encoded.examples), spec.sft),
+        "reward_model": total_steps(rewarded, spec.reward_model),
+        "dpo": total_steps(len(encoded.pairs), spec.dpo),
+        "kto": total_steps(len(encoded.verdicts), spec.kto),
+        "ppo": spec.ppo.steps,
+        "evaluation": 1,
+    }
+    current = job.assembly.lineage.unfinished() or spec.stages[-1]
+    newest = session.checkpoints.newest(current)
+    resumed = newest is not None or any(session.checkpoints.result(stage) for stage in spec.stages)
+    session.emit(
+        RunStarted(
+            stages=[StagePlan(stage=stage, total_steps=totals[stage]) for stage in spec.stages],
+            device=str(session.device),
+            threads=torch.get_num_threads(),
+            dtype=spec.model.dtype,
+            versions={"torch": torch.__version__, "transformers": transformers.__version__},
+            resumed_stage=current if resumed else None,
+            resumed_step=(newest[1] if newest else 0) if resumed else None,
+        )
+    )
+
+
+def _free_memory(parameters: int) -> None:
+    """Let go of a stage's models before the next one's come. They refer to themselves in circles, which only the collector
+    unties; it takes half a second, so small ones may wait."""
+    if parameters >= cpu_threads.SMALL:
+        gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _reward_model_accuracy(session: Session) -> dict[str, float]:
+    result = session.checkpoints.result("reward_model")
+    accuracy = result.summary.get("eval/accuracy") if result else None
+    return {} if accuracy is None else {"reward_model_accuracy": accuracy}

@@ -1,0 +1,118 @@
+"""One process's turn at a run: set up the device and the event log, run, and turn trouble into a last event."""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+
+from trainer.distributed import World, is_peer_gone
+from trainer.distributed.peer_failure import Fate, failure_of
+from trainer.distributed.rendezvous import join, meeting_in
+from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, StorageError, TrainerError
+from trainer.events import EventLog
+from trainer.run import pipeline
+from trainer.run.seeds import run_each
+from trainer.run_folder import alone_in, claim
+from trainer.session.session import Session
+from trainer.spec import JobSpec, RuntimeSpec
+
+
+def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> dict[str, float]:
+    """Run `spec` in `run_dir`, going on from the checkpoints found there; return the summary.
+
+    Raises TrainerError. Every failure but a stop leaves a `run_failed` event; checkpoints stay as they are.
+    """
+    world = join(spec.runtime.device)
+    try:
+        with ExitStack() as held:
+            world.from_main(lambda: held.enter_context(_taken(spec, run_dir)))
+            with meeting_in(run_dir, world) as fate:
+                return _with_log(spec, run_dir, lease, world, fate)
+    except OSError as error:
+        raise StorageError(f"{run_dir} cannot be used as a run folder: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _taken(spec: JobSpec, run_dir: Path) -> Iterator[None]:
+    """The run folder as this run's own, and nobody else's while inside."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    with alone_in(run_dir):
+        claim(spec, run_dir)
+        yield
+
+
+def _with_log(spec: JobSpec, run_dir: Path, lease: Path | None, world: World, fate: Fate | None) -> dict[str, float]:
+    opened: list[EventLog] = []
+    world.from_main(lambda: opened.append(EventLog(run_dir / "events.jsonl")))
+    log = opened[0] if opened else None
+    try:
+        world.sharded = world.size > 1 and spec.runtime.sharding == "fsdp"
+        session = Session(spec, run_dir, log, lease, world)
+        if fate is not None:
+            fate.begin(log, lambda: (session.stage, session.step or None))
+        with session.listening():
+            return _guarded(session, _body(spec), fate)
+    finally:
+        if log is not None:
+            log.close()
+
+
+def _body(spec: JobSpec) -> Callable[[Session], dict[str, float]]:
+    if spec.seeds == 1:
+        return pipeline.run
+    return lambda whole: run_each(whole, lambda one: _guarded(one, pipeline.run))
+
+
+def _guarded(
+    session: Session, body: Callable[[Session], dict[str, float]], fate: Fate | None = None
+) -> dict[str, float]:
+    """Do it, and see to it that trouble leaves a last event and has a name.
+
+    With `fate`, the trouble of one process ends all, here and now, with one event between them. A seed of several is
+    guarded without: what of it ends the others too goes through the whole's guard next.
+    """
+    try:
+        session.compute_on(_device(session.spec.runtime, session.world))
+        return body(session)
+    except Stopped:
+        raise
+    except Exception as error:  # the process edge
+        if is_peer_gone(error):  # another's end, of which that one says more
+            if fate is not None:
+                fate.end(None)
+            raise
+        problem = _named(error, session)
+        if fate is not None:
+            fate.end(failure_of(problem, session.world.rank, session.stage, session.step or None))
+        with suppress(OSError):  # the disk may be too full for even this event
+            session.emit(failure_of(problem, 0, session.stage, session.step or None).event())
+        if problem is error:
+            raise
+        raise problem from error
+
+
+def _named(error: Exception, session: Session) -> TrainerError:
+    if isinstance(error, TrainerError):
+        return error
+    if isinstance(error, torch.OutOfMemoryError):
+        return OutOfMemory(
+            f"The device ran out of memory{f' in stage {session.stage}' if session.stage else ''}. "
+            "Set or lower `micro_batch_size`, or shorten the texts."
+        )
+    if isinstance(error, OSError | SafetensorError):
+        return StorageError(
+            f"The run folder cannot be written: {error}. Free some space and run the same command again."
+        )
+    traceback.print_exception(error)  # a mistake of ours; people get a sentence, the log the trace
+    return InternalError(f"The trainer failed unexpectedly: {type(error).__name__}: {error}")
+
+
+def _device(spec: RuntimeSpec, world: World) -> torch.device:
+    if spec.device == "cuda" and not torch.cuda.is_available():
+        raise ModelError('`runtime.device` is "cuda", but no CUDA device is available here. Use "auto" or "cpu".')
+    if world.device is not None:
+        return world.device
+    return torch.device("cuda" if spec.device != "cpu" and torch.cuda.is_available() else "cpu")

@@ -1,0 +1,289 @@
+"""Checkpoints: model folders that transformers loads, plus what an exact resume needs. Safetensors and JSON, no pickle.
+
+    checkpoints/ppo-000020/          intermediate: policy and tokenizer, as transformers saves them
+    checkpoints/ppo-000020/trainer_state/   optimizer moments, critic, step
+    checkpoints/ppo-best/            the one with the best held-out win rate, with best.json (step, metrics)
+    checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
+
+Of sharded models (`runtime.sharding`) each process writes a part of the tensors, whole ones, into a file of its own
+(…-00001-of-00002.safetensors): an intermediate checkpoint is still a folder that transformers loads, on any number of processes.
+
+With adapters (`model.lora`) an intermediate checkpoint holds these alone, as peft saves them; a result holds the merged
+weights as well, unless the backbone is quantized. A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from torch import Tensor
+
+from trainer.distributed import SINGLE, World
+from trainer.distributed.saving import save_tensors, save_weights, save_whole
+from trainer.errors import StorageError
+from trainer.models import Model
+from trainer.spec import StageName
+from trainer.text.codec import Tokenizer
+
+STATE = "trainer_state"
+_NUMBERS = "state.json"
+_BEST = "best.json"
+_INTERMEDIATE = re.compile(r"(?P<stage>[a-z_]+)-(?P<step>\d{6,})")
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a finished stage left in `stage.json`."""
+
+    steps: int
+    seconds: float
+    summary: dict[str, float]
+
+
+class Checkpoints:
+    """The checkpoints of one run folder."""
+
+    def __init__(self, folder: Path, keep_last: int, world: World = SINGLE) -> None:
+        """Of several processes the main one writes, and says what is there."""
+        self.folder = folder
+        self.keep_last = keep_last
+        self.world = world
+        world.from_main(self._sweep)
+
+    def _sweep(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for leftover in self.folder.glob(".tmp-*"):
+            shutil.rmtree(leftover)
+
+    def final(self, stage: StageName) -> Path:
+        """Where the stage's result is, or will be."""
+        return self.folder / stage
+
+    def result(self, stage: StageName) -> StageResult | None:
+        """The finished stage's result; None while it is not finished."""
+        return self.world.from_main(lambda: self._result(stage))
+
+    def _result(self, stage: StageName) -> StageResult | None:
+        path = self.final(stage) / "stage.json"
+        return StageResult(**json.loads(path.read_text())) if path.exists() else None
+
+    def newest(self, stage: StageName) -> tuple[Path, int] | None:
+        """The newest intermediate checkpoint of a stage and its step. Raises StorageError for one whose files are damaged."""
+        return self.world.from_main(lambda: self._newest(stage))
+
+    def _newest(self, stage: StageName) -> tuple[Path, int] | None:
+        found = max(self._intermediate(stage), key=lambda found: found[1], default=None)
+        if found is not None:
+            _refuse_damaged(found[0])
+        return found
+
+    def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: "TrainerState") -> Path:
+        """Save an intermediate checkpoint and drop the stage's oldest beyond `keep_last`."""
+        path = self.folder / f"{stage}-{step:06d}"
+        with _appearing(path, self.world) as folder:
+            _save_model(folder, model, tokenizer, self.world)
+            state.save(folder / STATE, self.world)
+        self._prune(stage)
+        return path
+
+    def best(self, stage: StageName) -> tuple[Path, int] | None:
+        """The checkpoint kept as the stage's best and its step."""
+        return self.world.from_main(lambda: self._found_best(stage))
+
+    def _found_best(self, stage: StageName) -> tuple[Path, int] | None:
+        path = self._best(stage)
+        return (path, int(json.loads((path / _BEST).read_text())["step"])) if (path / _BEST).exists() else None
+
+    def save_best(
+        self,
+        stage: StageName,
+        step: int,
+        model: Model,
+        tokenizer: Tokenizer,
+        metrics: Mapping[str, float],
+        state: "TrainerState | None",
+    ) -> Path:
+        """Put this one in the place of the best so far; with `state`, a run can go back to it."""
+        path = self._best(stage)
+        with _appearing(path, self.world) as folder:
+            _save_result(folder, model, tokenizer, self.world)
+            if self.world.is_main:
+                (folder / _BEST).write_text(json.dumps({"step": step, "metrics": dict(metrics)}, indent=2))
+            if state is not None:
+                state.save(folder / STATE, self.world)
+        return path
+
+    def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
+        """Make an earlier checkpoint the newest one, as of `step`, with some of its `numbers` changed."""
+        path = self.folder / f"{stage}-{step:06d}"
+        with _appearing(path, self.world) as folder:
+            if self.world.is_main:
+                changed = load_numbers(source) | dict(numbers)
+                shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
+                (folder / _BEST).unlink(missing_ok=True)
+                (folder / STATE / _NUMBERS).unlink()  # the original's own, as a link
+                (folder / STATE / _NUMBERS).write_text(json.dumps(changed))
+        self._prune(stage)
+        return path
+
+    def save_final(
+        self,
+        stage: StageName,
+        model: Model | None,
+        tokenizer: Tokenizer,
+        result: StageResult,
+        files: Mapping[str, str] | None = None,
+        models: Mapping[str, Model] | None = None,
+    ) -> Path:
+        """Save a stage's result, and further texts and models under the names given."""
+        path = self.final(stage)
+        with _appearing(path, self.world) as folder:
+            if model is not None:
+                _save_result(folder, model, tokenizer, self.world)
+            for name, further in (models or {}).items():
+                _save_result(folder / name, further, tokenizer, self.world)
+            if self.world.is_main:
+                for name, text in (files or {}).items():
+                    (folder / name).write_text(text, encoding="utf-8")
+                (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
+        return path
+
+    def _best(self, stage: StageName) -> Path:
+        return self.folder / f"{stage}-best"
+
+    def _prune(self, stage: StageName) -> None:
+        if not self.world.is_main:
+            return
+        for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
+            _vanish(old)
+
+    def _intermediate(self, stage: StageName) -> list[tuple[Path, int]]:
+        matches = [(path, _INTERMEDIATE.fullmatch(path.name)) for path in self.folder.iterdir()]
+        return [(path, int(m["step"])) for path, m in matches if m and m["stage"] == stage]
+
+
+@dataclass
+class TrainerState:
+    """Optimizer moments by name, further models by name, and small numbers."""
+
+    optimizers: dict[str, dict[str, Tensor]]
+    models: dict[str, Model]
+    numbers: dict[str, Any]
+
+    def save(self, folder: Path, world: World = SINGLE) -> None:
+        if world.is_main:
+            folder.mkdir()
+        world.barrier()
+        for name, tensors in self.optimizers.items():
+            save_tensors(folder, name, tensors, world)
+        for name, model in self.models.items():
+            save_weights(folder / name, model, world)
+        if world.is_main:
+            (folder / _NUMBERS).write_text(json.dumps(self.numbers))
+
+
+def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
+    """What `TrainerState` saved under that name, by however many processes."""
+    folder = checkpoint / STATE
+    files = [folder / f"{name}.safetensors", *sorted(folder.glob(f"{name}-*-of-*.safetensors"))]
+    return {key: value for file in files if file.exists() for key, value in load_file(file).items()}
+
+
+def load_numbers(checkpoint: Path) -> dict[str, Any]:
+    numbers: dict[str, Any] = json.loads((checkpoint / STATE / _NUMBERS).read_text())
+    return numbers
+
+
+def _refuse_damaged(checkpoint: Path) -> None:
+    """Raise StorageError for tensors that end too soon, by the files' heads alone, and numbers that are no JSON."""
+    try:
+        for file in sorted(checkpoint.rglob("*.safetensors")):
+            with safe_open(file, "pt"):
+                pass
+        load_numbers(checkpoint)
+    except (SafetensorError, ValueError) as error:
+        raise StorageError(
+            f"The checkpoint {checkpoint} is damaged: {error}. Delete that folder and run the same command again: the run "
+            "goes on from the checkpoint before it, or from the beginning of the stage."
+        ) from error
+
+
+def copied(source: Path, target: Path) -> Path:
+    """Make `target` a copy of a checkpoint folder: by hard links where the file system can. It appears whole or not at all."""
+    with _appearing(target) as folder:
+        shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
+    return target
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(source, target)
+
+
+def _save_model(folder: Path, model: Model, tokenizer: Tokenizer, world: World) -> None:
+    save_weights(folder, model, world)
+    if world.is_main:
+        tokenizer.save_pretrained(folder)
+
+
+def _save_result(folder: Path, model: Model, tokenizer: Tokenizer, world: World) -> None:
+    save_whole(folder, model, world)
+    if world.is_main:
+        tokenizer.save_pretrained(folder)
+
+
+class _appearing:
+    """Write into a temporary folder that takes its real name only when complete and on disk, and once all have written."""
+
+    def __init__(self, path: Path, world: World = SINGLE) -> None:
+        self.path = path
+        self.temporary = path.with_name(f".tmp-{path.name}")
+        self.world = world
+
+    def __enter__(self) -> Path:
+        if self.world.is_main:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            self.temporary.mkdir(parents=True)
+        self.world.barrier()
+        return self.temporary
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:  # of several processes the others come to their end by themselves
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            return
+        self.world.barrier()
+        if self.world.is_main:
+            self._take_its_name()
+        self.world.barrier()
+
+    def _take_its_name(self) -> None:
+        for file in self.temporary.rglob("*"):
+            _flush(file)
+        if self.path.exists():
+            _vanish(self.path)
+        self.temporary.rename(self.path)
+        _flush(self.path.parent)
+
+
+def _vanish(path: Path) -> None:
+    """Remove a folder; killed half-way, it leaves only what the next start sweeps, never half a checkpoint under its name."""
+    doomed = path.with_name(f".tmp-old-{path.name}")
+    path.rename(doomed)
+    shutil.rmtree(doomed)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,196 @@
+"""Kahneman-Tversky optimisation: the policy learns from single completions, each with a thumb up or down.
+
+Ethayarajh et al. 2024, "KTO: Model Alignment as Prospect Theoretic Optimization", §4.1. The reward that a policy π implies is
+r(x, y) = log(π(y|x)/ref(y|x)), as in DPO. A value function with a reference point z₀ weighs it: gains above z₀ count for
+completions with a thumb up, losses below z₀ for those with a thumb down, and both saturate. z₀ stands for KL(π ‖ ref); it is
+estimated once for each optimizer step, from the whole batch, and has no gradient.
+
+The reference is the policy as the stage began, frozen; its log-probabilities are computed again for each batch, so nothing
+but the weights has to be kept for a resume.
+
+B counts completions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from trainer.distributed import SINGLE, World
+from trainer.distributed.steps import in_step
+from trainer.models import Model, present
+from trainer.models.sequences import Batch, completion_logprobs
+from trainer.optim.learner import Learner, require_finite
+from trainer.optim.micro_batches import AtOnce, Limits, limits
+from trainer.optim.step_count import total_steps
+from trainer.randomness import batch_indices
+from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
+from trainer.session.session import Session
+from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.spec import KTOSpec
+from trainer.stages.thumbs import Verdict
+from trainer.statistics import area_under_curve
+from trainer.text.codec import Codec
+
+
+def kto_loss(log_ratios_B: Tensor, up_B: Tensor, reference_point: Tensor | float, spec: KTOSpec) -> Tensor:
+    """Loss of each completion, (B,): λ_y − v(x, y) (Ethayarajh et al. 2024, eq. 8), with r = `log_ratios_B`.
+
+    up:   λ_D·(1 − σ(β·(r − z₀)))      down: λ_U·(1 − σ(β·(z₀ − r)))
+
+    1 − σ(u) is written as σ(−u), which keeps its digits where σ(u) is near 1.
+    """
+    gains_B = spec.beta * (log_ratios_B - reference_point)
+    up = spec.desirable_weight * torch.sigmoid(-gains_B)
+    down = spec.undesirable_weight * torch.sigmoid(gains_B)
+    return torch.where(up_B, up, down)
+
+
+def mismatched(batch: Sequence[Verdict]) -> list[Verdict]:
+    """Each prompt with the completion of the next row, cyclically, that has another prompt (ibid., §4.1: y of other x).
+
+    Where all rows have one prompt there are none.
+    """
+    if all(verdict.prompt == batch[0].prompt for verdict in batch):
+        return []
+    found: list[Verdict] = []
+    after = next(row for row in batch if row.prompt != batch[-1].prompt)
+    for verdict, following in zip(reversed(batch), [batch[0], *reversed(batch[1:])], strict=True):
+        after = following if following.prompt != verdict.prompt else after
+        found.append(replace(verdict, completion=after.completion))
+    return found[::-1]
+
+
+def reference_point(log_ratios_M: Tensor) -> Tensor:
+    """z₀ = max(0, mean r(xᵢ, yⱼ)) over mismatched pairs, (): an estimate of KL(π ‖ ref), which is never negative.
+
+    0 where there are no pairs. The estimate is biased, and noisy for few pairs, but needs no sampling (ibid., §4.1).
+    """
+    return log_ratios_M.mean().clamp(min=0) if len(log_ratios_M) else log_ratios_M.new_zeros(())
+
+
+def train(
+    session: Session,
+    spec: KTOSpec,
+    policy: Model,
+    reference: Model,
+    codec: Codec,
+    verdicts: Sequence[Verdict],
+    held_out: Sequence[Verdict],
+) -> StageResult:
+    """Train `policy` in place from the newest checkpoint on, and save it as the stage's result."""
+    point = ResumePoint.of(session, "kto")
+    steps = total_steps(len(verdicts), spec)
+    learner = Learner(policy, spec, steps, world=session.world)
+    if point.checkpoint:
+        learner.restore(load_optimizer(point.checkpoint, "optimizer"))
+    passes = Passes(policy, reference, codec, Limits.of(spec, spec.batch_size), session.device, session.world)
+
+    summary: dict[str, float] = {}
+    """The newest held-out figures; the last step always takes them."""
+
+    def step(index: int) -> dict[str, float]:
+        rows = batch_indices(len(verdicts), spec.batch_size, index, session.seed("kto"), "order", spec.epochs)
+        values = accumulate(passes, [verdicts[row] for row in rows], spec)
+        values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
+        if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
+            summary.update({f"eval/{name}": value for name, value in evaluate(passes, held_out, spec).items()})
+            values |= summary
+        return values
+
+    session.begin("kto", steps, point.step)
+    state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
+    run = StageRun("kto", steps, spec.save_every, policy, codec.tokenizer, step, state)
+    seconds = run_steps(session, run, point)
+    result = StageResult(steps, seconds, summary)
+    session.finish("kto", policy, codec.tokenizer, result)
+    return result
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Both models, and how many rows go through them at once."""
+
+    policy: Model
+    reference: Model
+    codec: Codec
+    at_once: AtOnce
+    device: torch.device
+    world: World = SINGLE
+
+    def parts(self, verdicts: Sequence[Verdict]) -> list[list[int]]:
+        """This process' rows in micro-batches."""
+        mine = self.world.share([verdict.tokens for verdict in verdicts])
+        parts = limits(self.at_once).split([verdicts[row].tokens for row in mine])
+        return [[mine[at] for at in part] for part in parts]
+
+    def log_ratios(self, verdicts: Sequence[Verdict]) -> Tensor:
+        """log(π(y|x)/ref(y|x)) of each completion as a whole, (B,). The gradient is the policy's alone."""
+        prompts, completions = [v.prompt for v in verdicts], [v.completion for v in verdicts]
+        batch = Batch.of(prompts, completions, self.codec.pad_id).to(self.device)
+        with torch.no_grad():
+            reference_BR, _ = completion_logprobs(self.reference, batch)
+        logprobs_BR, _ = completion_logprobs(self.policy, batch)
+        return (logprobs_BR - reference_BR).sum(-1)  # both are 0 outside the mask
+
+    @torch.no_grad()
+    def all_log_ratios(self, verdicts: Sequence[Verdict]) -> Tensor:
+        """The same of the rows of all processes, without a gradient."""
+        parts = self.parts(verdicts)
+        with present(self.policy), present(self.reference):
+            mine = [self.log_ratios([verdicts[row] for row in rows]) for rows in parts]
+        return self.gathered(mine, parts, len(verdicts))
+
+    def gathered(self, mine: Sequence[Tensor], parts: Sequence[Sequence[int]], total: int) -> Tensor:
+        """(total,) the values of all processes in row order; `mine` are those of `parts`."""
+        if not total:
+            return torch.zeros(0, device=self.device)
+        rows = [row for part in parts for row in part]
+        values = torch.cat(list(mine)) if mine else None
+        if self.world.size == 1 and values is not None:
+            return torch.empty_like(values).index_copy_(0, torch.tensor(rows, device=self.device), values)
+        return self.world.gather_rows(values, rows, total, self.device)
+
+
+def accumulate(passes: Passes, batch: Sequence[Verdict], spec: KTOSpec) -> dict[str, float]:
+    """Add the gradient of the batch's mean loss, whatever the split into micro-batches and processes; return its figures."""
+    with passes.world.same_fate(), present(passes.reference):
+        point = reference_point(passes.all_log_ratios(mismatched(batch)))
+        require_finite(point, "KTO reference point")
+        parts, ratios = passes.parts(batch), []
+        for rows in in_step(parts, passes.world, passes.policy):
+            some = [batch[row] for row in rows]
+            log_ratios_B = passes.log_ratios(some)
+            loss = kto_loss(log_ratios_B, _up(some, passes.device), point, spec).sum() / len(batch)
+            require_finite(loss, "KTO loss")
+            loss.backward()
+            ratios.append(log_ratios_B.detach())
+    return figures(passes.gathered(ratios, parts, len(batch)), _up(batch, passes.device), point, spec)
+
+
+@torch.no_grad()
+def evaluate(passes: Passes, verdicts: Sequence[Verdict], spec: KTOSpec) -> dict[str, float]:
+    """The figures of all rows, with one reference point for all of them."""
+    point = reference_point(passes.all_log_ratios(mismatched(verdicts)))
+    log_ratios_B = passes.all_log_ratios(verdicts)
+    return figures(log_ratios_B, _up(verdicts, passes.device), point, spec)
+
+
+def figures(log_ratios_B: Tensor, up_B: Tensor, point: Tensor, spec: KTOSpec) -> dict[str, float]:
+    """Mean loss, z₀, the mean rewards β·r of the rows with each thumb and, where both are there, margin and AUC of r.
+
+    Which rows lie above z₀ is no figure: the policy can make all of them less likely, and order them right all the same.
+    """
+    values = {"loss": float(kto_loss(log_ratios_B, up_B, point, spec).mean()), "kl": float(point)}
+    for name, rows_B in (("chosen", up_B), ("rejected", ~up_B)):
+        if rows_B.any():
+            values[f"rewards/{name}"] = spec.beta * float(log_ratios_B[rows_B].mean())
+    if "rewards/chosen" in values and "rewards/rejected" in values:
+        values["margin"] = values["rewards/chosen"] - values["rewards/rejected"]
+        values["auc"] = area_under_curve(log_ratios_B[up_B].tolist(), log_ratios_B[~up_B].tolist())
+    return values
+
+
+def _up(verdicts: Sequence[Verdict], device: torch.device) -> Tensor:
+    return torch.tensor([verdict.up for verdict in verdicts], device=device)

@@ -1,0 +1,173 @@
+"""Scores of single completions with a thumb up or down, and the gradient of their binary cross-entropy.
+
+B counts completions.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainer.distributed import SINGLE, World
+from trainer.distributed.steps import in_step
+from trainer.events.report_card import CalibrationBin, PointwiseCard, Slice
+from trainer.models import Model, present
+from trainer.models.sequences import Batch, sequence_scores
+from trainer.optim.learner import require_finite
+from trainer.optim.micro_batches import AtOnce, limits
+from trainer.stages.reward_model.loss import pointwise_loss
+from trainer.stages.reward_model.report_card import BINS, calibration_error
+from trainer.stages.thumbs import Verdict
+from trainer.statistics import area_under_curve, pearson, wilson_interval
+from trainer.text.codec import Codec
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A completion with its verdict and its raw score, the log odds that the model gives to a thumb up."""
+
+    verdict: Verdict
+    score: float
+
+    @property
+    def probability(self) -> float:
+        """σ(score), without overflow."""
+        return 0.5 * (1 + math.tanh(self.score / 2))
+
+    @property
+    def right(self) -> float:
+        return float((self.score > 0) == self.verdict.up)
+
+
+def accumulate(
+    model: Model,
+    batch: Sequence[Verdict],
+    codec: Codec,
+    micro_batch: AtOnce,
+    device: torch.device,
+    world: World = SINGLE,
+) -> dict[str, float]:
+    """Add the gradient of the batch's mean loss, whatever the split; return its figures."""
+    mine = world.share([verdict.tokens for verdict in batch])
+    parts = limits(micro_batch).split([batch[row].tokens for row in mine])
+    scores: dict[int, float] = {}
+    with world.same_fate():
+        for part in in_step(parts, world, model):
+            rows = [mine[at] for at in part]
+            scores_B = _scores(model, [batch[row] for row in rows], codec, device)
+            up_B = torch.tensor([batch[row].up for row in rows], device=device)
+            loss = pointwise_loss(scores_B, up_B).sum() / len(batch)
+            require_finite(loss, "reward-model loss")
+            loss.backward()
+            scores |= dict(zip(rows, scores_B.tolist(), strict=True))
+    return figures(_everyones(scores, mine, batch, world))
+
+
+@torch.no_grad()
+def judge(
+    model: Model,
+    verdicts: Sequence[Verdict],
+    codec: Codec,
+    at_once: AtOnce,
+    device: torch.device,
+    world: World = SINGLE,
+) -> list[Judged]:
+    """All completions with their scores, in their order."""
+    mine = world.share([verdict.tokens for verdict in verdicts])
+    scores: dict[int, float] = {}
+    with present(model):
+        for part in limits(at_once).split([verdicts[row].tokens for row in mine]):
+            rows = [mine[at] for at in part]
+            found = _scores(model, [verdicts[row] for row in rows], codec, device)
+            scores |= dict(zip(rows, found.tolist(), strict=True))
+    return _everyones(scores, mine, verdicts, world)
+
+
+def figures(judged: Sequence[Judged]) -> dict[str, float]:
+    """Mean loss, accuracy at even odds and, where there are thumbs of both kinds, AUC and margin."""
+    scores, up = torch.tensor([j.score for j in judged]), torch.tensor([j.verdict.up for j in judged])
+    values = {"loss": float(pointwise_loss(scores, up).mean()), "accuracy": _mean([j.right for j in judged])}
+    if up.any() and not up.all():
+        values["auc"] = area_under_curve(scores[up].tolist(), scores[~up].tolist())
+        values["margin"] = float(scores[up].mean() - scores[~up].mean())
+    return values
+
+
+def headline(judged: Sequence[Judged]) -> dict[str, float]:
+    """The figures of the card that are worth a curve."""
+    ups = _mean([float(item.verdict.up) for item in judged])
+    return {"calibration_error": calibration_error(calibration(judged)), "majority_baseline": max(ups, 1 - ups)}
+
+
+def report_card(
+    judged: Sequence[Judged], reference_scores: Mapping[str, float], references: int
+) -> PointwiseCard | None:
+    """The figures of these completions; None where there are none. `reference_scores` as `normalise` returns them."""
+    if not judged:
+        return None
+    values, bins = figures(judged), calibration(judged)
+    by_source: dict[str, list[Judged]] = defaultdict(list)
+    for item in judged:
+        if item.verdict.source is not None:
+            by_source[item.verdict.source].append(item)
+    by_thumb = {
+        name: [item for item in judged if item.verdict.up is up] for name, up in (("up", True), ("down", False))
+    }
+    return PointwiseCard(
+        overall=_share(judged),
+        by_thumb={name: _share(items) for name, items in by_thumb.items() if items},
+        by_source={name: _share(items) for name, items in sorted(by_source.items())},
+        auc=values.get("auc"),
+        majority_baseline=headline(judged)["majority_baseline"],
+        calibration=bins,
+        calibration_error=calibration_error(bins),
+        length_correlation=pearson([(item.score, len(item.verdict.completion)) for item in judged]),
+        margin=values.get("margin"),
+        references=references,
+        reference_mean=reference_scores.get("reference_mean"),
+        reference_std=reference_scores.get("reference_std"),
+    )
+
+
+def calibration(judged: Sequence[Judged]) -> list[CalibrationBin]:
+    """Bins of the probability of a thumb up, σ(score), ten of equal width from 0 to 1; empty ones are left out."""
+    inside: dict[int, list[Judged]] = defaultdict(list)
+    for item in judged:
+        inside[min(int(item.probability * BINS), BINS - 1)].append(item)
+    return [
+        CalibrationBin(
+            low=at / BINS,
+            high=(at + 1) / BINS,
+            pairs=len(items),
+            predicted=_mean([item.probability for item in items]),
+            observed=_mean([float(item.verdict.up) for item in items]),
+        )
+        for at, items in sorted(inside.items())
+    ]
+
+
+def _scores(model: Model, verdicts: Sequence[Verdict], codec: Codec, device: torch.device) -> Tensor:
+    batch = Batch.of([v.prompt for v in verdicts], [v.completion for v in verdicts], codec.pad_id)
+    return sequence_scores(model, batch.to(device))
+
+
+def _everyones(
+    scores: Mapping[int, float], mine: Sequence[int], verdicts: Sequence[Verdict], world: World
+) -> list[Judged]:
+    """All rows in order; `scores` are those of this process' rows, `mine`."""
+    whole = world.gather_objects([scores[row] for row in mine], mine, len(verdicts))
+    return [Judged(verdict, score) for verdict, score in zip(verdicts, whole, strict=True)]
+
+
+def _share(items: Sequence[Judged]) -> Slice:
+    accuracy = _mean([item.right for item in items])
+    low, high = wilson_interval(accuracy, len(items))
+    confidence = _mean([max(item.probability, 1 - item.probability) for item in items])
+    return Slice(pairs=len(items), accuracy=accuracy, low=low, high=high, confidence=confidence)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

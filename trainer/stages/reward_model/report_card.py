@@ -1,0 +1,185 @@
+"""The report card: held-out pairs and their scores in, figures slice by slice out. No tensors, no model.
+
+Pairs whose two sides score the same are ranked wrongly, as everywhere. Only `by_agreement` counts a pair that several
+people labelled once; elsewhere each label is a pair.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trainer.events.report_card import CalibrationBin, Card, Slice
+from trainer.stages.reward_model.pairs import Pair
+from trainer.statistics import pearson, wilson_interval
+
+BINS = 10
+LENGTHS = (
+    (0.5, "less than half as long"),
+    (0.9, "shorter"),
+    (1.1, "about as long"),
+    (2.0, "longer"),
+    (math.inf, "twice as long or more"),
+)
+"""Of the preferred answer beside the other one: its tokens over theirs are below this, and at or above the one before."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A pair and the raw scores of its sides."""
+
+    pair: Pair
+    a: float
+    b: float
+
+    @property
+    def difference(self) -> float:
+        """r(preferred) − r(other). Of a tie it has no meaning."""
+        return self.a - self.b if self.pair.target > 0.5 else self.b - self.a
+
+    @property
+    def preferred(self) -> list[int]:
+        return self.pair.a if self.pair.target > 0.5 else self.pair.b
+
+    @property
+    def other(self) -> list[int]:
+        return self.pair.b if self.pair.target > 0.5 else self.pair.a
+
+
+def report_card(judged: Sequence[Judged], reference_scores: Mapping[str, float], references: int) -> Card | None:
+    """The figures of these pairs; None where every one is a tie. `reference_scores` as `normalise` returns them."""
+    decided = [item for item in judged if item.pair.decided]
+    if not decided:
+        return None
+    bins = calibration(decided)
+    lengths = [(score, len(side)) for j in judged for score, side in ((j.a, j.pair.a), (j.b, j.pair.b))]
+    return Card(
+        overall=_slice(decided),
+        by_source=_by_source(decided),
+        by_length=_by_length(decided),
+        by_agreement=by_agreement(judged),
+        ties=len(judged) - len(decided),
+        calibration=bins,
+        calibration_error=calibration_error(bins),
+        length_baseline=_share([_longer_wins(item) for item in decided], None),
+        length_correlation=pearson(lengths),
+        margin=math.fsum(item.difference for item in decided) / len(decided),
+        references=references,
+        reference_mean=reference_scores.get("reference_mean"),
+        reference_std=reference_scores.get("reference_std"),
+    )
+
+
+def headline(judged: Sequence[Judged]) -> dict[str, float]:
+    """The figures of the card that are worth a curve."""
+    decided = [item for item in judged if item.pair.decided]
+    if not decided:
+        return {}
+    return {
+        "calibration_error": calibration_error(calibration(decided)),
+        "length_baseline": sum(_longer_wins(item) for item in decided) / len(decided),
+    }
+
+
+def calibration(decided: Sequence[Judged]) -> list[CalibrationBin]:
+    """Bins of the probability given to the answer ranked first, σ(|Δ|), ten of equal width from ½ to 1.
+
+    Each pair is counted once, from the side that the model prefers: which of the two is called A says nothing.
+    """
+    inside: dict[int, list[Judged]] = defaultdict(list)
+    for item in decided:
+        inside[min(int((_confidence(item) - 0.5) * 2 * BINS), BINS - 1)].append(item)
+    return [
+        CalibrationBin(
+            low=0.5 + at / (2 * BINS),
+            high=0.5 + (at + 1) / (2 * BINS),
+            pairs=len(items),
+            predicted=math.fsum(map(_confidence, items)) / len(items),
+            observed=sum(map(_right, items)) / len(items),
+        )
+        for at, items in sorted(inside.items())
+    ]
+
+
+def calibration_error(bins: Sequence[CalibrationBin]) -> float:
+    """ECE: Σ n_b/N · |observed − predicted| (Guo et al. 2017, eq. 3)."""
+    total = sum(part.pairs for part in bins)
+    return math.fsum(part.pairs * abs(part.observed - part.predicted) for part in bins) / total
+
+
+def by_agreement(judged: Iterable[Judged]) -> dict[str, Slice]:
+    """Pairs with several labels, by how far the labels agree; see `Card.by_agreement`."""
+    rows: dict[object, list[Judged]] = defaultdict(list)
+    for item in judged:
+        pair = item.pair
+        rows[tuple(pair.prompt), frozenset({tuple(pair.a), tuple(pair.b)})].append(item)
+    points: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for items in rows.values():
+        agreement = _agreement(list(_last_words(items)))
+        if agreement is not None:
+            kind, right = agreement
+            points[kind].append((right, _confidence(items[0])))
+    return {
+        kind: _share([right for right, _ in points[kind]], [sure for _, sure in points[kind]])
+        for kind in ("unanimous", "majority", "split")
+        if kind in points
+    }
+
+
+def _last_words(items: Sequence[Judged]) -> Iterable[Judged]:
+    """One label of each annotator, the last; a label without a name is somebody's own."""
+    return {(item.pair.annotator or f"row {at}"): item for at, item in enumerate(items)}.values()
+
+
+def _agreement(labels: Sequence[Judged]) -> tuple[str, float] | None:
+    """How far the labels of one pair agree, and how right the model is; None for fewer than two, or nothing but ties."""
+    decided = [item for item in labels if item.pair.decided]
+    if len(labels) < 2 or not decided:
+        return None
+    votes = Counter(tuple(item.preferred) for item in decided)
+    side, most = votes.most_common(1)[0]
+    if 2 * most <= len(labels):
+        return "split", sum(map(_right, decided)) / len(decided)
+    right = next(_right(item) for item in decided if tuple(item.preferred) == side)
+    return ("unanimous" if most == len(labels) else "majority"), right
+
+
+def _by_length(decided: Sequence[Judged]) -> dict[str, Slice]:
+    found: dict[str, list[Judged]] = {name: [] for _, name in LENGTHS}
+    for item in decided:
+        ratio = len(item.preferred) / len(item.other)
+        found[next(name for limit, name in LENGTHS if ratio < limit)].append(item)
+    return {name: _slice(items) for name, items in found.items() if items}
+
+
+def _by_source(decided: Sequence[Judged]) -> dict[str, Slice]:
+    found: dict[str, list[Judged]] = defaultdict(list)
+    for item in decided:
+        if item.pair.source is not None:
+            found[item.pair.source].append(item)
+    return {name: _slice(items) for name, items in sorted(found.items())}
+
+
+def _slice(items: Sequence[Judged]) -> Slice:
+    return _share([_right(item) for item in items], [_confidence(item) for item in items])
+
+
+def _share(points: Sequence[float], confidences: Sequence[float] | None) -> Slice:
+    accuracy = math.fsum(points) / len(points)
+    low, high = wilson_interval(accuracy, len(points))
+    confidence = None if confidences is None else math.fsum(confidences) / len(confidences)
+    return Slice(pairs=len(points), accuracy=accuracy, low=low, high=high, confidence=confidence)
+
+
+def _right(item: Judged) -> float:
+    return float(item.difference > 0)
+
+
+def _longer_wins(item: Judged) -> float:
+    longer = len(item.preferred) - len(item.other)
+    return 0.5 if longer == 0 else float(longer > 0)
+
+
+def _confidence(item: Judged) -> float:
+    """σ(|Δ|), in ½ to 1."""
+    return 1 / (1 + math.exp(-abs(item.a - item.b)))

@@ -1,0 +1,185 @@
+"""Scores of pairs: one forward pass per answer, whatever the number of pairs that it is in.
+
+P counts pairs, K the answers to one prompt. A ranking of K answers counts as one in a batch, each of its pairs as one
+over their number (K·(K − 1)/2 where all are there): Ouyang et al. 2022, §3.5, eq. 1.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainer.distributed import SINGLE, World
+from trainer.distributed.steps import in_step
+from trainer.models import Model, present
+from trainer.models.sequences import Batch, sequence_scores
+from trainer.optim.learner import require_finite
+from trainer.optim.micro_batches import AtOnce, Limits, limits
+from trainer.spec import RewardModelSpec
+from trainer.stages.reward_model.loss import bradley_terry_loss, centring_loss
+from trainer.stages.reward_model.pairs import Pair, rankings
+from trainer.text.codec import Codec
+
+Ranking = list[Pair]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Pairs with the scores of their two sides, (P,) each; `weights_P` adds up to the number of rankings."""
+
+    pairs: list[Pair]
+    a_P: Tensor
+    b_P: Tensor
+    targets_P: Tensor
+    margins_P: Tensor
+    weights_P: Tensor
+
+    def loss(self, spec: RewardModelSpec) -> Tensor:
+        """Sum over rankings of the mean loss of their pairs."""
+        margins = self.margins_P if spec.margin else 0.0
+        losses_P = bradley_terry_loss(self.a_P, self.b_P, self.targets_P, margins)
+        if spec.center_coef:
+            losses_P = losses_P + spec.center_coef * centring_loss(self.a_P, self.b_P)
+        return (losses_P * self.weights_P).sum()
+
+    def detached(self) -> "Scored":
+        return Scored(self.pairs, self.a_P.detach(), self.b_P.detach(), self.targets_P, self.margins_P, self.weights_P)
+
+
+def accumulate(
+    model: Model,
+    batch: Sequence[Pair],
+    codec: Codec,
+    micro_batch: AtOnce,
+    device: torch.device,
+    spec: RewardModelSpec | None = None,
+    world: World = SINGLE,
+) -> dict[str, float]:
+    """Add the gradient of the batch's mean loss, whatever the split; return loss, accuracy and margin.
+
+    `micro_batch` counts pairs; a ranking is not divided, however many answers it has. `spec` says what the loss is
+    (margins, centring); left out, plain Bradley-Terry.
+    """
+    return accumulate_rankings(model, rankings(batch), codec, micro_batch, device, spec or RewardModelSpec(), world)
+
+
+def accumulate_rankings(
+    model: Model,
+    batch: Sequence[Ranking],
+    codec: Codec,
+    micro_batch: AtOnce,
+    device: torch.device,
+    spec: RewardModelSpec,
+    world: World = SINGLE,
+) -> dict[str, float]:
+    """The same, of rankings: one may be in a batch twice, where an epoch ends and the next begins."""
+    parts: list[Scored] = []
+    mine = _share(batch, world)
+    with world.same_fate():
+        for some in in_step([*_in_parts([batch[row] for row in mine], limits(micro_batch))], world, model):
+            scored = _score(model, some, codec, device)
+            loss = scored.loss(spec) / len(batch)
+            require_finite(loss, "reward-model loss")
+            loss.backward()
+            parts.append(scored.detached())
+    return figures(_everyones(parts, mine, batch, device, world), spec)
+
+
+@torch.no_grad()
+def judge(
+    model: Model, pairs: Sequence[Pair], codec: Codec, at_once: AtOnce, device: torch.device, world: World = SINGLE
+) -> Scored:
+    """Scores of all pairs, so many pairs at once. Rankings stay together, so the order may change."""
+    together = rankings(pairs)
+    mine = _share(together, world)
+    own = _in_parts([together[row] for row in mine], limits(at_once))
+    with present(model):
+        parts = [_score(model, some, codec, device) for some in own]
+    return _everyones(parts, mine, together, device, world)
+
+
+def evaluate(
+    model: Model, pairs: Sequence[Pair], codec: Codec, at_once: AtOnce, device: torch.device, world: World = SINGLE
+) -> dict[str, float]:
+    """Loss (plain Bradley-Terry), accuracy and margin over all pairs; nothing where there are none."""
+    return figures(judge(model, pairs, codec, at_once, device, world)) if pairs else {}
+
+
+def figures(scored: Scored, spec: RewardModelSpec | None = None) -> dict[str, float]:
+    """Mean loss over all rankings; accuracy and margin over the pairs that are no ties."""
+    values = {"loss": float(scored.loss(spec or RewardModelSpec()) / scored.weights_P.sum())}
+    differences = scored.a_P - scored.b_P
+    signed = torch.where(scored.targets_P > 0.5, differences, -differences)[scored.targets_P != 0.5]
+    if len(signed):
+        values |= {"accuracy": float((signed > 0).float().mean()), "margin": float(signed.mean())}
+    return values
+
+
+def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.device) -> Scored:
+    """One forward pass over every different answer of each ranking: all A sides first, then what is new among the B."""
+    pairs = [(at, pair) for at, ranking in enumerate(some) for pair in ranking]
+    a_sides, b_sides = [(at, tuple(p.a)) for at, p in pairs], [(at, tuple(p.b)) for at, p in pairs]
+    row_of = {answer: row for row, answer in enumerate(dict.fromkeys([*a_sides, *b_sides]))}
+    prompts = [some[at][0].prompt for at, _ in row_of]
+    batch = Batch.of(prompts, [list(ids) for _, ids in row_of], codec.pad_id).to(device)
+    scores = sequence_scores(model, batch)
+    return _scored(some, scores[[row_of[side] for side in a_sides]], scores[[row_of[side] for side in b_sides]])
+
+
+def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> Scored:
+    def column(values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, device=a_P.device)
+
+    pairs = [pair for ranking in together for pair in ranking]
+    weights = [1 / len(ranking) for ranking in together for _ in ranking]
+    return Scored(
+        pairs, a_P, b_P, column([p.target for p in pairs]), column([p.margin for p in pairs]), column(weights)
+    )
+
+
+def _share(together: Sequence[Ranking], world: World) -> list[int]:
+    """This process' rankings, by the tokens of their pairs."""
+    return world.share([sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking) for ranking in together])
+
+
+def _everyones(
+    parts: Sequence[Scored], mine: Sequence[int], together: Sequence[Ranking], device: torch.device, world: World
+) -> Scored:
+    """All rankings, of which `parts` are this process' own."""
+    if world.size == 1:
+        return _joined(parts)
+    scores = iter([sides for part in parts for sides in zip(part.a_P.tolist(), part.b_P.tolist(), strict=True)])
+    own = [[next(scores) for _ in together[row]] for row in mine]
+    sides = [both for ranking in world.gather_objects(own, mine, len(together)) for both in ranking]
+    a_P, b_P = torch.tensor(sides, device=device).unbind(1)
+    return _scored(together, a_P, b_P)
+
+
+def _in_parts(together: Sequence[Ranking], most: Limits) -> Iterator[list[Ranking]]:
+    """Rankings in order, in parts of at most two answers for each pair allowed and so many tokens, but at least one
+    ranking each."""
+    part: list[Ranking] = []
+    count = longest = 0
+    for ranking in together:
+        answers = {tuple(side) for pair in ranking for side in (pair.a, pair.b)}
+        width = len(ranking[0].prompt) + max(map(len, answers))
+        rows, tokens = count + len(answers), (count + len(answers)) * max(longest, width)
+        if part and ((most.rows and rows > 2 * most.rows) or (most.tokens and tokens > most.tokens)):
+            yield part
+            part, count, longest = [], 0, 0
+        part.append(ranking)
+        count, longest = count + len(answers), max(longest, width)
+    if part:
+        yield part
+
+
+def _joined(parts: Sequence[Scored]) -> Scored:
+    return Scored(
+        [pair for part in parts for pair in part.pairs],
+        torch.cat([part.a_P for part in parts]),
+        torch.cat([part.b_P for part in parts]),
+        torch.cat([part.targets_P for part in parts]),
+        torch.cat([part.margins_P for part in parts]),
+        torch.cat([part.weights_P for part in parts]),
+    )

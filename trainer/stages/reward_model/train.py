@@ -1,0 +1,187 @@
+"""The reward-model stage: steps over what its loss takes, then normalisation and the report card."""
+
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from trainer.events import ReportCard
+from trainer.events.report_card import Card, PointwiseCard
+from trainer.models import Model
+from trainer.optim.learner import Learner
+from trainer.optim.micro_batches import Limits
+from trainer.optim.step_count import total_steps
+from trainer.randomness import batch_indices
+from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
+from trainer.session.session import Session
+from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.spec import RewardModelSpec
+from trainer.stages.reward_model import pointwise, report_card
+from trainer.stages.reward_model.normalise import REFERENCES, normalise, unscale
+from trainer.stages.reward_model.pairs import Pair, pair_limits, pairs_at_once, rankings
+from trainer.stages.reward_model.scoring import accumulate_rankings, figures, judge
+from trainer.stages.sft import Example
+from trainer.stages.thumbs import Verdict
+from trainer.text.codec import Codec
+
+
+class Objective(Protocol):
+    """What the reward model learns from, by its loss."""
+
+    @property
+    def rows(self) -> int:
+        """What a batch is drawn from: rankings and pairs of their own, or thumbs."""
+
+    def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
+        """Add the gradient of the mean loss of these rows; return its figures."""
+
+    def evaluate(self) -> dict[str, float]:
+        """The held-out figures; nothing where no rows are held out."""
+
+    def card(self, scale: dict[str, float], references: int) -> Card | PointwiseCard | None:
+        """The report card of the newest evaluation."""
+
+
+class Pairwise:
+    """Bradley-Terry on pairs; all pairs of a ranking belong together."""
+
+    def __init__(
+        self,
+        session: Session,
+        spec: RewardModelSpec,
+        model: Model,
+        codec: Codec,
+        pairs: Sequence[Pair],
+        held_out: Sequence[Pair],
+    ) -> None:
+        self._session, self._spec, self._model, self._codec = session, spec, model, codec
+        self._rankings, self._held_out = rankings(pairs), held_out
+        self._judged: list[report_card.Judged] = []
+
+    @property
+    def rows(self) -> int:
+        return len(self._rankings)
+
+    def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
+        batch, device, world = [self._rankings[row] for row in rows], self._session.device, self._session.world
+        return accumulate_rankings(self._model, batch, self._codec, pair_limits(self._spec), device, self._spec, world)
+
+    def evaluate(self) -> dict[str, float]:
+        if not self._held_out:
+            return {}
+        device, world = self._session.device, self._session.world
+        scored = judge(self._model, self._held_out, self._codec, pair_limits(self._spec), device, world)
+        self._judged = [*map(report_card.Judged, scored.pairs, scored.a_P.tolist(), scored.b_P.tolist())]
+        return figures(scored) | report_card.headline(self._judged)
+
+    def card(self, scale: dict[str, float], references: int) -> Card | None:
+        return report_card.report_card(self._judged, scale, references)
+
+
+class Pointwise:
+    """Binary cross-entropy on single completions with a thumb."""
+
+    def __init__(
+        self,
+        session: Session,
+        spec: RewardModelSpec,
+        model: Model,
+        codec: Codec,
+        verdicts: Sequence[Verdict],
+        held_out: Sequence[Verdict],
+    ) -> None:
+        self._session, self._model, self._codec = session, model, codec
+        self._verdicts, self._held_out, self._limits = verdicts, held_out, Limits.of(spec, spec.batch_size)
+        self._judged: list[pointwise.Judged] = []
+
+    @property
+    def rows(self) -> int:
+        return len(self._verdicts)
+
+    def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
+        batch, device, world = [self._verdicts[row] for row in rows], self._session.device, self._session.world
+        return pointwise.accumulate(self._model, batch, self._codec, self._limits, device, world)
+
+    def evaluate(self) -> dict[str, float]:
+        if not self._held_out:
+            return {}
+        device, world = self._session.device, self._session.world
+        self._judged = pointwise.judge(self._model, self._held_out, self._codec, self._limits, device, world)
+        return pointwise.figures(self._judged) | pointwise.headline(self._judged)
+
+    def card(self, scale: dict[str, float], references: int) -> PointwiseCard | None:
+        return pointwise.report_card(self._judged, scale, references)
+
+
+def train(
+    session: Session,
+    spec: RewardModelSpec,
+    model: Model,
+    codec: Codec,
+    pairs: Sequence[Pair],
+    held_out: Sequence[Pair],
+    references: Sequence[Example],
+) -> StageResult:
+    """Train `model` in place on pairs; see `train_on`."""
+    return train_on(Pairwise(session, spec, model, codec, pairs, held_out), session, spec, model, codec, references)
+
+
+def train_on_thumbs(
+    session: Session,
+    spec: RewardModelSpec,
+    model: Model,
+    codec: Codec,
+    verdicts: Sequence[Verdict],
+    held_out: Sequence[Verdict],
+    references: Sequence[Example],
+) -> StageResult:
+    """Train `model` in place on thumbs; see `train_on`."""
+    return train_on(Pointwise(session, spec, model, codec, verdicts, held_out), session, spec, model, codec, references)
+
+
+def train_on(
+    objective: Objective,
+    session: Session,
+    spec: RewardModelSpec,
+    model: Model,
+    codec: Codec,
+    references: Sequence[Example],
+) -> StageResult:
+    """Train `model` in place from the newest checkpoint on, set its bias and scale, and save it as the stage's result.
+
+    Saved beside it is the report card, report_card.json, where rows are held out.
+    """
+    point = ResumePoint.of(session, "reward_model")
+    steps = total_steps(objective.rows, spec)
+    learner = Learner(model, spec, steps, world=session.world)
+    if point.checkpoint:
+        learner.restore(load_optimizer(point.checkpoint, "optimizer"))
+    unscale(model)
+
+    summary: dict[str, float] = {}
+    """The newest held-out figures; the last step always takes them."""
+
+    def step(index: int) -> dict[str, float]:
+        seed = session.seed("reward_model")
+        values = objective.accumulate(batch_indices(objective.rows, spec.batch_size, index, seed, "order", spec.epochs))
+        values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
+        if index + 1 == steps or (index + 1) % spec.save_every == 0:
+            summary.update({f"eval/{name}": value for name, value in objective.evaluate().items()})
+            values |= summary
+        return values
+
+    session.begin("reward_model", steps, point.step)
+    state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
+    run = StageRun("reward_model", steps, spec.save_every, model, codec.tokenizer, step, state)
+    seconds = run_steps(session, run, point)
+    began = time.perf_counter()
+    sequences = spec.micro_batch_size or spec.batch_size
+    at_once = sequences if spec.loss == "pointwise" else 2 * pairs_at_once(spec)
+    scale = normalise(session, spec, model, codec, references, at_once)
+    card = objective.card(scale, min(len(references), REFERENCES))
+    files = {}
+    if card is not None:
+        session.emit(ReportCard(stage="reward_model", step=steps, card=card))
+        files["report_card.json"] = card.model_dump_json(indent=2, exclude_none=True)
+    result = StageResult(steps, seconds + time.perf_counter() - began, summary | scale)
+    session.finish("reward_model", model, codec.tokenizer, result, files)
+    return result

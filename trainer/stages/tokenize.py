@@ -1,0 +1,324 @@
+"""The run's data as token ids, encoded once, and said aloud what was left out."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
+
+from trainer import data, overlap
+from trainer.errors import DataError
+from trainer.rows import Comparison, Thumb
+from trainer.session.session import Session
+from trainer.spec import JobSpec
+from trainer.stages import reward_model, sft, thumbs
+from trainer.stages.reward_model import Pair
+from trainer.stages.sft import Example
+from trainer.stages.thumbs import Verdict
+from trainer.text import prompts
+from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
+from trainer.text.stops import Stops
+
+LONG_PROMPT = "prompt too long"
+LONG_COMPLETION = "completion too long"
+SAME_SIDES = "same tokens on both sides"
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids for every stage; `references` are the training answers that are whole, EOS and all."""
+
+    examples: list[Example]
+    held_out_examples: list[Example]
+    references: list[Example]
+    pairs: list[Pair]
+    held_out_pairs: list[Pair]
+    prompts: list[EncodedPrompt]
+    held_out_prompts: list[EncodedPrompt]
+    texts: list[list[int]] = field(default_factory=list)
+    """Pretraining texts, each ending with its EOS unless it was cut."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    held_out_verdicts: list[Verdict] = field(default_factory=list)
+
+    def longest_prompt(self) -> int:
+        return max((len(prompt.ids) for prompt in (*self.prompts, *self.held_out_prompts)), default=0)
+
+    def longest_demonstration(self) -> int:
+        examples = (*self.examples, *self.held_out_examples)
+        return max((len(e.prompt) + len(e.completion) for e in examples), default=0)
+
+    def longest_side(self) -> int:
+        """The longest prompt with one of its two answers, over all pairs."""
+        pairs = (*self.pairs, *self.held_out_pairs)
+        return max((len(p.prompt) + max(len(p.a), len(p.b)) for p in pairs), default=0)
+
+    def longest_thumb(self, mismatched: bool = False) -> int:
+        """The longest prompt and completion with a thumb; `mismatched`: of any prompt with any completion, as KTO pairs them."""
+        verdicts = (*self.verdicts, *self.held_out_verdicts)
+        if mismatched:
+            prompt = max((len(v.prompt) for v in verdicts), default=0)
+            return prompt + max((len(v.completion) for v in verdicts), default=0)
+        return max((v.tokens for v in verdicts), default=0)
+
+
+def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
+    """Encode everything. Raises DataError when a stage of the run would have nothing to learn from."""
+    examples, long_prompts, cut = sft.encode(loaded.demonstrations.train, codec)
+    held_out_examples, _, _ = sft.encode(loaded.demonstrations.held_out, codec)
+    pairs, left_out_pairs = reward_model.encode(loaded.comparisons.train, codec)
+    held_out_pairs, left_out_held_out = reward_model.encode(loaded.comparisons.held_out, codec)
+    verdicts, left_out_thumbs = thumbs.encode(loaded.thumbs.train, codec)
+    held_out_verdicts, left_out_held_out_thumbs = thumbs.encode(loaded.thumbs.held_out, codec)
+    train_prompts, long_train = prompts.encode(loaded.prompts.train, codec)
+    held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
+    texts, short_texts = _texts(session, loaded, codec)
+    stages = set(session.spec.stages)
+    for used, count, what in (
+        (
+            "sft" in stages,
+            long_prompts,
+            "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`",
+        ),
+        ("sft" in stages, cut, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
+        (
+            learns_from(session.spec, "comparisons"),
+            left_out_pairs + left_out_held_out,
+            f"pairs left out: {_counted(loaded, codec) if left_out_pairs + left_out_held_out else ''}",
+        ),
+        (
+            learns_from(session.spec, "thumbs"),
+            left_out_thumbs + left_out_held_out_thumbs,
+            "thumbs left out: their prompt is longer than `data.max_prompt_tokens`, or their completion longer than "
+            "`data.max_completion_tokens`",
+        ),
+        (
+            stages & {"ppo", "evaluation"},
+            long_train + long_held_out,
+            "prompts left out: longer than `data.max_prompt_tokens`",
+        ),
+        (True, short_texts, "pretraining texts left out: a single token has nothing to be predicted from"),
+    ):
+        if used and count:
+            session.say(f"{count} {what}.", warning=True)
+    _warn_of_the_template(session, codec)
+    _say_what_stops(session, loaded, codec)
+    warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
+    for warning in chain(*warnings, shared_prompts(loaded), nearly_held_out(session.spec, loaded)):
+        session.say(warning, warning=True)
+    for note in repeated_prompts(session.spec, loaded):
+        session.say(note)
+    references = [example for example in examples if example.completion[-1] == codec.eos_id]
+    encoded = Encoded(
+        examples,
+        held_out_examples,
+        references,
+        pairs,
+        held_out_pairs,
+        train_prompts,
+        held_out_prompts,
+        texts,
+        verdicts,
+        held_out_verdicts,
+    )
+    _require(encoded, session.spec, loaded, codec)
+    return encoded
+
+
+def _warn_of_the_template(session: Session, codec: Codec) -> None:
+    closing, eos = codec.closing_token(), codec.tokenizer.eos_token
+    if closing in (None, eos) or codec.tokenizer.convert_tokens_to_ids(closing) in codec.stops.ids:
+        return
+    session.say(
+        f"The chat template ends an assistant's turn with {closing}, but the tokenizer's EOS is {eos}: completions are "
+        f"trained to end with {eos}, and {closing} does not end a response. Add it to `ppo.stop`, or set `eos_token` in "
+        f"tokenizer_config.json to {closing} if the model should keep to its template.",
+        warning=True,
+    )
+
+
+def _say_what_stops(session: Session, loaded: data.Data, codec: Codec) -> None:
+    if not {"ppo", "evaluation"} & set(session.spec.stages):
+        return
+    if codec.stops.strings or len(codec.stops.ids) > 1:
+        session.say(f"These end a response: {codec.stops.shown(codec.tokenizer)}.")
+    for warning in odd_stops(session.spec, loaded, codec):
+        session.say(warning, warning=True)
+
+
+def odd_stops(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
+    """A warning where a stop is probably not meant as one."""
+    stops, tokenizer = codec.stops, codec.tokenizer
+    if ordinary := stops.ordinary_ids(tokenizer):
+        yield (
+            f"The model's generation settings end a response with {Stops(tuple(ordinary)).shown(tokenizer)}, which the "
+            "tokenizer does not mark as special. If ordinary text holds them, correct `eos_token_id` in "
+            "generation_config.json."
+        )
+    shown = [*loaded.demonstrations.train, *loaded.demonstrations.held_out] if "sft" in spec.stages else []
+    holding = sum(stops.before(item.completion) != item.completion for item in shown)
+    if holding:
+        yield (
+            f"{holding} of {len(shown)} demonstrations contain a stop string: SFT teaches all of their text, but a sampled "
+            "response ends at the string."
+        )
+
+
+def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs"]) -> bool:
+    """Whether a stage of the run learns from items of this kind."""
+    return any(kind in data.needs(stage, spec.reward_model.loss) for stage in spec.stages)
+
+
+def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
+    """Why comparisons are not used, counted; of each the first reason that holds."""
+    found: Counter[str] = Counter()
+    for item in comparisons:
+        (a, a_whole), (b, b_whole) = codec.completion(item.a), codec.completion(item.b)
+        if codec.prompt(item.prompt) is None:
+            found[LONG_PROMPT] += 1
+        elif not (a_whole and b_whole):
+            found[LONG_COMPLETION] += 1
+        elif a == b:
+            found[SAME_SIDES] += 1
+    return found
+
+
+def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
+    """Why thumbs are not used, counted; of each the first reason that holds."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if codec.prompt(row.prompt) is None:
+            found[LONG_PROMPT] += 1
+        elif not codec.completion(row.completion)[1]:
+            found[LONG_COMPLETION] += 1
+    return found
+
+
+def shared_prompts(loaded: data.Data) -> Iterator[str]:
+    """A warning where rows are kept from training because their prompt is evaluated on."""
+    if loaded.shared:
+        counted = ", ".join(f"{count} {name}" for name, count in loaded.shared.items())
+        yield f"No stage trains on {counted}: their prompt is in `data.evaluation_prompts`."
+
+
+def nearly_held_out(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+    """A warning for each kind of training data with near duplicates of the prompts that the policy is evaluated on."""
+    if {"ppo", "evaluation"} & set(spec.stages):
+        yield from (found.text for found in overlap.near_held_out(loaded))
+
+
+def repeated_prompts(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+    """A note for each side on which a prompt with its answer stands several times."""
+    for stages, items, what, so in (
+        ({"ppo"}, loaded.prompts.train, "prompts to train on", "each row is drawn, so such a prompt weighs more"),
+        ({"ppo", "evaluation"}, loaded.prompts.held_out, "held-out prompts", "each row is answered, and the interval of the "
+         "win rate takes them for different prompts"),
+    ):  # fmt: skip
+        again = len(items) - len({(data.prompt_key(row.prompt), row.answer) for row in items})
+        if again and stages & set(spec.stages):
+            yield f"{again} of {len(items)} {what} repeat an earlier row: {so}."
+
+
+def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
+    """A warning where the run's stages read conversations, and no chat template says who speaks."""
+    stages = set(spec.stages)
+    used = [
+        split
+        for needed, split in (
+            ({"sft"}, loaded.demonstrations),
+            (stages if learns_from(spec, "comparisons") else set(), loaded.comparisons),
+            (stages if learns_from(spec, "thumbs") else set(), loaded.thumbs),
+            ({"ppo", "evaluation"}, loaded.prompts),
+        )
+        if needed & stages
+    ]
+    if codec.use_chat_template:
+        return
+    talks = (row.prompt for split in used for row in (*split.train, *split.held_out) if not isinstance(row.prompt, str))
+    count = sum(len(prompt) > 1 for prompt in talks)
+    if count:
+        yield (
+            f"Prompts are conversations ({count} of several messages), but no chat template is applied: their messages "
+            "are joined by line breaks, and who says them is lost."
+        )
+
+
+def unused(spec: JobSpec) -> Iterator[str]:
+    """A warning where the job names thumbs or preferences from which no stage learns, though others of its data are there."""
+    data_, trains = spec.data, {"reward_model", "dpo", "kto"} & set(spec.stages)
+    if data_.thumbs and data_.preferences and trains and not learns_from(spec, "thumbs"):
+        yield (
+            "No stage learns from `data.thumbs`: `reward_model.loss` is \"pairwise\", and `stages` has no 'kto'. The reward "
+            "model learns from `data.preferences` alone."
+        )
+    if data_.thumbs and data_.preferences and trains and not learns_from(spec, "comparisons"):
+        yield "No stage learns from the comparisons of `data.preferences`: those that train learn from `data.thumbs`."
+
+
+def without_margins(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+    """A warning where margins are asked for, and no row has one."""
+    if "reward_model" not in spec.stages or not spec.reward_model.margin:
+        return
+    pairs = (*loaded.comparisons.train, *loaded.comparisons.held_out)
+    if all(pair.margin is None for pair in pairs):
+        yield "`reward_model.margin` is set, but no row of `data.preferences` has a `margin`: it changes nothing."
+
+
+def _counted(loaded: data.Data, codec: Codec) -> str:
+    comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
+    return ", ".join(f"{count} with {reason}" for reason, count in why_left_out(comparisons, codec).items())
+
+
+def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list[int]], int]:
+    """The texts for PPO-ptx, and how many were too short for anything."""
+    ptx = session.spec.ppo.ptx
+    if ptx is None or "ppo" not in session.spec.stages:
+        return [], 0
+    texts = [codec.text(text, ptx.max_tokens) for text in loaded.texts]
+    usable = [ids for ids in texts if len(ids) > 1]
+    if not usable:
+        raise DataError("`data.pretraining` holds no text of two tokens or more, which `ppo.ptx` needs.")
+    return usable, len(texts) - len(usable)
+
+
+def _require(encoded: Encoded, spec: JobSpec, loaded: data.Data, codec: Codec) -> None:
+    stages, prompt_knob = set(spec.stages), "`data.max_prompt_tokens`"
+    centred = "reward_model" in stages and spec.reward_model.normalize != "none"
+    for needed, items, what, knob in (
+        ("sft" in stages, encoded.examples, "demonstrations", prompt_knob),
+        (
+            "sft" in stages or centred,
+            encoded.references,
+            "demonstrations that fit with their EOS",
+            "`data.max_completion_tokens`",
+        ),
+        (
+            learns_from(spec, "comparisons"),
+            encoded.pairs,
+            "pairs",
+            f"{prompt_knob} or `data.max_completion_tokens`",
+        ),
+        (
+            learns_from(spec, "thumbs"),
+            encoded.verdicts,
+            "thumbs",
+            f"{prompt_knob} or `data.max_completion_tokens`",
+        ),
+        ("ppo" in stages, encoded.prompts, "prompts", prompt_knob),
+        (stages & {"ppo", "evaluation"}, encoded.held_out_prompts, "held-out prompts", prompt_knob),
+    ):
+        if needed and not items and what == "pairs":
+            _refuse_pairs(loaded, codec)
+        if needed and not items:
+            raise DataError(f"No {what} are left after tokenising: all are too long. Raise {knob}.")
+
+
+def _refuse_pairs(loaded: data.Data, codec: Codec) -> None:
+    reasons = why_left_out(loaded.comparisons.train, codec)
+    counted = ", ".join(f"{count} with {reason}" for reason, count in reasons.items())
+    advice = {
+        LONG_PROMPT: "Raise `data.max_prompt_tokens`.",
+        LONG_COMPLETION: "Raise `data.max_completion_tokens`.",
+        SAME_SIDES: "Bring pairs whose sides differ.",
+    }
+    raise DataError(f"No pairs are left after tokenising: {counted}. {' '.join(advice[reason] for reason in reasons)}")
