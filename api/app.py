@@ -4,48 +4,36 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from api import problems
+from api import health, platform, problems, reference, session
+from api.annotation import routes as annotation
 from api.dashboard import Dashboard
+from api.datasets import export, formats, overlap, report_routes, version_routes
+from api.datasets import routes as datasets
+from api.jobs import checkpoints, events, metrics
+from api.jobs import routes as jobs
 from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
-from api.routes import (
-    annotation,
-    checkpoints,
-    dataset_overlap,
-    dataset_reports,
-    dataset_versions,
-    datasets,
-    docs,
-    export,
-    formats,
-    health,
-    job_events,
-    job_metrics,
-    jobs,
-    platform,
-    session,
-    upload_preview,
-    uploads,
-)
+from api.uploads import preview
+from api.uploads import routes as uploads
 from core.errors import PlatformError, Unavailable
 from core.settings import Settings
 from core.uploads import RunningDigests
 
 ROUTERS = (
     session.router,
-    dataset_overlap.router,  # before datasets/{dataset_id}
+    overlap.router,  # before datasets/{dataset_id}
     datasets.router,
-    dataset_versions.router,
-    dataset_reports.router,
+    version_routes.router,
+    report_routes.router,
     export.router,
     formats.router,
     uploads.router,
-    upload_preview.router,
+    preview.router,
     annotation.router,
     jobs.router,
-    job_events.router,
-    job_metrics.router,
+    events.router,
+    metrics.router,
     checkpoints.router,
 )
 
@@ -69,7 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for router in (*ROUTERS, platform.router):
         app.include_router(_under_v1(router))
     app.include_router(health.router)
-    app.include_router(docs.router)
+    app.include_router(reference.router)
     if settings is not None:
         app.router.default = Dashboard(settings.dashboard_dir)
     describe(app)

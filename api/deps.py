@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Query, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import select
+from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.exc import StaleDataError
 
 from core.access import keys
 from core.access.keys import Principal
@@ -15,7 +17,7 @@ from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import session_scope
 from core.errors import CrossOrigin, NotFound, NotSignedIn
-from core.models import Checkpoint, Dataset, Job
+from core.models import Checkpoint, Dataset, Job, Upload
 from core.pages import Order
 from core.settings import Settings, get_settings
 
@@ -116,3 +118,14 @@ CheckpointDep = Annotated[Checkpoint, Depends(_checkpoint)]
 Limit = Annotated[int, Query(ge=1, le=100, description="Most items to answer.")]
 After = Annotated[str | None, Query(description="Only items behind this one: the `last_id` of the page before.")]
 OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]
+
+
+# A row as the database has it now, where another request may have deleted it meanwhile.
+def refresh(session: Session, row: Dataset | Upload) -> None:
+    """Write what was changed, and read what the database made of it. NotFound if it is gone."""
+    id_ = row.id
+    try:
+        session.flush()
+        session.refresh(row)
+    except (StaleDataError, InvalidRequestError) as error:
+        raise NotFound(f"{id_} was deleted meanwhile.") from error

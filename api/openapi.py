@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api.schemas.dataset import ImportDataset
-from api.schemas.problem import Problem
-from api.schemas.run import JobEvent
+from api.datasets.schemas import ImportDataset
+from api.jobs.schemas import JobEvent
+from api.problems import Problem
 
 INTRODUCTION = """\
 Upload preference data, submit one job, and watch a language model go through SFT, reward model, PPO and evaluation.

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
 Node = dict[str, Any]
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024 }
@@ -97,3 +100,13 @@ def _prose(text: str) -> str:
     parts = escape(text).split("`")
     marked = "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
     return "".join(f"<p>{paragraph}</p>" for paragraph in marked.split("\n\n") if paragraph.strip())
+
+
+# The reference at `/docs`.
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/docs")
+def reference(request: Request) -> HTMLResponse:
+    """For people; programs read `/openapi.json`."""
+    return HTMLResponse(page(request.app.openapi()))

@@ -33,11 +33,11 @@ from benchmarks import corpus
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, say, write_json
 from benchmarks.sizes import SIZES
+from client.local import background
+from client.local.folder import DataFolder
+from client.local.options import Options
 from client.sdk import Client
-from client.submit import with_uploads
-from client.up import background
-from client.up.folder import DataFolder
-from client.up.options import Options
+from client.sdk.spec_files import with_uploads
 
 WARM_UP = 2
 """Steps that are not counted."""

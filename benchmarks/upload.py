@@ -30,10 +30,10 @@ import psutil  # type: ignore[import-untyped]
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, cores, processor, say, write_json
 from client.errors import ApiError, Unreachable
+from client.local import background
+from client.local.folder import DataFolder
+from client.local.options import Options
 from client.sdk import Client
-from client.up import background
-from client.up.folder import DataFolder
-from client.up.options import Options
 
 MIB = 1024 * 1024
 GOAL, GOAL_MEMORY_MIB = 1.3, 50.0

@@ -52,8 +52,8 @@ def up(
     DATABASE_URL and REDIS_URL, where set, replace the embedded servers. Jobs may read local models from the folder `models`
     beside the data folder, which this command makes, and from the folders that PROXIMAL_LOCAL_MODELS lists.
     """
-    from client.up.options import Options
-    from client.up.platform import up as run
+    from client.local.options import Options
+    from client.local.platform import up as run
 
     run(Options(data_dir, host, port, workers), lambda line: print(line, flush=True))
 
@@ -69,7 +69,7 @@ def demo(
 ) -> None:
     """Start the platform, run the demo job on it over REST, and show what it learnt. Ctrl-C stops everything."""
     from client.demo.story import tell
-    from client.up.options import Options
+    from client.local.options import Options
 
     raise typer.Exit(tell(Options(data_dir, host, port), seed, json_file, leave=exit_))
 

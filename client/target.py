@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from client.errors import ClientError
+from client.local.options import Options
 from client.sdk import Client
-from client.up.options import Options
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 

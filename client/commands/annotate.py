@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from client.answers_annotation import AnnotationProgress, AnnotationRound
 from client.commands import annotate_answer
 from client.errors import ClientError
-from client.submit import read_spec
+from client.sdk.spec_files import read_spec
+from client.sdk.types import AnnotationProgress, AnnotationRound
 from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Rounds of annotation: people compare completions, and a job goes on.", no_args_is_help=True)

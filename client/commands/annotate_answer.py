@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from client.answers_annotation import AnnotationItem, AnnotationQueue
 from client.sdk import Client
+from client.sdk.types import AnnotationItem, AnnotationQueue
 from client.terminal import plain
 
 console = Console(highlight=False)

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from client.answers import DatasetVersion, Finding, Report, ReportResult
 from client.errors import ClientError
 from client.sdk import Client
+from client.sdk.types import DatasetVersion, Finding, Report, ReportResult
 from client.terminal import facts, plain
 
 console = Console(highlight=False)

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from client.answers import Dataset
 from client.commands.unclear_file import way_on
 from client.errors import ApiError, ClientError
+from client.sdk.types import Dataset
 from client.terminal import plain
 
 console = Console(highlight=False)

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client.answers import Dataset, DatasetRow
 from client.commands import dataset_formats, dataset_reports, dataset_uploads
 from client.errors import ClientError
+from client.sdk.types import Dataset, DatasetRow
 from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)

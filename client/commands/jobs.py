@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from client.answers import JobEvent, JobSummary
-from client.submit import read_spec, with_uploads
+from client.sdk.spec_files import read_spec, with_uploads
+from client.sdk.types import JobEvent, JobSummary
 from client.terminal import facts, list_of, moment, plain
 
 app = typer.Typer(help="Submit jobs, look at them, cancel them.", no_args_is_help=True)

@@ -14,7 +14,7 @@ def create(
     data_dir: Annotated[Path | None, typer.Option(help="The platform's data folder. Default: .proximal")] = None,
 ) -> None:
     """Make an API key, in the database of the local platform (or of DATABASE_URL), and print it. It is shown only once."""
-    from client.up import local_key
-    from client.up.options import Options
+    from client.local import keys
+    from client.local.options import Options
 
-    print(local_key.create(Options(data_dir), name))
+    print(keys.create(Options(data_dir), name))

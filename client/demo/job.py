@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from client.sdk import Client
-from client.submit import read_spec
+from client.sdk.spec_files import read_spec
 from examples.reviews import generate
 
 SPEC = Path(generate.__file__).with_name("demo.toml")

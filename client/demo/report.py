@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from client.answers import Sample
-from client.demo.watching import LABELS
+from client.demo.progress import LABELS
 from client.sdk import Client
+from client.sdk.types import Sample
 
 WIN_RATE_WANTED = 0.8
 KL = ("evaluation", "kl")

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from client.demo import job, report
-from client.demo.local_platform import Platform, platform
-from client.demo.watching import Watcher
-from client.up.options import Options
+from client.demo.platform import Platform, platform
+from client.demo.progress import Watcher
+from client.local.options import Options
 
 _POLL_SECONDS = 0.2
 

@@ -12,9 +12,9 @@ from httpx import Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from api import dataset_views
 from api.app import create_app
-from api.fresh import refresh
+from api.datasets import views
+from api.deps import refresh
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import retention, versions
 from core.db import session_scope
@@ -65,7 +65,7 @@ def test_a_form_whose_file_becomes_too_large_is_to_come_in_parts(settings: Setti
 def test_what_is_deleted_meanwhile_is_no_trouble(session: Session, dataset: Dataset) -> None:
     unfinished = versions.new_dataset(session, dataset.owner_id, "no version", "sft")
     session.commit()
-    assert [shown.id for shown in dataset_views.datasets(session, [dataset, unfinished])] == [dataset.id]
+    assert [shown.id for shown in views.datasets(session, [dataset, unfinished])] == [dataset.id]
     dataset.name = "changed"
     with session_scope() as other:
         retention.delete(other, blob_store(get_settings()), dataset.id)

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from api.schemas.run import JobEvent
+from api.jobs.schemas import JobEvent
 from core import jobs
 from core.blobs import blob_store
 from core.models import ApiKey, Checkpoint, Job

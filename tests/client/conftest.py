@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from client.errors import ApiError, Unreachable
+from client.local.folder import DataFolder
 from client.sdk import Client
-from client.up.folder import DataFolder
 from core import child
 from tests.waiting import eventually
 

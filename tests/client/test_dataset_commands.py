@@ -9,9 +9,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from client import cli
-from client.answers import Dataset
 from client.errors import ApiError, ClientError
 from client.sdk import Client
+from client.sdk.types import Dataset
 from tests.client.conftest import Up
 from tests.waiting import eventually
 

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from client.demo import job
+from client.demo.progress import Watcher
 from client.demo.report import Range, has_learnt
-from client.demo.watching import Watcher
 from client.sdk import Client
 from core import child
 from examples.reviews import generate

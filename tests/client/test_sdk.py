@@ -10,10 +10,10 @@ import pytest
 
 from client.errors import ApiError, ClientError, Unreachable
 from client.sdk import Client
-from client.submit import read_spec, with_uploads
+from client.sdk.spec_files import read_spec, with_uploads
 from core.models.datasets import DatasetKind
 from tests.client.conftest import Up, free_port, is_ready
-from tests.client.test_up import parts
+from tests.client.test_local import parts
 from tests.core.factories import ROWS, jsonl
 from tests.waiting import eventually
 from tests.worker.conftest import meanwhile
@@ -93,7 +93,7 @@ def test_a_stream_from_nowhere_is_refused_at_once() -> None:
 
 
 def test_lists_are_followed_over_their_pages(client: Client, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("client.http._PAGE", 2)
+    monkeypatch.setattr("client.sdk.connection._PAGE", 2)
     made = [client.upload_dataset(pairs, "preferences")["id"] for _ in range(5)]
     assert [dataset["id"] for dataset in client.list_datasets()][:5] == made[::-1]
 

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from client import sending
-from client.answers import Upload
 from client.errors import ApiError, ClientError, Unreachable
-from client.resources import uploads
-from client.sdk import Client
+from client.sdk import Client, multipart, uploads
+from client.sdk.types import Upload
 from tests.client.conftest import Up, is_ready
-from tests.client.test_up import parts
+from tests.client.test_local import parts
 from tests.waiting import eventually
 
 MIB = 1024 * 1024
@@ -34,7 +32,7 @@ def large(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "PARALLEL", 1)
+    monkeypatch.setattr(multipart, "PARALLEL", 1)
 
 
 class Hangs(Exception):
@@ -114,7 +112,7 @@ def test_an_upload_outlives_the_death_of_the_api(up: Up, client: Client, large: 
 def test_a_platform_that_is_busy_is_asked_again_to_complete_it(
     client: Client, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(multipart, "_FIRST_PAUSE", 0.01)
     troubles: list[Exception] = [Unreachable("gone"), ApiError(503, {})]
     complete = client.complete_upload
 

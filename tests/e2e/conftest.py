@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from client.local.folder import DataFolder
 from client.sdk import Client
-from client.up.folder import DataFolder
 from tests.client.conftest import Up, running_up
 from tests.waiting import eventually
 

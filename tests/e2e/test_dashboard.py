@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from client.sdk import Client
 from tests.client.conftest import Up
-from tests.client.test_up import parts
+from tests.client.test_local import parts
 from tests.e2e.adding import add, confirm, look_at, status
 from tests.e2e.conftest import TINY, NewPage, Submit
 from tests.waiting import eventually

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from client.answers import Checkpoint
 from client.sdk import Client
-from client.submit import read_spec, with_uploads
+from client.sdk.spec_files import read_spec, with_uploads
+from client.sdk.types import Checkpoint
 from tests.client.conftest import running_up
-from tests.client.test_up import parts
+from tests.client.test_local import parts
 from tests.waiting import eventually
 
 TINY = Path(__file__).parents[2] / "examples" / "tiny.toml"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from client.submit import read_spec
+from client.sdk.spec_files import read_spec
 from tests.client.conftest import running_up
 from tests.worker.jobs.test_kill_and_resume import TINY, numbers, wait_for_success
 

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from client.sdk import Client
-from client.submit import read_spec, with_uploads
+from client.sdk.spec_files import read_spec, with_uploads
 from tests import tolerance
 from tests.client.conftest import running_up
 from tests.worker.jobs.test_kill_and_resume import TINY, numbers, wait_for_success

@@ -1,0 +1,117 @@
+"""Reports on datasets, and fixes of what they find."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from sqlalchemy.orm import Session
+
+from api.datasets import views
+from api.datasets.report_schemas import ApplyFixes, Report, ReportList, RequestReport
+from api.datasets.schemas import DataProgress, DatasetVersion
+from api.deps import After, BlobsDep, DatasetDep, Limit, PrincipalDep, SessionDep
+from api.problems import documented
+from api.strict_json import StrictRoute
+from core import models
+from core.datasets import fixes, reports, versions
+from core.errors import (
+    CrossOrigin,
+    DatasetFailed,
+    DatasetNotReady,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    WrongMediaType,
+)
+from core.models.datasets import VersionStatus
+from core.models.tasks import TaskStatus
+from core.pages import page
+from core.tasks import AT_WORK
+
+router = APIRouter(prefix="/datasets", tags=["Reports"], route_class=StrictRoute)
+_REFUSALS = (NotSignedIn, CrossOrigin, NotFound, DatasetNotReady, WrongMediaType, InvalidRequest, DatasetFailed)
+_THERE: dict[int | str, dict[str, Any]] = {200: {"description": "It has been made.", "model": Report}}
+_READY: dict[int | str, dict[str, Any]] = {201: {"description": "It is ready at once.", "model": DatasetVersion}}
+
+
+@router.post(
+    "/{dataset_id}/reports",
+    status_code=202,
+    responses=_THERE | documented(*_REFUSALS),
+)
+def request_report(
+    dataset: DatasetDep, principal: PrincipalDep, body: RequestReport, session: SessionDep, response: Response
+) -> Report:
+    """Have a version looked at. Every version is, once it has rows, without a model; ask with the model and the lengths of a
+    job, and the report is made with that job's tokenizer and template."""
+    version = _version(session, principal.key_id, dataset.id, body.version)
+    made = reports.request(session, version, body.model_dump(exclude={"version"}, exclude_none=True))
+    told = reports.get(session, dataset.id, made.id)
+    if told.task.status not in (TaskStatus.QUEUED, TaskStatus.RUNNING):
+        response.status_code = 200
+    return _shown(told)
+
+
+@router.get("/{dataset_id}/reports", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def list_reports(
+    dataset: DatasetDep,
+    session: SessionDep,
+    version: Annotated[int | None, Query(ge=1, description="Only of this version.")] = None,
+    limit: Limit = 20,
+    after: After = None,
+) -> ReportList:
+    """Reports on a dataset's versions, newest first."""
+    query = reports.of_dataset(dataset.id, version)
+    found = page(session, query, models.DatasetReport, after, limit, "desc")
+    return ReportList.of([_shown(told) for told in reports.told(session, found.items)], found.has_more)
+
+
+@router.get("/{dataset_id}/reports/{report_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Report:
+    """One report: how far it is, and what was found."""
+    return _shown(reports.get(session, dataset.id, report_id))
+
+
+@router.post(
+    "/{dataset_id}/fixes",
+    status_code=202,
+    responses=_READY | documented(*_REFUSALS),
+)
+def apply_fixes(
+    dataset: DatasetDep,
+    principal: PrincipalDep,
+    body: ApplyFixes,
+    session: SessionDep,
+    blobs: BlobsDep,
+    response: Response,
+) -> DatasetVersion:
+    """Do what findings offer as their fix: a new version without those rows, or with those texts changed. The version that
+    was looked at stays as it is."""
+    version = _version(session, principal.key_id, dataset.id, body.version)
+    report = None
+    if body.report is not None:
+        told = reports.get(session, dataset.id, body.report)
+        if told.version.id != version.id:
+            detail = f"{body.report} is about version {told.version.number}, not {version.number}"
+            errors = [{"pointer": "#/report", "detail": detail}]
+            raise InvalidRequest(f"{detail}.", param="report", errors=errors)
+        report = told.report
+    made = fixes.apply(session, blobs, version, body.findings, report)
+    session.refresh(made)
+    if made.status == VersionStatus.READY:
+        response.status_code = 201
+    return views.dataset_versions(session, [made])[0]
+
+
+def _version(session: Session, owner_id: str, dataset_id: str, number: int | None) -> models.DatasetVersion:
+    return versions.get(session, owner_id, dataset_id if number is None else f"{dataset_id}@{number}", keep=True)
+
+
+def _shown(told: reports.Told) -> Report:
+    report, task = told.report, told.task
+    stored = {name: getattr(report, name) for name in ("id", "settings", "result", "created_at")}
+    at_work = task.status in AT_WORK
+    return Report.model_validate(
+        stored
+        | {"dataset_id": told.version.dataset_id, "version": told.version.number, "status": task.status}
+        | {"progress": DataProgress(fraction=task.progress, note=task.note) if at_work else None, "error": task.error}
+    )

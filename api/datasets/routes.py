@@ -1,0 +1,186 @@
+"""Datasets: made of files, listed, put aside, deleted."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from api.datasets import views
+from api.datasets.body import DATASET_BODY, Form, read_body
+from api.datasets.schemas import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
+from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
+from api.problems import BadRequest, documented
+from api.strict_json import StrictRoute
+from core import models, tasks, uploads
+from core.access.keys import Principal
+from core.blobs import BlobStore
+from core.datasets import importing, retention, versions
+from core.datasets.importing import Import, Reading, Source
+from core.datasets.limits import Limits
+from core.errors import (
+    CrossOrigin,
+    DatasetInUse,
+    DiskFull,
+    FormatUnclear,
+    InvalidDataset,
+    InvalidMapping,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    TooLarge,
+    UploadNotComplete,
+    WrongMediaType,
+)
+from core.models.datasets import DatasetKind
+from core.pages import page
+
+ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {"model": Dataset, "description": "An upload is being imported: its `status` says how far it is."}
+}
+router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
+
+
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra=DATASET_BODY,
+    responses=ACCEPTED
+    | documented(
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        UploadNotComplete,
+        TooLarge,
+        WrongMediaType,
+        InvalidRequest,
+        FormatUnclear,
+        InvalidMapping,
+        InvalidDataset,
+        DiskFull,
+    ),
+)
+def upload_dataset(
+    principal: PrincipalDep,
+    wanted: Annotated[Form | ImportDataset, Depends(read_body)],
+    session: SessionDep,
+    blobs: BlobsDep,
+    settings: SettingsDep,
+    response: Response,
+) -> Dataset:
+    """Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
+
+    Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
+    `bad_rows` says otherwise. How the file is to be read is found out where it is not said. Where that is open, `format_unclear`
+    lists what it may be in `candidates`, and in `suggested` a mapping that the columns' names suggest.
+    """
+    limits, scratch = Limits.of(settings), settings.data_dir / "scratch"
+    if isinstance(wanted, Form):
+        at_once = limits.at_once(settings)
+        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, at_once, scratch)
+    else:
+        response.status_code = 202
+        told = _wanted(session, blobs, principal, wanted)
+        version = importing.import_later(session, principal.key_id, told, limits, scratch)
+    return _shown(session, versions.dataset_of(session, principal.key_id, version.dataset_id))
+
+
+@router.get("", responses=documented(NotSignedIn, InvalidRequest))
+def list_datasets(
+    principal: PrincipalDep,
+    session: SessionDep,
+    kind: Annotated[DatasetKind | None, Query(description="Only datasets of this kind.")] = None,
+    search: Annotated[str | None, Query(description="Only those with this in their names.")] = None,
+    archived: Annotated[bool, Query(description="Those that were put aside, in place of the others.")] = False,
+    limit: Limit = 20,
+    after: After = None,
+    order: OrderBy = "desc",
+) -> DatasetList:
+    """Your datasets."""
+    row = models.Dataset
+    put_aside = row.archived_at.is_not(None)
+    query = select(row).filter_by(owner_id=principal.key_id).where(put_aside if archived else ~put_aside)
+    if kind is not None:
+        query = query.filter_by(kind=kind.value)
+    if search is not None:
+        query = query.where(row.name.icontains(search, autoescape=True))
+    found = page(session, query, row, after, limit, order)
+    return DatasetList.of(views.datasets(session, found.items), found.has_more)
+
+
+@router.get("/{dataset_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
+    """One dataset."""
+    return _shown(session, dataset)
+
+
+@router.patch(
+    "/{dataset_id}",
+    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest),
+)
+def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep) -> Dataset:
+    """Rename it, or say how long it is to be kept."""
+    if body.name is not None:
+        dataset.name = versions.fit_name(body.name)
+    if "expires_at" in body.model_fields_set:
+        retention.keep_until(dataset, body.expires_at)
+    return _shown(session, dataset)
+
+
+@router.post("/{dataset_id}/archive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
+def archive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
+    """Put it aside: it is left out of lists. Jobs that name it go on, and new ones may."""
+    retention.archive(dataset)
+    return _shown(session, dataset)
+
+
+@router.post("/{dataset_id}/unarchive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
+def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
+    """Bring it back into lists."""
+    retention.unarchive(dataset)
+    return _shown(session, dataset)
+
+
+@router.delete(
+    "/{dataset_id}",
+    status_code=204,
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, DatasetInUse, InvalidRequest),
+)
+def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep) -> None:
+    """Delete it with all its versions, unless an unfinished job uses one: `jobs` of the problem lists them."""
+    retention.delete(session, blobs, dataset.id)
+
+
+@router.get("/{dataset_id}/tasks", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList:
+    """What is and was being done to it: imports, search indexes, reports."""
+    rows = tasks.of_dataset(session, dataset.owner_id, dataset.id)
+    return DataTaskList.of([DataTask.model_validate(row) for row in rows])
+
+
+@router.post(
+    "/{dataset_id}/tasks/{task_id}/cancel",
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest),
+)
+def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) -> DataTask:
+    """Stop it. A version that it was to make has failed then. Nothing changes if it is over."""
+    task = tasks.get(session, dataset.owner_id, task_id)
+    if task.args.get("dataset") != dataset.id:
+        raise NotFound(f"There is no task {task_id!r} of {dataset.id}.")
+    tasks.cancel(session, task)
+    return DataTask.model_validate(task)
+
+
+def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: ImportDataset) -> Import:
+    """The upload that is meant, which stays while it is read."""
+    upload = uploads.take(session, principal.key_id, told.upload)
+    source = Source(uploads.opener(blobs, upload), upload.filename, upload.id, upload.url)
+    reading = Reading(told.kind and told.kind.value, told.format, told.mapping, told.encoding)
+    return Import(source, told.name or versions.name_of(upload.filename), reading, told.bad_rows)
+
+
+def _shown(session: Session, dataset: models.Dataset) -> Dataset:
+    refresh(session, dataset)
+    for shown in views.datasets(session, [dataset]):
+        return shown
+    raise NotFound(f"{dataset.id} was deleted meanwhile.")

@@ -1,0 +1,57 @@
+"""For load balancers and supervisors."""
+
+from collections.abc import Callable
+
+import redis
+from fastapi import APIRouter, Response
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.deps import SettingsDep
+from api.platform import Health, Readiness
+from core.db import at_head, engine_for
+from core.settings import Settings
+
+router = APIRouter(tags=["Health"])
+
+
+@router.get("/healthz")
+def is_alive() -> Health:
+    """The process is up."""
+    return Health()
+
+
+@router.get("/readyz", responses={503: {"model": Readiness, "description": "Something is missing; `checks` names it."}})
+def is_ready(settings: SettingsDep, response: Response) -> Readiness:
+    """The database and the broker answer, and the schema is the newest."""
+    checks = {name: _outcome(check, settings) for name, check in CHECKS.items()}
+    ready = all(outcome == "ok" for outcome in checks.values())
+    response.status_code = 200 if ready else 503
+    return Readiness(status="ok" if ready else "failed", checks=checks)
+
+
+def _database(settings: Settings) -> str:
+    with engine_for(settings.database_url).connect() as connection:
+        connection.execute(text("SELECT 1"))
+    return "ok"
+
+
+def _migrations(settings: Settings) -> str:
+    return "ok" if at_head(settings.database_url) else "not at the newest schema: run `python -m core migrate`"
+
+
+def _redis(settings: Settings) -> str:
+    with redis.Redis.from_url(settings.redis_url, socket_connect_timeout=2, socket_timeout=2) as client:
+        client.ping()
+    return "ok"
+
+
+CHECKS: dict[str, Callable[[Settings], str]] = {"database": _database, "migrations": _migrations, "redis": _redis}
+
+
+def _outcome(check: Callable[[Settings], str], settings: Settings) -> str:
+    try:
+        return check(settings)
+    except (SQLAlchemyError, redis.RedisError) as error:
+        # The kind alone: addresses and user names are nothing for an open endpoint.
+        return f"does not answer ({type(error).__name__})"

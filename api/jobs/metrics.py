@@ -1,0 +1,70 @@
+"""A job's numbers and completions."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from api.deps import JobDep, SessionDep
+from api.jobs.schemas import Metrics, Sample, SampleList, SampleStep, SampleStepList, Series
+from api.problems import documented
+from core.errors import InvalidRequest, NotFound, NotSignedIn
+from core.jobs import events, metrics
+from core.jobs.metrics import Wanted
+from trainer.spec import StageName
+
+router = APIRouter(prefix="/jobs/{job_id}", tags=["Metrics and samples"])
+
+OneStage = Annotated[StageName | None, Query(description="Only this stage.")]
+
+
+@router.get("/metrics", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_job_metrics(
+    job: JobDep,
+    session: SessionDep,
+    stage: OneStage = None,
+    names: Annotated[str, Query(description="Only these metrics, separated by commas.")] = "",
+    from_: Annotated[int | None, Query(alias="from", ge=0, le=2**62, description="First step.")] = None,
+    to: Annotated[int | None, Query(ge=0, le=2**62, description="Last step.")] = None,
+    max_points: Annotated[
+        int,
+        Query(ge=1, le=10_000, description="Most points per series; beyond them, buckets with minimum and maximum."),
+    ] = 1000,
+) -> Metrics:
+    """Series of numbers: exact while they are few, else in buckets of steps that keep every spike."""
+    wanted = Wanted(stage, [name for name in names.split(",") if name], from_, to, max_points)
+    found, last_seq = metrics.series(session, job.id, wanted)
+    return Metrics(series=[_series(one) for one in found], last_seq=last_seq)
+
+
+def _series(one: metrics.Series) -> Series:
+    key = {"stage": one.stage, "name": one.name, "steps": one.steps}
+    if not one.bucketed:
+        return Series.model_validate(key | {"values": one.last})
+    return Series.model_validate(key | {"last": one.last, "min": one.min, "max": one.max, "n": one.n})
+
+
+@router.get("/samples", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def list_job_samples(
+    job: JobDep,
+    session: SessionDep,
+    stage: OneStage = None,
+    step: Annotated[int | None, Query(ge=0, le=2**62, description="This step; left out, the newest.")] = None,
+) -> SampleList:
+    """The completions that the run logged at one step."""
+    event = events.samples_at(session, job.id, stage, step)
+    rows = event.data["rows"] if event else []
+    where = {"stage": event.stage, "step": event.step} if event else {}
+    return SampleList.of(
+        [Sample.model_validate({**row, **where, "index": index}) for index, row in enumerate(rows)], key="index"
+    )
+
+
+@router.get("/samples/steps", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def list_job_sample_steps(
+    job: JobDep,
+    session: SessionDep,
+    stage: OneStage = None,
+) -> SampleStepList:
+    """The steps that have completions."""
+    steps = events.sample_steps(session, job.id, stage)
+    return SampleStepList.of([SampleStep(stage=name, step=step) for name, step in steps], key="step")

@@ -1,0 +1,87 @@
+"""Jobs: submit, list, look at, cancel."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from sqlalchemy import select
+
+from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.jobs import views
+from api.jobs.schemas import Job, JobList
+from api.problems import BadRequest, documented
+from api.strict_json import StrictRoute
+from core import jobs, models
+from core.broker import knock
+from core.db import after_commit
+from core.errors import (
+    CrossOrigin,
+    IllegalTransition,
+    InvalidRequest,
+    InvalidSpec,
+    NotFound,
+    NotSignedIn,
+    TooLarge,
+    WrongCheckpoint,
+    WrongDatasetKind,
+    WrongMediaType,
+)
+from core.models.jobs import JobStatus
+from core.pages import page
+from trainer.spec import JobSpec
+
+router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=documented(
+        BadRequest,
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        TooLarge,
+        WrongMediaType,
+        InvalidRequest,
+        InvalidSpec,
+        WrongDatasetKind,
+        WrongCheckpoint,
+    ),
+)
+def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
+    """Submit a run. Only `model` and `data.preferences` are needed; datasets go by their ids, models also by a checkpoint's id."""
+    job = jobs.create(session, principal.key_id, body, settings)
+    after_commit(session, lambda: knock(settings.redis_url))
+    return views.job_view(session, job)
+
+
+@router.get("", responses=documented(NotSignedIn, InvalidRequest))
+def list_jobs(
+    principal: PrincipalDep,
+    session: SessionDep,
+    status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
+    limit: Limit = 20,
+    after: After = None,
+    order: OrderBy = "desc",
+) -> JobList:
+    """Your jobs, without their specs."""
+    query = select(models.Job).filter_by(owner_id=principal.key_id)
+    if status:
+        query = query.where(models.Job.status.in_([one.value for one in status]))
+    found = page(session, query, models.Job, after, limit, order)
+    return JobList.of(views.job_summaries(session, found.items), found.has_more)
+
+
+@router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_job(job: JobDep, session: SessionDep) -> Job:
+    """One job, with its spec."""
+    return views.job_view(session, job)
+
+
+@router.post(
+    "/{job_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, IllegalTransition, InvalidRequest)
+)
+def cancel_job(job: JobDep, session: SessionDep) -> Job:
+    """Cancel it: at once while it waits, else as soon as its worker has stopped the run (`cancelling` until then)."""
+    jobs.request_cancel(session, job)
+    return views.job_view(session, job)

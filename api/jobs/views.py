@@ -1,0 +1,50 @@
+"""Jobs as the API shows them."""
+
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from api.jobs.schemas import Job, JobSummary
+from core import jobs, models
+from core.jobs import metrics
+from core.jobs.progress import progress
+from trainer.spec import JobSpec
+
+
+def job_view(session: Session, row: models.Job) -> Job:
+    """A job as it is answered."""
+    (summary,) = job_summaries(session, [row])
+    return Job.model_validate({**summary.model_dump(), "spec": in_order(row.spec)})
+
+
+def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
+    lines = metrics.sparklines(session, [row.id for row in rows])
+    reasons = jobs.queue_reasons(session, rows)
+    return [_summary(row, lines[row.id], reasons.get(row.id)) for row in rows]
+
+
+def _summary(row: models.Job, line: list[float], reason: str | None) -> JobSummary:
+    derived = {"progress": progress(row), "queue_reason": reason, "reward_sparkline": line}
+    stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
+    return JobSummary.model_validate(stored | derived)
+
+
+def in_order(stored: dict[str, Any], section: type[BaseModel] = JobSpec) -> dict[str, Any]:
+    """With its fields in the order in which the model explains them: the database keeps none. Unknown ones come last."""
+    ordered: dict[str, Any] = {}
+    for name in (*section.model_fields, *stored):
+        if name in stored and name not in ordered:
+            field = section.model_fields.get(name)
+            inner = _section_in(field.annotation) if field else None
+            ordered[name] = in_order(stored[name], inner) if inner and isinstance(stored[name], dict) else stored[name]
+    return ordered
+
+
+def _section_in(annotation: Any) -> type[BaseModel] | None:
+    """The model inside `X`, or inside `X | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inner in typing.get_args(annotation) if (found := _section_in(inner))), None)

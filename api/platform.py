@@ -1,0 +1,131 @@
+"""What the platform says about itself: workers, metrics' meanings, the job's schema."""
+
+from dataclasses import asdict
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from sqlalchemy import select
+
+from api.deps import PrincipalDep, SessionDep
+from api.problems import documented
+from api.schema import ListOf, Schema, Timestamp
+from core.errors import NotSignedIn
+from core.jobs import workers
+from core.models import Job
+from trainer.metrics import METRICS
+from trainer.spec import JobSpec
+from trainer.spec.presets import PRESETS
+
+
+class Worker(Schema):
+    """A worker that was seen lately."""
+
+    object: Literal["worker"] = "worker"
+    """Always `worker`."""
+    id: str
+    """Begins with `wrk_`."""
+    hostname: str
+    """The machine it runs on."""
+    job_id: str | None
+    """What it is working on; null if it is idle, or if that is another key's job."""
+    started_at: Timestamp
+    """When it was first seen."""
+    last_seen_at: Timestamp
+    """When it last gave a sign of life."""
+
+
+class WorkerList(ListOf[Worker]):
+    """The workers that are online."""
+
+
+class MetricInfo(Schema):
+    """What one metric means."""
+
+    stage: str
+    """The stage that reports it."""
+    name: str
+    """Its name in events and series."""
+    label: str
+    """Its name for people."""
+    formula: str
+    """How it is computed."""
+    meaning: str
+    """What it tells."""
+    healthy: tuple[float | None, float | None] | None
+    """The range of a healthy run, either side null where open; null where there is no general rule."""
+    advice: str
+    """What to do outside that range."""
+
+
+class MetricInfoList(ListOf[MetricInfo]):
+    """Every metric that the trainer reports."""
+
+
+class Preset(Schema):
+    """A job spec to begin with."""
+
+    name: str
+    """Its name, also in `python -m trainer presets`."""
+    title: str
+    """Its name for people."""
+    description: str
+    """When to use it, and what its settings are for."""
+    replace: list[str]
+    """Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there."""
+    spec: dict[str, Any]
+    """The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default."""
+
+
+class PresetList(ListOf[Preset]):
+    """Every preset."""
+
+
+class Health(Schema):
+    """The process is up."""
+
+    status: Literal["ok"] = "ok"
+    """Always `ok`."""
+
+
+class Readiness(Schema):
+    """Whether each part that the API needs is there."""
+
+    status: Literal["ok", "failed"]
+    """`ok` if every check is."""
+    checks: dict[str, str]
+    """`database`, `migrations` and `redis`, each `ok` or what is wrong."""
+
+
+JsonSchema = dict[str, Any]
+
+
+router = APIRouter(tags=["Platform"])
+
+
+@router.get("/workers", responses=documented(NotSignedIn))
+def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
+    """The workers that are online."""
+    present = workers.online(session)
+    at_work = [worker.job_id for worker in present]
+    yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.key_id)))
+    shown = [Worker.model_validate(worker) for worker in present]
+    return WorkerList.of([one if one.job_id in yours else one.model_copy(update={"job_id": None}) for one in shown])
+
+
+@router.get("/reference/metrics", responses=documented(NotSignedIn))
+def list_metric_meanings(_: PrincipalDep) -> MetricInfoList:
+    """What each metric is, how it is computed, and when it looks healthy."""
+    return MetricInfoList.of([MetricInfo.model_validate(asdict(metric)) for metric in METRICS], key="name")
+
+
+@router.get("/presets", responses=documented(NotSignedIn))
+def list_presets(_: PrincipalDep) -> PresetList:
+    """Job specs to begin with: when to use each, and which of its fields to replace."""
+    return PresetList.of([Preset.model_validate(preset.model_dump()) for preset in PRESETS.values()], key="name")
+
+
+@router.get("/schema/job", responses=documented(NotSignedIn))
+def get_job_schema(_: PrincipalDep) -> JsonSchema:
+    """The JSON schema of a job spec: every field with its default and its meaning."""
+    schema: dict[str, Any] = JobSpec.model_json_schema()
+    return schema

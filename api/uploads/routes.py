@@ -1,0 +1,233 @@
+"""Uploads: files that come in parts, or from elsewhere, and wait to be made datasets."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from api.deps import After, BlobsDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
+from api.problems import BadRequest, documented
+from api.strict_json import StrictRoute
+from api.uploads.parts import PART_BODY, PartDraft, PartNumber
+from api.uploads.schemas import (
+    CompleteUpload,
+    CreateUpload,
+    CreateUploadFrom,
+    Upload,
+    UploadLimits,
+    UploadList,
+    UploadPart,
+    UploadPartSum,
+)
+from core import models, uploads
+from core.access.import_urls import prefixes_of
+from core.db import after_commit, session_scope
+from core.errors import (
+    ChecksumMismatch,
+    CrossOrigin,
+    DiskFull,
+    ImportRefused,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    PartDiffers,
+    PartsMissing,
+    TooLarge,
+    UploadInUse,
+    UploadNotOpen,
+    WrongMediaType,
+)
+from core.models.uploads import UploadStatus
+from core.pages import page
+from core.uploads import RunningDigests, parts
+
+router = APIRouter(tags=["Uploads"], route_class=StrictRoute)
+NOTHING_KNOWN = CompleteUpload()
+
+
+def _digests(request: Request) -> RunningDigests:
+    digests: RunningDigests = request.app.state.digests
+    return digests
+
+
+DigestsDep = Annotated[RunningDigests, Depends(_digests)]
+
+
+@router.post(
+    "/uploads",
+    status_code=201,
+    responses=documented(NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, DiskFull),
+)
+def create_upload(
+    principal: PrincipalDep, body: CreateUpload, session: SessionDep, blobs: BlobsDep, settings: SettingsDep
+) -> Upload:
+    """Begin to send a file. Then PUT each of its `parts`, in any order and several at a time, and complete it."""
+    row = uploads.create(session, blobs, settings, principal.key_id, body.filename, body.bytes, body.sha256)
+    return _shown(session, row)
+
+
+@router.post(
+    "/uploads/from",
+    status_code=202,
+    responses=documented(NotSignedIn, CrossOrigin, WrongMediaType, InvalidRequest, ImportRefused),
+)
+def create_upload_from(
+    principal: PrincipalDep, body: CreateUploadFrom, session: SessionDep, settings: SettingsDep
+) -> Upload:
+    """Have the platform fetch a file, where its operator allows that: see `GET /v1/reference/uploads`."""
+    return _shown(session, uploads.create_from(session, settings, principal.key_id, body.url, body.filename))
+
+
+@router.get("/uploads", responses=documented(NotSignedIn, InvalidRequest))
+def list_uploads(
+    principal: PrincipalDep,
+    session: SessionDep,
+    status: Annotated[UploadStatus | None, Query(description="Only uploads in this state.")] = None,
+    limit: Limit = 20,
+    after: After = None,
+    order: OrderBy = "desc",
+) -> UploadList:
+    """Your uploads that have not expired."""
+    query = select(models.Upload).filter_by(owner_id=principal.key_id)
+    if status is not None:
+        query = query.filter_by(status=status.value)
+    found = page(session, query, models.Upload, after, limit, order)
+    return UploadList.of(_described(session, found.items), found.has_more)
+
+
+@router.get("/reference/uploads", responses=documented(NotSignedIn))
+def get_upload_limits(_: PrincipalDep, settings: SettingsDep) -> UploadLimits:
+    """How large files may be, and where they may come from."""
+    allowed = settings.import_urls
+    return UploadLimits(
+        max_upload_bytes=settings.max_upload_bytes,
+        max_request_upload_bytes=settings.max_request_upload_bytes,
+        part_bytes=settings.upload_part_bytes,
+        import_urls=allowed if isinstance(allowed, str) else "some",
+        import_prefixes=list(prefixes_of(allowed)),
+    )
+
+
+@router.get("/uploads/{upload_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_upload(upload_id: str, principal: PrincipalDep, session: SessionDep) -> Upload:
+    """One upload, with the parts that have arrived."""
+    return _shown(session, uploads.get(session, principal.key_id, upload_id))
+
+
+@router.put(
+    "/uploads/{upload_id}/parts/{number}",
+    openapi_extra=PART_BODY,
+    responses=documented(
+        BadRequest,
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        PartDiffers,
+        UploadNotOpen,
+        TooLarge,
+        InvalidRequest,
+        ChecksumMismatch,
+        DiskFull,
+    ),
+)
+def put_upload_part(
+    upload_id: str,
+    number: PartNumber,
+    principal: PrincipalDep,
+    draft: PartDraft,
+    session: SessionDep,
+    blobs: BlobsDep,
+    digests: DigestsDep,
+) -> UploadPart:
+    """Send one part: its bytes as the body. A part that is cut off leaves nothing; the same part again changes nothing."""
+    upload = uploads.get(session, principal.key_id, upload_id, lock=True)
+    part = uploads.keep_part(session, blobs, upload, number, draft)
+    after_commit(session, lambda: digests.arrived(blobs, upload_id, number))
+    return UploadPart(number=number, bytes=part.bytes)
+
+
+@router.get("/uploads/{upload_id}/parts/{number}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_upload_part(
+    upload_id: str, number: PartNumber, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep
+) -> UploadPartSum:
+    """A part that has arrived, with its SHA-256."""
+    upload = uploads.get(session, principal.key_id, upload_id)
+    part = session.get(models.UploadPart, (upload.id, number))
+    if part is None:
+        raise NotFound(f"Part {number} of {upload_id} has not arrived.")
+    return UploadPartSum(number=number, bytes=part.bytes, sha256=uploads.part_sum(blobs, upload_id, number))
+
+
+def _arrived_sum(
+    upload_id: str, principal: PrincipalDep, settings: SettingsDep, blobs: BlobsDep, digests: DigestsDep
+) -> str:
+    """The SHA-256 of all parts, which are there. Outside the request's transaction: it may take a while."""
+    with session_scope(settings.database_url) as session:
+        upload = uploads.get(session, principal.key_id, upload_id)
+        if upload.status == UploadStatus.COMPLETE and upload.sha256:
+            return upload.sha256
+        count = uploads.refuse_missing(session, upload)
+    return digests.finish(blobs, upload_id, count)
+
+
+@router.post(
+    "/uploads/{upload_id}/complete",
+    responses=documented(
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        PartsMissing,
+        UploadNotOpen,
+        WrongMediaType,
+        InvalidRequest,
+        ChecksumMismatch,
+    ),
+)
+def complete_upload(
+    upload_id: str,
+    principal: PrincipalDep,
+    arrived: Annotated[str, Depends(_arrived_sum)],
+    session: SessionDep,
+    digests: DigestsDep,
+    body: CompleteUpload = NOTHING_KNOWN,
+) -> Upload:
+    """All parts have been sent: check their number and the sum of the whole. May be repeated."""
+    upload = uploads.get(session, principal.key_id, upload_id, lock=True)
+    uploads.complete(session, upload, arrived, body.sha256)
+    after_commit(session, lambda: digests.forget(upload_id))
+    return _shown(session, upload)
+
+
+@router.delete(
+    "/uploads/{upload_id}",
+    status_code=204,
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, UploadInUse, InvalidRequest),
+)
+def delete_upload(
+    upload_id: str, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep, digests: DigestsDep
+) -> None:
+    """Give it up: what arrived is removed, and nothing more is fetched. Datasets that were made of it stay."""
+    uploads.delete(session, blobs, principal.key_id, upload_id)
+    after_commit(session, lambda: digests.forget(upload_id))
+
+
+def _shown(session: Session, row: models.Upload) -> Upload:
+    refresh(session, row)
+    return _described(session, [row])[0]
+
+
+def _described(session: Session, rows: Sequence[models.Upload]) -> list[Upload]:
+    """The rows with what follows from their parts."""
+    ids = [row.id for row in rows]
+    received, datasets = uploads.received(session, ids), uploads.datasets_of(session, ids)
+    return [_with_parts(row, received.get(row.id, []), datasets.get(row.id)) for row in rows]
+
+
+def _with_parts(row: models.Upload, received: list[int], dataset: str | None) -> Upload:
+    count = None if row.bytes is None else parts.count(row.bytes, row.part_bytes)
+    arrived = parts.arrived_bytes(received, row.bytes, row.part_bytes)
+    derived = {"parts": count, "received": received, "bytes_received": arrived, "dataset": dataset}
+    columns = {column.key: getattr(row, column.key) for column in models.Upload.__table__.columns}
+    return Upload.model_validate(columns | derived)

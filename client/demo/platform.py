@@ -1,0 +1,85 @@
+"""The platform that the demo runs on: the one that is there, or one of our own that ends with us."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from client.errors import ApiError, Unreachable
+from client.local import background
+from client.local.background import Child
+from client.local.folder import UpError
+from client.local.options import Options
+from client.sdk import Client
+
+_READY_SECONDS = 120.0
+_POLL_SECONDS = 0.1
+# As long as `up` gives its worker, and a little for the rest.
+_STOP_SECONDS = 100.0
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform that answers. `child` is None if somebody else started it."""
+
+    client: Client
+    url: str
+    key: str
+    child: Child | None
+
+    def link(self, path: str = "") -> str:
+        """An address in the dashboard that signs in."""
+        return f"{self.url}/{path}?token={self.key}"
+
+
+@contextmanager
+def platform(options: Options, console: Console) -> Iterator[Platform]:
+    """Leaving it ends every process that it started; Ctrl-C during that does not wait for the trainer to save."""
+    folder = options.folder
+    running, key = folder.running(), folder.key()
+    if running and key:
+        console.print(f"Using the platform that is already running at {running.url}.")
+        with Client(running.url, key) as client:
+            yield Platform(client, running.url, key, None)
+        return
+    console.print("Starting the platform: PostgreSQL, Redis, API, worker, sweeper …")
+    child = background.start(options)
+    try:
+        key = _await(options, child)
+        with Client(options.url, key) as client:
+            yield Platform(client, options.url, key, child)
+    finally:
+        _end(child, console)
+
+
+def _await(options: Options, child: Child) -> str:
+    """Wait until it is ready; answer its key. What keeps it from starting is in its log."""
+    deadline = time.monotonic() + _READY_SECONDS
+    while child.poll() is None and time.monotonic() < deadline:
+        key = options.folder.key()
+        if key and _is_ready(options.url, key):
+            return key
+        time.sleep(_POLL_SECONDS)
+    log = options.folder.log("up")
+    raise UpError(f"The platform did not start. From {log}:\n{log.read_text(errors='replace').strip()}")
+
+
+def _is_ready(url: str, key: str) -> bool:
+    try:
+        with Client(url, key) as client:
+            client.is_ready()
+            client.who_am_i()
+    except (Unreachable, ApiError):
+        return False
+    return True
+
+
+def _end(child: Child, console: Console) -> None:
+    if child.poll() is None:
+        console.print("Stopping the platform …")
+    try:
+        child.stop(_STOP_SECONDS)
+    except KeyboardInterrupt:
+        child.kill()

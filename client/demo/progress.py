@@ -1,0 +1,96 @@
+"""Follows a run in the terminal: one bar for each stage, with the numbers that matter in it."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from client.sdk.types import JobEvent
+from client.terminal import plain
+
+LABELS = {
+    "sft": "SFT",
+    "reward_model": "Reward model",
+    "dpo": "DPO",
+    "kto": "KTO",
+    "ppo": "PPO",
+    "evaluation": "Evaluation",
+}
+HEADLINES = {
+    "sft": {"loss": "loss"},
+    "reward_model": {"loss": "loss", "accuracy": "accuracy"},
+    "dpo": {"loss": "loss", "accuracy": "accuracy"},
+    "kto": {"loss": "loss", "margin": "margin"},
+    "ppo": {"objective/scores": "reward", "objective/kl": "KL"},
+    "evaluation": {"win_rate": "win rate", "kl": "KL"},
+}
+
+
+class Watcher:
+    """Give it the events in order. Without a terminal it prints a line for each stage that is done."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        columns = (TextColumn("{task.description:<13}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        numbers = TextColumn("{task.fields[numbers]}")
+        self._progress = Progress(*columns, numbers, console=console, disable=not console.is_terminal)
+        about = "the worker takes the job and loads PyTorch, some seconds"
+        self._starting: TaskID | None = self._progress.add_task("Starting", total=None, numbers=about)
+        self._tasks: dict[str, TaskID] = {}
+        self._numbers: dict[str, str] = {}
+        self.stage_seconds: dict[str, float] = {}
+
+    def __enter__(self) -> "Watcher":
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def see(self, event: JobEvent) -> None:
+        stage, data = event["stage"] or "", event["data"]
+        match event["type"]:
+            case "run_started":
+                self._plan(data["stages"])
+            case "stage_started":
+                self._move(stage, data["start_step"], start=True)
+            case "metrics":
+                self._read(stage, data["values"])
+                self._move(stage, data["step"])
+            case "stage_finished":
+                self._finish(stage, data["seconds"])
+            case "status_changed" if data["from"] in ("starting", "running") and data["to"] == "queued":
+                self._console.print(plain(f"The run was interrupted and will go on by itself. {data['reason']}"))
+            case "message":
+                self._console.print(plain(data["text"]))
+
+    def _plan(self, stages: list[dict[str, object]]) -> None:
+        if self._starting is not None:
+            self._progress.remove_task(self._starting)
+            self._starting = None
+        for stage in stages:
+            name = str(stage["stage"])
+            if name not in self._tasks:
+                total = float(str(stage["total_steps"]))
+                label = LABELS.get(name, name)
+                self._tasks[name] = self._progress.add_task(label, start=False, total=total, numbers="")
+
+    def _read(self, stage: str, values: dict[str, float]) -> None:
+        wanted = HEADLINES.get(stage, {})
+        told = [f"{label} {values[name]:.2f}" for name, label in wanted.items() if name in values]
+        if told:
+            self._numbers[stage] = "  ".join(told)
+
+    def _move(self, stage: str, step: int, start: bool = False) -> None:
+        if stage not in self._tasks:
+            return
+        if start:
+            self._progress.start_task(self._tasks[stage])
+        self._progress.update(self._tasks[stage], completed=step, numbers=self._numbers.get(stage, ""))
+
+    def _finish(self, stage: str, seconds: float) -> None:
+        self.stage_seconds[stage] = seconds
+        if stage in self._tasks:
+            self._progress.stop_task(self._tasks[stage])
+        if not self._console.is_terminal:
+            self._console.print(f"{LABELS.get(stage, stage)}: {seconds:.1f} s, {self._numbers.get(stage, '')}")

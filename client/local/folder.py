@@ -1,0 +1,106 @@
+"""The data folder of a local platform: one `up` at a time, and where to find the running one."""
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from client.errors import ClientError
+from core.embedded import folders
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a running `up` says about itself in `up.lock`."""
+
+    pid: int
+    url: str
+
+
+class AlreadyRunning(ClientError):
+    def __init__(self, folder: Path, running: Running | None) -> None:
+        who = f"process {running.pid}, at {running.url}" if running else "another process"
+        super().__init__(
+            f"A platform is already running on {folder} ({who}). "
+            "Use that one, stop it, or choose another data folder with --data-dir."
+        )
+
+
+class DataFolder:
+    """Paths in the folder, and its lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().resolve()
+        self.logs = self.path / "logs"
+        self.postgres = self.path / "postgres"
+        self.redis = self.path / "redis"
+        self.models = self.path.parent / "models"
+        self.key_file = self.path / "api_key"
+        self._lock = self.path / "up.lock"
+
+    @property
+    def model_folders(self) -> list[Path]:
+        """The folder of local models; none where it could not be made, where it is the data folder itself, or where its path
+        holds a colon, which separates folders in PROXIMAL_LOCAL_MODELS."""
+        usable = self.models.is_dir() and self.models != self.path and ":" not in str(self.models)
+        return [self.models] if usable else []
+
+    def log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    def prepare(self) -> None:
+        """Make it, open to its owner alone; and beside it the folder of local models, where that can be made."""
+        folders.private(self.logs)
+        with contextlib.suppress(OSError):  # a file in its place, or a file system that cannot be written
+            self.models.mkdir(exist_ok=True)
+        found = self.path.stat()
+        # Whoever names /tmp as the data folder does not mean to lock everybody out of it.
+        if found.st_uid == os.getuid() and not found.st_mode & stat.S_IWOTH:
+            folders.private(self.path)
+
+    @contextlib.contextmanager
+    def hold(self, running: Running) -> Iterator[None]:
+        """Be the one platform on this folder. The kernel lets go of the lock however we end."""
+        self.prepare()
+        with self._lock.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise AlreadyRunning(self.path, _read(self._lock)) from error
+            self._lock.write_text(json.dumps(asdict(running)))
+            yield
+
+    def running(self) -> Running | None:
+        """The platform that runs on this folder, if one does."""
+        if not self._lock.exists():
+            return None
+        with self._lock.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _read(self._lock)
+        return None
+
+    def key(self) -> str | None:
+        """The local API key, if `up` has made one."""
+        return self.key_file.read_text().strip() if self.key_file.exists() else None
+
+    def keep_key(self, plaintext: str) -> None:
+        self.key_file.touch(mode=0o600)
+        self.key_file.write_text(f"{plaintext}\n")
+
+
+def _read(lock: Path) -> Running | None:
+    try:
+        return Running(**json.loads(lock.read_text()))
+    except (ValueError, TypeError):
+        return None
+
+
+# What keeps a local platform from starting.
+class UpError(ClientError):
+    """The platform could not be started; the message says what to do."""

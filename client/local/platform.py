@@ -1,0 +1,111 @@
+"""The life of a local platform, from the first check to the last process."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+import httpx
+from sqlalchemy.exc import OperationalError
+
+from client.local import keys
+from client.local.folder import Running, UpError
+from client.local.options import Options
+from client.local.services import Say, start_our_own, start_servers
+from client.local.supervisor import Supervisor, stopping_on_signals
+from core.db import migrate
+from core.embedded import folders
+from core.embedded.errors import EmbeddedServerError
+
+_TICK_SECONDS = 0.1
+_READY_SECONDS = 60.0
+
+
+def up(options: Options, say: Say) -> None:
+    """Start everything and keep it running until SIGINT or SIGTERM. A second one does not wait for anybody."""
+    supervisor = Supervisor(say)
+    signals = 0
+
+    def on_signal() -> None:
+        nonlocal signals
+        signals += 1
+        supervisor.urgent = signals > 1
+
+    with options.folder.hold(Running(os.getpid(), options.url)), stopping_on_signals(on_signal):
+        try:
+            key = _start(options, supervisor, say)
+            if _await_ready(options, supervisor, lambda: signals > 0):
+                say(_welcome(options, key if sys.stdout.isatty() else None))
+            while not signals:
+                supervisor.tick()
+                time.sleep(_TICK_SECONDS)
+            say("Stopping … (again to stop at once, without saving)")
+        except EmbeddedServerError as error:
+            raise UpError(str(error)) from error
+        finally:
+            supervisor.stop()
+    say("Everything has stopped.")
+
+
+def _start(options: Options, supervisor: Supervisor, say: Say) -> str:
+    """Answers the local API key."""
+    _require_free_port(options)
+    servers = start_servers(options.folder, supervisor, say)
+    say("Bringing the database to the newest schema")
+    try:
+        migrate(servers.database_url)
+        key = keys.ensure(servers.database_url, options.folder)
+    except OperationalError as error:
+        raise UpError(f"The database does not answer: {error.orig}") from error
+    say("Starting the API, the sweeper, the data worker and the worker")
+    start_our_own(options, servers, supervisor)
+    return key
+
+
+def _require_free_port(options: Options) -> None:
+    try:
+        socket.create_server((options.host, options.port)).close()
+    except OSError as error:
+        raise UpError(
+            f"Cannot listen at {options.host}:{options.port}: {os.strerror(error.errno or 0)}. "
+            f"Choose another port, for example --port {options.port + 1}."
+        ) from error
+
+
+def _await_ready(options: Options, supervisor: Supervisor, stopped: Callable[[], bool]) -> bool:
+    """Wait for /readyz; False if we are to stop first."""
+    deadline = time.monotonic() + _READY_SECONDS
+    while not stopped():
+        supervisor.tick()
+        if _is_ready(options):
+            return True
+        if time.monotonic() > deadline:
+            log = options.folder.log("api")
+            raise UpError(f"The API was not ready after {_READY_SECONDS:.0f} s. From {log}:\n{folders.tail(log)}")
+        time.sleep(_TICK_SECONDS)
+    return False
+
+
+def _is_ready(options: Options) -> bool:
+    try:
+        return httpx.get(f"{options.url}/readyz", timeout=5, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _welcome(options: Options, key: str | None) -> str:
+    """With the key only on a terminal: anything else is a log, and logs get around."""
+    folder = options.folder
+    sign_in = f"?token={key}" if key else ""
+    models = ", ".join(map(str, options.model_folders)) or "none"
+    return f"""
+Proximal is running.
+
+  Dashboard   {options.url}/{sign_in}
+  REST        {options.url}/v1   (reference: {options.url}/docs)
+  API key     {folder.key_file}
+  Models      {models}   (jobs may read local models from here)
+  Logs        {folder.logs}
+
+Ctrl-C stops it."""

@@ -1,0 +1,76 @@
+"""What a local platform consists of, and how each part is started."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from client.local.folder import DataFolder
+from client.local.options import Options
+from client.local.supervisor import Service, Supervisor
+from core import child
+from core.embedded.postgres import Postgres
+from core.embedded.redis import Redis
+from core.settings import LocalSettings
+
+# A trainer is given a minute to save (PROXIMAL_STOP_SECONDS).
+_WORKER_GRACE = 70.0
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Where the database and the broker are."""
+
+    database_url: str
+    redis_url: str
+
+
+def start_servers(folder: DataFolder, supervisor: Supervisor, say: Say) -> Servers:
+    """Those that the environment names, else embedded ones in the data folder."""
+    found = LocalSettings()
+    database_url, redis_url = found.database_url, found.redis_url
+    if database_url is None:
+        say("Starting PostgreSQL in the data folder")
+        database = postgres(folder)
+        supervisor.start(Service("PostgreSQL", database.start, signal.SIGINT))
+        database_url = database.url
+    if redis_url is None:
+        say("Starting Redis in the data folder")
+        broker = Redis(folder.redis, folder.log("redis"))
+        supervisor.start(Service("Redis", broker.start))
+        redis_url = broker.url
+    return Servers(f"postgresql+psycopg://{database_url.partition('://')[2]}", redis_url)
+
+
+def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) -> None:
+    """The API, the sweeper, the data worker and the workers, each with a log of its own."""
+    folder = options.folder
+    addresses = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
+    models = ":".join(map(str, options.model_folders))
+    folders = {"PROXIMAL_DATA_DIR": str(folder.path), "PROXIMAL_LOCAL_MODELS": models}
+    env = {**os.environ, **addresses, **folders}
+
+    def start(name: str, *command: str, grace: float = 10.0) -> None:
+        def launch() -> child.Child:
+            with folder.log(name).open("ab") as log:
+                return child.start(python(*command), stdout=log, env=env)
+
+        supervisor.start(Service(name, launch, grace=grace))
+
+    start("api", "api", "--host", options.host, "--port", str(options.port))
+    start("sweeper", "worker", "sweep")
+    start("data-worker", "worker", "data")
+    for number in range(1, options.workers + 1):
+        start("worker" if number == 1 else f"worker-{number}", "worker", grace=_WORKER_GRACE)
+
+
+def postgres(folder: DataFolder) -> Postgres:
+    """The embedded one of a data folder."""
+    return Postgres(folder.postgres, folder.log("postgres"))
+
+
+def python(*module_and_arguments: str) -> list[str]:
+    # -P: a folder named `api` or `worker` where we happen to be called is not ours.
+    return [sys.executable, "-P", "-m", *module_and_arguments]

@@ -1,0 +1,190 @@
+"""A file sent in parts: several at a time, tried again, and taken up where an earlier try ended.
+
+The sum of the whole is computed while the parts are on their way, so that nothing waits for it.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, as_completed
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from client.errors import ApiError, ClientError, Unreachable
+from client.sdk.types import Upload, UploadPart, UploadPartSum
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Is told how many bytes have been sent, of how many. From several threads, one at a time."""
+
+PARALLEL = 4
+TRIES = 6
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
+_PIECE = 1024 * 1024
+_PASSES = (429, 502, 503, 504)
+
+
+def persistently(action: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
+    """What `action` answers. It is tried again, TRIES times in all, while it meets trouble that may pass."""
+    pause = _FIRST_PAUSE
+    for _ in range(TRIES - 1):
+        try:
+            return action()
+        except (Unreachable, ApiError) as error:
+            if isinstance(error, ApiError) and error.status not in _PASSES:
+                raise
+        wait(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+    return action()
+
+
+class Platform(Protocol):
+    """What of the client is needed here."""
+
+    def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload: ...
+    def list_uploads(self, status: str | None = None) -> Iterator[Upload]: ...
+    def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum: ...
+    def put_upload_part(self, upload_id: str, number: int, content: Iterator[bytes], size: int) -> UploadPart: ...
+    def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload: ...
+
+
+class _GivenUp(Exception):
+    """The sending has ended; the thread that notices ends too."""
+
+
+class Sending:
+    """One file on its way."""
+
+    def __init__(self, platform: Platform, file: Path, progress: Progress | None = None) -> None:
+        self._platform, self._file = platform, file
+        self._size = file.stat().st_size
+        self._told = progress or (lambda sent, total: None)
+        self._sent = 0
+        self._counting = threading.Lock()
+        self._given_up = threading.Event()
+
+    def run(self) -> Upload:
+        """The complete upload. What is sent stays there when this is interrupted, and the next try goes on from it.
+
+        Raises ApiError (`checksum_mismatch` for a file that changed meanwhile) and Unreachable, after several tries.
+        """
+        try:
+            whole = _begin(lambda: self._sum(0, self._size))
+            upload = self._begun(whole) or self._platform.create_upload(self._file.name, self._size)
+            self._count(upload["bytes_received"])
+            if upload["status"] == "complete":
+                return upload
+            missing = sorted(set(range(1, (upload["parts"] or 0) + 1)) - set(upload["received"]))
+            _in_lanes(missing, lambda number: self._send(upload, number))
+            return persistently(lambda: self._platform.complete_upload(upload["id"], whole.result()), self._wait)
+        finally:
+            self._given_up.set()
+
+    def _begun(self, whole: Future[str]) -> Upload | None:
+        """What an earlier try has left: this file complete, or an open upload each of whose parts that arrived is its."""
+        for upload in self._alike("complete"):
+            if upload["sha256"] == whole.result():
+                return upload
+        for upload in self._alike("open"):
+            checks = _in_lanes(upload["received"], lambda number, of=upload: self._is_ours(of, number))  # type: ignore[misc]
+            if all(checks) and upload["sha256"] in (None, whole.result()):
+                return upload
+        return None
+
+    def _alike(self, status: str) -> Iterator[Upload]:
+        """By name and size, the newest first."""
+        for upload in self._platform.list_uploads(status=status):
+            if (upload["filename"], upload["bytes"]) == (self._file.name, self._size):
+                yield upload
+
+    def _is_ours(self, upload: Upload, number: int) -> bool:
+        there = self._platform.get_upload_part(upload["id"], number)["sha256"]
+        return there == self._sum((number - 1) * upload["part_bytes"], self._part_size(upload, number))
+
+    def _send(self, upload: Upload, number: int) -> None:
+        size = self._part_size(upload, number)
+
+        def once() -> None:
+            counted = _Counted(self)
+            try:
+                pieces = counted.over(self._pieces((number - 1) * upload["part_bytes"], size))
+                self._platform.put_upload_part(upload["id"], number, pieces, size)
+            except (Unreachable, ApiError):
+                counted.undo()
+                raise
+
+        persistently(once, self._wait)
+
+    def _wait(self, seconds: float) -> None:
+        if self._given_up.wait(seconds):
+            raise _GivenUp
+
+    def _part_size(self, upload: Upload, number: int) -> int:
+        return min(upload["part_bytes"], self._size - (number - 1) * upload["part_bytes"])
+
+    def _sum(self, start: int, size: int) -> str:
+        digest = hashlib.sha256()
+        for piece in self._pieces(start, size):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _pieces(self, start: int, size: int) -> Iterator[bytes]:
+        with self._file.open("rb") as file:
+            file.seek(start)
+            while size:
+                if self._given_up.is_set():
+                    raise _GivenUp
+                piece = file.read(min(size, _PIECE))
+                if not piece:
+                    raise ClientError(f"{self._file} became shorter while it was sent.")
+                size -= len(piece)
+                yield piece
+
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._sent += more
+            self._told(self._sent, self._size)
+
+
+class _Counted:
+    """What one try has sent, so that it can be taken back."""
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending, self._sent = sending, 0
+
+    def over(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            yield piece
+            self._sent += len(piece)
+            self._sending._count(len(piece))
+
+    def undo(self) -> None:
+        self._sending._count(-self._sent)
+
+
+def _in_lanes(numbers: Iterable[int], action: Callable[[int], T]) -> list[T]:
+    """The results of `action` for each number, PARALLEL at a time; the first trouble is raised as it comes."""
+    shared, results = iter(list(numbers)), []
+
+    def lane() -> None:
+        for number in shared:
+            results.append(action(number))
+
+    for future in as_completed([_begin(lane) for _ in range(PARALLEL)]):
+        future.result()
+    return results
+
+
+def _begin(action: Callable[[], T]) -> Future[T]:
+    """In a thread that nobody waits for at the end: one that hangs in a dead connection must not hold up Ctrl-C."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(action())
+        except BaseException as error:  # noqa: BLE001  whoever asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future

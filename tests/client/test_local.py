@@ -1,0 +1,145 @@
+"""`proximal up`: heals what dies, leaves nothing behind, and says what stands in its way."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from client.local.folder import DataFolder, Running, UpError
+from client.local.options import Options
+from client.local.platform import _welcome
+from tests.client.conftest import Up, free_port, is_ready, running_up
+from tests.processes import alive, children
+from tests.waiting import eventually
+
+PARTS = {
+    "PostgreSQL": "bin/postgres -D",
+    "Redis": "valkey-server",
+    "api": "-m api",
+    "worker": "-m worker",
+    "data-worker": "-m worker data",
+    "sweeper": "-m worker sweep",
+}
+
+
+def parts(up: Up) -> dict[str, int]:
+    """Process ids of the platform's parts, by name."""
+    found = {}
+    for pid, command in children(up.process.pid).items():
+        for name, sign in PARTS.items():
+            if command.endswith(sign) or (sign in command and name in ("PostgreSQL", "Redis", "api")):
+                found[name] = pid
+    return found
+
+
+def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
+    with running_up(tmp_path / "data") as up:
+        for name in PARTS:
+            before = parts(up)
+            os.kill(before[name], signal.SIGKILL)
+            eventually(lambda name=name, old=before[name]: parts(up).get(name, old) != old, 20)
+            eventually(lambda: is_ready(up), 20)
+            with up.client() as client:
+                eventually(lambda client=client: client.list_workers(), 20)
+        assert up.output.read_text().count("killed by SIGKILL") == len(PARTS)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        signal.SIGKILL,
+    ],
+)
+def test_nothing_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
+    with running_up(tmp_path / "data") as up:
+        pids = parts(up)
+        assert set(pids) == set(PARTS)
+        assert up.process.stop(grace=20, number=number) == (-9 if number is signal.SIGKILL else 0)
+        eventually(lambda: not any(alive(pid) for pid in pids.values()), 5)
+
+
+def test_a_second_one_on_the_same_folder_is_refused(up: Up) -> None:
+    failed = refused("--data-dir", str(up.folder), "--port", str(free_port()))
+    assert f"already running on {up.folder}" in failed
+    assert up.url in failed
+
+
+def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        failed = refused("--data-dir", str(tmp_path), "--port", str(port))
+    assert f"Cannot listen at 127.0.0.1:{port}: Address already in use." in failed
+    assert f"--port {port + 1}" in failed
+
+
+def test_the_key_and_the_data_stay(tmp_path: Path) -> None:
+    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
+        (tmp_path / "p.jsonl").write_text('{"prompt": "p"}\n')
+        dataset = client.upload_dataset(tmp_path / "p.jsonl", "prompts")
+        key = (up.folder / "api_key").read_text()
+        assert (up.folder / "api_key").stat().st_mode & 0o077 == 0
+    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
+        assert (up.folder / "api_key").read_text() == key
+        kept = client.get_dataset(dataset["id"])
+        assert (kept["name"], kept["sha256"]) == (dataset["name"], dataset["sha256"])
+
+
+def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.logs.mkdir(parents=True)
+    with folder.hold(Running(1, "")):
+        assert {path.stat().st_mode & 0o077 for path in (folder.path, folder.logs)} == {0}
+
+
+def test_a_file_in_the_place_of_the_folder_of_models_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("mine")
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    assert folder.model_folders == [] and (tmp_path / "models").read_text() == "mine"
+
+
+def test_jobs_may_read_models_from_a_folder_beside_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And from those that the operator adds, but never from the data folder."""
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", f"{tmp_path}/more:{tmp_path}/yet more")
+    options = Options(tmp_path / "data")
+    options.folder.prepare()
+    folders = [tmp_path / "models", tmp_path / "more", tmp_path / "yet more"]
+    assert options.model_folders == folders and (tmp_path / "models").is_dir()
+    assert f"Models      {tmp_path}/models, {tmp_path}/more, " in _welcome(options, None)
+    DataFolder(tmp_path / "models").prepare()
+    assert DataFolder(tmp_path / "models").model_folders == []
+    (tmp_path / "a:b" / "models").mkdir(parents=True)
+    assert DataFolder(tmp_path / "a:b" / "data").model_folders == []  # a list of folders cannot hold it
+    monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", "any")
+    with pytest.raises(UpError, match="PROXIMAL_LOCAL_MODELS"):
+        _ = options.model_folders
+
+
+def test_a_folder_that_is_everybodys_stays_so(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with DataFolder(tmp_path).hold(Running(1, "")):
+        assert tmp_path.stat().st_mode & 0o7777 == 0o1777
+
+
+def test_the_key_is_shown_on_a_terminal_and_kept_out_of_logs(up: Up, tmp_path: Path) -> None:
+    key = DataFolder(up.folder).key() or "no key"
+    assert key not in up.output.read_text()
+    assert f"{up.url}/\n" in up.output.read_text()
+    options = Options(tmp_path)
+    assert f"{options.url}/?token={key}\n" in _welcome(options, key)
+
+
+def refused(*options: str) -> str:
+    """What it says when it does not start."""
+    command = [sys.executable, "-m", "client", "up", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    return " ".join(done.stderr.split())
