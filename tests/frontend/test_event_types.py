@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trainer.events import Event
 
-NAMED = Path(__file__).parents[2] / "frontend" / "src" / "features" / "run" / "model" / "server-events.ts"
+NAMED = Path(__file__).parents[2] / "frontend" / "src" / "features" / "run" / "model" / "event.ts"
 
 
 def test_the_dashboard_listens_to_every_type_of_event() -> None:

@@ -3,9 +3,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router/dom";
 import { createRouter } from "@/app/router";
-import { SessionGate } from "@/features/auth/ui/session-gate";
-import { takeToken } from "@/features/auth/ui/token-in-url";
-import { queryClient } from "@/lib/api/query-client";
+import { takeToken } from "@/features/auth/api";
+import { SessionGate } from "@/features/auth/ui";
+import { queryClient } from "@/lib/api/client";
 import "@/styles/tokens.css";
 import "@/styles/base.css";
 

@@ -1,9 +1,10 @@
 import { type ComponentType, lazy } from "react";
-import { createBrowserRouter } from "react-router";
-import { Crash } from "@/app/crash";
-import { NotFound } from "@/app/not-found";
+import { createBrowserRouter, Link, useRouteError } from "react-router";
 import { Shell } from "@/app/shell";
+import { Button } from "@/components/button";
+import { Notice } from "@/components/notice";
 import { JobsPage } from "@/features/jobs/ui/jobs-page";
+import { paths } from "@/lib/address";
 
 /**
  * A page whose code is loaded when it is first gone to. React's way, not the router's: with that, changes of an address
@@ -42,3 +43,29 @@ export const createRouter = () =>
       ],
     },
   ]);
+
+/** A mistake in the dashboard itself. The run goes on without it. */
+function Crash() {
+  const error = useRouteError();
+  return (
+    <main style={{ padding: "2rem 1rem", maxWidth: "48rem", margin: "0 auto" }}>
+      <Notice tone="bad" title="The dashboard made a mistake">
+        <p>Your jobs are not affected; they run on the server. Loading the page again usually helps.</p>
+        <p>
+          <code>{error instanceof Error ? error.message : String(error)}</code>
+        </p>
+        <Button onClick={() => window.location.reload()}>Load the page again</Button>
+      </Notice>
+    </main>
+  );
+}
+
+function NotFound() {
+  return (
+    <Notice title="There is no such page">
+      <p>
+        Go to the <Link to={paths.jobs}>jobs</Link> or to the <Link to={paths.datasets}>datasets</Link>.
+      </p>
+    </Notice>
+  );
+}

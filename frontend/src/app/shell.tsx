@@ -1,15 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Link, NavLink, Outlet } from "react-router";
-import { ThemeButton } from "@/app/theme-button";
+import { ThemeButton } from "@/app/theme";
 import { Button } from "@/components/button";
 import { LeaveIcon, MarkIcon } from "@/components/icons";
-import { Skeleton } from "@/components/skeleton";
+import { Skeleton } from "@/components/status";
 import { signOut } from "@/features/auth/api";
-import { workersQuery } from "@/lib/api/platform";
-import { sessionKey } from "@/lib/api/query-client";
+import { paths } from "@/lib/address";
+import { answer, api, sessionKey } from "@/lib/api/client";
 import { count } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "./shell.module.css";
 
 export function Shell() {
@@ -46,6 +45,11 @@ export function Shell() {
     </>
   );
 }
+
+const workersQuery = queryOptions({
+  queryKey: ["workers"],
+  queryFn: async () => (await answer(api.GET("/v1/workers"))).data,
+});
 
 function Workers() {
   const workers = useQuery({ ...workersQuery, refetchInterval: 10_000 });

@@ -1,10 +1,9 @@
 import type uPlot from "uplot";
 import type { Column } from "@/charts/columns";
-import { type Healthy, healthyMarks } from "@/charts/healthy-marks";
 import { faint, type Palette } from "@/charts/palette";
 import { number } from "@/lib/format";
 
-export interface PlotLook {
+interface PlotLook {
   readonly columns: readonly Column[];
   /** The metrics on the right axis. */
   readonly right: ReadonlySet<string>;
@@ -14,7 +13,7 @@ export interface PlotLook {
   readonly height: number;
 }
 
-export interface PlotEvents {
+interface PlotEvents {
   readonly syncKey: string;
   readonly onStep: (step: number | null) => void;
   readonly onZoom: (from: number, to: number) => void;
@@ -42,7 +41,7 @@ export function plotOptions(look: PlotLook, events: PlotEvents): uPlot.Options {
   };
 }
 
-export function colourOf(name: string, columns: readonly Column[], palette: Palette): string {
+function colourOf(name: string, columns: readonly Column[], palette: Palette): string {
   const names = [...new Set(columns.map((column) => column.name))];
   return palette.lines[names.indexOf(name) % palette.lines.length] ?? palette.text;
 }
@@ -123,4 +122,43 @@ function select(plot: uPlot, { onZoom }: PlotEvents): void {
   if (width < 6) return;
   onZoom(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+/** Lower and upper bound; null where open. */
+export type Healthy = readonly [number | null, number | null];
+
+export const isHealthy = (value: number, [low, high]: Healthy): boolean =>
+  (low === null || value >= low) && (high === null || value <= high);
+
+/** Marks the healthy range along the axis, and tints what is outside where the lines went there. Never widens the scale. */
+function healthyMarks(healthy: Healthy, palette: Palette): (plot: uPlot) => void {
+  return (plot) => {
+    const { min, max } = plot.scales.y ?? {};
+    // Null, whatever the types say, while there is no data.
+    if (!Number.isFinite(min) || !Number.isFinite(max) || min === undefined || max === undefined) return;
+    const { left, top, width, height } = plot.bbox;
+    const y = (bound: number | null, open: number) => {
+      const value = Math.min(max, Math.max(min, bound ?? open));
+      return plot.valToPos(value, "y", true);
+    };
+    const low = y(healthy[0], min);
+    const high = y(healthy[1], max);
+    const { ctx } = plot;
+    ctx.save();
+    ctx.fillStyle = faint(palette.warn, 0.1);
+    const { least, greatest } = reached(plot);
+    if (healthy[1] !== null && greatest > healthy[1]) ctx.fillRect(left, top, width, high - top);
+    if (healthy[0] !== null && least < healthy[0]) ctx.fillRect(left, low, width, top + height - low);
+    ctx.fillStyle = faint(palette.good, 0.55);
+    ctx.fillRect(left, high, 3 * devicePixelRatio, low - high);
+    ctx.restore();
+  };
+}
+
+/** How far the lines go within what is shown. */
+function reached(plot: uPlot): { least: number; greatest: number } {
+  const lines = plot.series.slice(1).filter((series) => series.scale === "y");
+  const least = Math.min(...lines.map((series) => series.min ?? Infinity));
+  const greatest = Math.max(...lines.map((series) => series.max ?? -Infinity));
+  return { least, greatest };
 }

@@ -2,10 +2,9 @@ import { type KeyboardEvent, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { type ChartData, shapeOf } from "@/charts/columns";
 import { type StepRange, useChartGroup } from "@/charts/group";
-import type { Healthy } from "@/charts/healthy-marks";
 import { readPalette, useScheme } from "@/charts/palette";
-import { plotOptions } from "@/charts/plot-options";
-import styles from "./plot.module.css";
+import { type Healthy, plotOptions } from "@/charts/plot-options";
+import styles from "./charts.module.css";
 import "uplot/dist/uPlot.min.css";
 
 export const PLOT_HEIGHT = 176;

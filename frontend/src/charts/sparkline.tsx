@@ -1,5 +1,5 @@
 import { measured } from "@/lib/format";
-import styles from "./sparkline.module.css";
+import styles from "./charts.module.css";
 
 const WIDTH = 132;
 const HEIGHT = 30;

@@ -1,14 +1,45 @@
-import type { ButtonHTMLAttributes } from "react";
+import { type ButtonHTMLAttributes, useState } from "react";
 import styles from "./button.module.css";
 
 type Look = "plain" | "primary" | "danger" | "quiet";
 
-interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: Look;
 }
 
 export const buttonClass = (look: Look = "plain"): string => `${styles.button} ${styles[look]}`;
 
-export function Button({ look = "plain", className = "", type = "button", ...rest }: Props) {
+export function Button({ look = "plain", className = "", type = "button", ...rest }: ButtonProps) {
   return <button type={type} className={`${buttonClass(look)} ${className}`} {...rest} />;
+}
+
+/** Copies a text. Browsers offer the clipboard on https and localhost only; elsewhere a selection does it. */
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [said, setSaid] = useState<string | null>(null);
+  const copy = async () => {
+    // A browser may refuse the clipboard, to a page in the background for example.
+    const done = await write(text).catch(() => false);
+    setSaid(done ? "Copied" : "Not copied");
+    setTimeout(() => setSaid(null), 1800);
+  };
+  return (
+    <Button onClick={() => void copy()} aria-live="polite">
+      {said ?? label}
+    </Button>
+  );
+}
+
+async function write(text: string): Promise<boolean> {
+  if (window.isSecureContext) {
+    await navigator.clipboard.writeText(text);
+    return true;
+  }
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way on plain http
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
 }

@@ -1,18 +1,79 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { Button } from "@/components/button";
+import { Prose } from "@/components/text";
+import { ApiError, isPassing } from "@/lib/api/client";
+import { clock } from "@/lib/format";
 import styles from "./notice.module.css";
 
-interface Props {
+interface NoticeProps {
   title: string;
   tone?: "neutral" | "bad" | "warn";
   children?: ReactNode;
 }
 
 /** What a page says when it has nothing, or bad news, to show. */
-export function Notice({ title, tone = "neutral", children }: Props) {
+export function Notice({ title, tone = "neutral", children }: NoticeProps) {
   return (
     <section className={`${styles.notice} ${styles[tone]}`} role={tone === "neutral" ? undefined : "alert"}>
       <h2>{title}</h2>
       {children}
     </section>
+  );
+}
+
+const RETRY_MS = 5000;
+
+interface ErrorNoticeProps {
+  error: Error;
+  doing: string;
+  /** Left out where the page asks again by other means. */
+  onRetry?: () => void;
+}
+
+/** An error that leaves the page with nothing to show: what failed, why, and what to do. */
+export function ErrorNotice({ error, doing, onRetry }: ErrorNoticeProps) {
+  const unreachable = isPassing(error);
+  useRepeated(unreachable ? onRetry : undefined);
+  const requestId = error instanceof ApiError ? error.body.request_id : undefined;
+  return (
+    <Notice tone="bad" title={unreachable ? "The server does not answer" : `Could not ${doing}`}>
+      <p>
+        {unreachable ? "Is the platform running? This page tries again by itself." : <Prose text={error.message} />}
+      </p>
+      {requestId && (
+        <p>
+          Request id: <code>{requestId}</code>
+        </p>
+      )}
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </Notice>
+  );
+}
+
+/** Every few seconds, and as soon as the network is back. */
+function useRepeated(action: (() => void) | undefined): void {
+  const latest = useRef(action);
+  useEffect(() => {
+    latest.current = action;
+  });
+  const isWanted = action !== undefined;
+  useEffect(() => {
+    if (!isWanted) return;
+    const act = () => latest.current?.();
+    const timer = setInterval(act, RETRY_MS);
+    window.addEventListener("online", act);
+    return () => {
+      clearInterval(timer);
+      window.removeEventListener("online", act);
+    };
+  }, [isWanted]);
+}
+
+/** What is shown has aged: the server has not answered since. */
+export function StaleBanner({ since }: { since: number }) {
+  return (
+    <p className={styles.banner} role="status">
+      The server does not answer. This is how things stood at {clock(new Date(since).toISOString())}; trying again…
+    </p>
   );
 }

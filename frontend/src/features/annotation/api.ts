@@ -11,11 +11,11 @@ type Body<Path extends keyof paths, Method extends keyof paths[Path]> = paths[Pa
 type WholeRound = Body<"/v1/annotation/rounds", "post">;
 type Source<Of> = Of extends { type: string } ? Pick<Of, "type"> & Partial<Of> : never;
 /** What has a default may be left out; the schema's types, which are those of an answer too, do not say so. */
-export type NewRound = Partial<Omit<WholeRound, "source">> & { source: Source<WholeRound["source"]> };
-export type RoundChange = Body<"/v1/annotation/rounds/{round_id}", "patch">;
-export type GivenAnswer = Body<"/v1/annotation/rounds/{round_id}/items/{item_id}/answer", "put">;
-export type Closing = Body<"/v1/annotation/rounds/{round_id}/close", "post">;
-export type Continuing = Body<"/v1/annotation/rounds/{round_id}/continue", "post">;
+type NewRound = Partial<Omit<WholeRound, "source">> & { source: Source<WholeRound["source"]> };
+type RoundChange = Body<"/v1/annotation/rounds/{round_id}", "patch">;
+type GivenAnswer = Body<"/v1/annotation/rounds/{round_id}/items/{item_id}/answer", "put">;
+type Closing = Body<"/v1/annotation/rounds/{round_id}/close", "post">;
+type Continuing = Body<"/v1/annotation/rounds/{round_id}/continue", "post">;
 
 export const roundsKey = ["rounds"] as const;
 

@@ -1,7 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { accepted, answer, api } from "@/lib/api/client";
-import { ApiError } from "@/lib/api/problem";
-import { sessionKey } from "@/lib/api/query-client";
+import { accepted, answer, api, ApiError, sessionKey } from "@/lib/api/client";
 
 /** Who is signed in; null when nobody is. */
 export const sessionQuery = queryOptions({
@@ -19,3 +17,13 @@ export const sessionQuery = queryOptions({
 
 export const signIn = (token: string) => answer(api.POST("/v1/session", { body: { token } }));
 export const signOut = () => accepted(api.DELETE("/v1/session"));
+
+/** Takes the token out of `?token=…`, so that it stays neither in the address bar nor in the history. */
+export function takeToken({ location, history }: Pick<Window, "location" | "history">): string | null {
+  const url = new URL(location.href);
+  const token = url.searchParams.get("token");
+  if (token === null) return null;
+  url.searchParams.delete("token");
+  history.replaceState(history.state, "", url);
+  return token.trim() || null;
+}

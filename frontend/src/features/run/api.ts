@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
 import type { JobEvent } from "@/lib/api/types";
-import type { Stage } from "@/lib/stages";
+import type { Stage } from "@/lib/states";
 
 const EVENTS_PAGE = 1000;
 
@@ -51,3 +51,10 @@ export const samplesQuery = (id: string, stage: Stage, step: number) =>
   });
 
 export const streamAddress = (id: string, after: number): string => `/v1/jobs/${id}/stream?after=${after}`;
+
+/** What each metric means. It changes with the software only. */
+export const metricReferenceQuery = queryOptions({
+  queryKey: ["reference", "metrics"],
+  queryFn: async () => (await answer(api.GET("/v1/reference/metrics"))).data,
+  staleTime: Infinity,
+});

@@ -1,6 +1,7 @@
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import createClient from "openapi-fetch";
-import { ApiError, secondsOf, toProblem } from "@/lib/api/problem";
 import type { paths } from "@/lib/api/schema.gen";
+import type { Problem } from "@/lib/api/types";
 
 /** Every path, parameter and body checked against the API's own schema. */
 export const api = createClient<paths>();
@@ -29,3 +30,75 @@ export async function accepted<T>(call: Promise<Result<T>>): Promise<T | undefin
 function unreachable(error: unknown): never {
   throw error instanceof TypeError ? new ApiError(0, {}) : error;
 }
+
+/** An answer of the API that is not 2xx, or (status 0) no answer at all. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: Partial<Problem>,
+    /** Seconds after which the server asks to be asked again. */
+    readonly retryAfter: number | null = null,
+  ) {
+    super(body.detail ?? body.title ?? (status ? `The server answered ${status}.` : "The server cannot be reached."));
+    this.name = "ApiError";
+  }
+
+  /** Whether the same request may succeed later without any change. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 502;
+  }
+}
+
+/** Whether the same may succeed later without any change. */
+export const isPassing = (error: unknown): boolean => error instanceof ApiError && error.isPassing;
+
+/** A `Retry-After` in seconds; null where there is none, or a date. */
+export function secondsOf(header: string | null): number | null {
+  return header !== null && /^\d{1,4}$/.test(header) ? Number(header) : null;
+}
+
+/** What a proxy in between answers is no problem document. */
+export function toProblem(body: unknown): Partial<Problem> {
+  return typeof body === "object" && body !== null ? body : {};
+}
+
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly has_more: boolean;
+  readonly last_id: string | null;
+}
+
+/** As many as the API gives at once. */
+export const MOST = 100;
+
+/** Every item of a list that people fill, and that is short for that: page by page. */
+export async function allPages<T>(fetchPage: (after: string | null) => Promise<Page<T>>): Promise<T[]> {
+  const items: T[] = [];
+  for (let after: string | null = null; ;) {
+    const page = await fetchPage(after);
+    items.push(...page.data);
+    if (!page.has_more || page.last_id === null) return items;
+    after = page.last_id;
+  }
+}
+
+export const sessionKey = ["session"] as const;
+
+/** A session that ended shows the sign-in page, wherever it was noticed. */
+export function noticeSignOut(error: unknown): void {
+  if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionKey, null);
+}
+
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeSignOut }),
+  mutationCache: new MutationCache({ onError: noticeSignOut }),
+  defaultOptions: {
+    queries: {
+      retry: (failures, error) => failures < 2 && (!(error instanceof ApiError) || error.isPassing),
+      retryDelay: (failures) => 500 * 2 ** failures,
+      staleTime: 1000,
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Hand, Receipt } from "@/features/annotation/model/hand";
+import type { Hand, Receipt } from "@/features/annotation/model/item";
 import { Outbox } from "@/features/annotation/model/outbox";
 import { Queue } from "@/features/annotation/model/queue";
 

@@ -1,5 +1,5 @@
 import { bareDataset } from "@/features/annotation/model/round";
-import { stageShort } from "@/lib/stages";
+import { stageShort } from "@/lib/states";
 
 /** The form of a new round, as it is typed. An empty text is what was left out. */
 export interface Draft {

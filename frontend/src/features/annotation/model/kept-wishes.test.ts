@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { Wish } from "@/features/annotation/model/item";
 import { keptWishes, whoseWishesWait } from "@/features/annotation/model/kept-wishes";
-import type { Wish } from "@/features/annotation/model/wish";
 
 function storage(...entries: [string, string][]) {
   const map = new Map(entries);

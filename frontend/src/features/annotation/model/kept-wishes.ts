@@ -1,5 +1,5 @@
+import type { Choice, Verdict, Wish } from "@/features/annotation/model/item";
 import type { WishStore } from "@/features/annotation/model/outbox";
-import type { Choice, Verdict, Wish } from "@/features/annotation/model/wish";
 
 const PREFIX = "proximal-answers";
 

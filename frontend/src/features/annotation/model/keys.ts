@@ -1,4 +1,4 @@
-import type { Choice } from "@/features/annotation/model/wish";
+import type { Choice } from "@/features/annotation/model/item";
 
 /** What is read of a KeyboardEvent. */
 export interface Press {

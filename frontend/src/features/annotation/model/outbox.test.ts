@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Choice, Wish } from "@/features/annotation/model/item";
 import { Outbox, type WishStore } from "@/features/annotation/model/outbox";
-import type { Choice, Wish } from "@/features/annotation/model/wish";
 
 const away = new Error("The server cannot be reached.");
 const closed = new Error("The round is closed.");

@@ -1,4 +1,4 @@
-import type { Wish } from "@/features/annotation/model/wish";
+import type { Wish } from "@/features/annotation/model/item";
 
 /** Keeps wishes beyond the page's life. */
 export interface WishStore {
@@ -7,14 +7,14 @@ export interface WishStore {
   remove: (item: string) => void;
 }
 
-export interface Courier<Receipt> {
+interface Courier<Receipt> {
   /** Tells the server. Repeating it changes nothing there. */
   deliver: (item: string, wish: Wish) => Promise<Receipt>;
   /** Whether the same may be accepted later: there was no answer, or the server is in trouble. */
   isPassing: (error: unknown) => boolean;
 }
 
-export interface Refusal {
+interface Refusal {
   readonly item: string;
   readonly message: string;
 }

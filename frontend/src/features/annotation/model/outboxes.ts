@@ -1,12 +1,9 @@
 import { putAnswer, undoAnswer } from "@/features/annotation/api";
-import type { Receipt } from "@/features/annotation/model/hand";
+import { type Receipt, toItem, type Wish } from "@/features/annotation/model/item";
 import { keptWishes, whoseWishesWait } from "@/features/annotation/model/kept-wishes";
 import { Outbox } from "@/features/annotation/model/outbox";
-import { toItem } from "@/features/annotation/model/to-item";
-import type { Wish } from "@/features/annotation/model/wish";
 import { sessionQuery } from "@/features/auth/api";
-import { ApiError } from "@/lib/api/problem";
-import { noticeSignOut, queryClient } from "@/lib/api/query-client";
+import { ApiError, noticeSignOut, queryClient } from "@/lib/api/client";
 
 /** Somebody's answers to a round, on their way. */
 export interface Post {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Hand, Receipt } from "@/features/annotation/model/hand";
+import type { Hand, Item, Receipt, Wish } from "@/features/annotation/model/item";
 import { Outbox } from "@/features/annotation/model/outbox";
 import { Queue } from "@/features/annotation/model/queue";
-import type { Item, Wish } from "@/features/annotation/model/wish";
 
 const away = new Error("The server cannot be reached.");
 const item = (id: string): Item => ({ id, kind: "pairs", prompt: `${id}?`, completions: ["yes", "no"] });

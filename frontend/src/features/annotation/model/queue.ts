@@ -1,7 +1,6 @@
-import type { Given, Hand, QueueView, Receipt } from "@/features/annotation/model/hand";
+import type { Given, Hand, Item, QueueView, Receipt, Verdict, Wish } from "@/features/annotation/model/item";
 import type { Outbox } from "@/features/annotation/model/outbox";
 import { Stopwatch } from "@/features/annotation/model/stopwatch";
-import type { Item, Verdict, Wish } from "@/features/annotation/model/wish";
 
 /** So many items are at hand, the one on the screen included, so that the next one is there at once. */
 const AT_HAND = 3;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bareDataset, shareAnswered, sourceInWords, versionOf } from "@/features/annotation/model/round";
+import { asName, bareDataset, shareAnswered, sourceInWords, versionOf } from "@/features/annotation/model/round";
 
 const round = { kind: "pairs", status: "open", items: 10, answers: 5, answers_wanted: 20 };
 const sampled = { type: "checkpoints", prompts: "ds_1", completions: 1 } as const;
@@ -23,4 +23,14 @@ test("the share that is answered never leaves 0 to 1", () => {
   expect(shareAnswered({ ...round, source })).toBe(0.25);
   expect(shareAnswered({ ...round, source, answers: 25 })).toBe(1);
   expect(shareAnswered({ ...round, source, answers: 0, answers_wanted: 0 })).toBe(0);
+});
+
+test.each([
+  ["  Ada   Lovelace\n", "Ada Lovelace"],
+  ["x".repeat(70), "x".repeat(60)],
+  [" \t ", null],
+  [null, null],
+  ["a\ud800\0b 🙂", "a b 🙂"],
+])("%o is stored as %o", (typed, name) => {
+  expect(asName(typed)).toBe(name);
 });

@@ -43,3 +43,15 @@ const MOVING = new Set(["preparing", "closing"]);
 
 /** Whether the server is at work on it, so that it looks different soon. */
 export const isMoving = ({ status }: { readonly status: string }): boolean => MOVING.has(status);
+
+const LONGEST = 60;
+
+/** An annotator's name as it is stored: null for what is none. */
+export function asName(typed: string | null): string | null {
+  const name = (typed ?? "")
+    .replaceAll(/[\s\p{Cc}\p{Cs}]+/gu, " ")
+    .trim()
+    .slice(0, LONGEST)
+    .trim();
+  return name || null;
+}

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import styles from "./field.module.css";
+import styles from "@/features/annotation/ui/create/create.module.css";
 
 interface Props {
   /** Its name, where no label around it says it. */

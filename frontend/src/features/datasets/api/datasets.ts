@@ -1,6 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { allPages, MOST } from "@/lib/api/all-pages";
-import { accepted, answer, api } from "@/lib/api/client";
+import { accepted, allPages, answer, api, MOST } from "@/lib/api/client";
 import type { DatasetKind } from "@/lib/api/types";
 
 export const datasetsKey = ["datasets"] as const;
@@ -80,3 +79,64 @@ export const EXPORTS = [
 /** A plain link: the browser downloads it with the cookie. */
 export const exportAddress = (id: string, version: number, format: string): string =>
   `/v1/datasets/${id}/export?${new URLSearchParams({ format, version: String(version) }).toString()}`;
+
+interface RowsWanted {
+  readonly version: number;
+  /** Only rows behind this number. */
+  readonly after: number;
+  readonly limit: number;
+  readonly search: string;
+  /** The code of a finding, and the report that made it. */
+  readonly finding: string | null;
+  readonly report: string | null;
+  readonly split: "train" | "eval" | null;
+  /** The seed of a random sample of `limit` rows; null for rows in order. */
+  readonly seed: number | null;
+}
+
+/** Rows of a version, which never change. */
+export const rowsQuery = (id: string, wanted: RowsWanted) =>
+  queryOptions({
+    queryKey: [...datasetsKey, id, "rows", wanted],
+    queryFn: () =>
+      answer(
+        api.GET("/v1/datasets/{dataset_id}/rows", { params: { path: { dataset_id: id }, query: toQuery(wanted) } }),
+      ),
+    staleTime: Infinity,
+  });
+
+function toQuery({ version, after, limit, search, finding, report, split, seed }: RowsWanted) {
+  return {
+    version,
+    ...(seed === null ? { after, limit } : { sample: limit, seed }),
+    ...(search && { search }),
+    ...(finding && { finding, ...(report && { report }) }),
+    ...(split && { split }),
+  };
+}
+
+/** The reports on a version, newest first. */
+export const reportsQuery = (id: string, version: number) =>
+  queryOptions({
+    queryKey: [...datasetsKey, id, "reports", version],
+    queryFn: async () => {
+      const query = { version, limit: 50 };
+      return (await answer(api.GET("/v1/datasets/{dataset_id}/reports", { params: { ...at(id), query } }))).data;
+    },
+  });
+
+interface ReportWanted {
+  readonly version: number;
+  /** A checkpoint's id or a model's path; null for a report that needs no tokenizer. */
+  readonly model: string | null;
+  readonly chat_template?: "auto" | "none";
+  readonly max_prompt_tokens?: number;
+  readonly max_completion_tokens?: number;
+}
+
+export const makeReport = (id: string, wanted: ReportWanted) =>
+  answer(api.POST("/v1/datasets/{dataset_id}/reports", { params: at(id), body: wanted }));
+
+/** Applies fixes: a new version comes of it. `report` is null for what the import itself found. */
+export const applyFixes = (id: string, version: number, report: string | null, findings: string[]) =>
+  answer(api.POST("/v1/datasets/{dataset_id}/fixes", { params: at(id), body: { version, report, findings } }));

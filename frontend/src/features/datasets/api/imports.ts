@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { allPages, MOST } from "@/lib/api/all-pages";
-import { answer, api } from "@/lib/api/client";
+import { allPages, answer, api, MOST } from "@/lib/api/client";
 import type { DatasetKind } from "@/lib/api/types";
 
 /** Which column is what: of each field a column, and of each value of the label a side. */

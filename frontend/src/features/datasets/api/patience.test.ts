@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { patiently } from "@/features/datasets/api/patience";
-import { ApiError } from "@/lib/api/problem";
+import { ApiError } from "@/lib/api/client";
 
 const page = Object.assign(new EventTarget(), { onLine: true });
 

@@ -1,4 +1,4 @@
-import { ApiError } from "@/lib/api/problem";
+import { ApiError } from "@/lib/api/client";
 
 const TRIES = 8;
 const FIRST_PAUSE = 500;

@@ -1,5 +1,5 @@
 import { patiently, stopped } from "@/features/datasets/api/patience";
-import { ApiError, secondsOf, toProblem } from "@/lib/api/problem";
+import { ApiError, secondsOf, toProblem } from "@/lib/api/client";
 
 /** Sends one part, again after trouble that passes. `onSent` gets the bytes of this try that are on their way. */
 export async function sendPart(path: string, part: Blob, onSent: (bytes: number) => void, signal: AbortSignal) {

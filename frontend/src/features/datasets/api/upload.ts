@@ -1,13 +1,12 @@
 import { patiently } from "@/features/datasets/api/patience";
-import { forget, remember, remembered } from "@/features/datasets/api/upload-memory";
 import { canSum, sendPart, sha256, toHex } from "@/features/datasets/api/upload-part";
-import { accepted, answer, api } from "@/lib/api/client";
-import { ApiError } from "@/lib/api/problem";
+import { accepted, answer, api, ApiError } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
+import { readText, writeText } from "@/lib/stored";
 
 export type Upload = components["schemas"]["Upload"];
 
-export interface UploadProgress {
+interface UploadProgress {
   /** Bytes, with those of parts that had arrived before. */
   readonly sent: number;
   readonly total: number;
@@ -15,7 +14,7 @@ export interface UploadProgress {
   readonly checking: boolean;
 }
 
-export interface UploadOptions {
+interface UploadOptions {
   readonly onProgress: (progress: UploadProgress) => void;
   /** Stops it; what has arrived stays, and a later start of the same file goes on from it. */
   readonly signal: AbortSignal;
@@ -143,5 +142,22 @@ async function inParallel(numbers: readonly number[], signal: AbortSignal, actio
     await Promise.all(Array.from({ length: PARALLEL }, work));
   } finally {
     stop.abort();
+  }
+}
+
+// Which upload a file belongs to, so that the page may be left and opened again. A file that was changed has another
+// time, and is another file.
+const key = (file: File) => `upload:${file.size}:${file.lastModified}:${file.name}`;
+
+/** The id of the upload that this file was begun with. */
+const remembered = (file: File): string | null => readText(key(file));
+
+const remember = (file: File, id: string) => writeText(key(file), id);
+
+export function forget(file: File): void {
+  try {
+    localStorage.removeItem(key(file));
+  } catch {
+    // Blocked: then nothing was remembered either.
   }
 }

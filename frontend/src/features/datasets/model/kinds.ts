@@ -1,6 +1,6 @@
 import type { DatasetKind } from "@/lib/api/types";
 
-export interface KindInfo {
+interface KindInfo {
   readonly id: DatasetKind;
   readonly label: string;
   readonly use: string;

@@ -3,7 +3,7 @@ export type Side = "a" | "b" | "tie";
 export type Labels = Readonly<Record<string, Side | null>>;
 
 /** The columns of the two answers. */
-export interface Sides {
+interface Sides {
   readonly a?: string;
   readonly b?: string;
 }

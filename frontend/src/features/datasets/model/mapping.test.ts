@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { fromMapping, lack, missing, toMapping, withField, withShape } from "@/features/datasets/model/mapping";
+import {
+  baseName,
+  fromMapping,
+  lack,
+  missing,
+  toMapping,
+  withField,
+  withShape,
+} from "@/features/datasets/model/mapping";
 import { SHAPES } from "@/features/datasets/model/shapes";
 
 const columns = (...names: string[]) => names.map((name) => ({ name, examples: [] as string[] }));
@@ -87,3 +95,10 @@ test("a field that was taken away is not sent, nor are labels where there is no 
   const draft = fromMapping({ fields: { prompt: "q", a: "x", b: "y", label: "w" }, labels: { l: "a" } }, []);
   expect(toMapping(withField(draft, "label", "", []))).toEqual({ fields: { prompt: "q", a: "x", b: "y" } });
 });
+
+test.each([
+  ["pairs.jsonl.gz", "pairs"],
+  ["data/train-00000-of-00001.parquet", "train-00000-of-00001"],
+  ["C:\\me\\my.pairs.csv", "my.pairs"],
+  [".jsonl", ".jsonl"],
+])("%s becomes %s", (filename, name) => expect(baseName(filename)).toBe(name));

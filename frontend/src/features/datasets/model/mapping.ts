@@ -2,7 +2,7 @@ import type { Mapping } from "@/features/datasets/api/imports";
 import { guessLabels, type Labels } from "@/features/datasets/model/labels";
 import { type Shape, SHAPES } from "@/features/datasets/model/shapes";
 
-export interface Column {
+interface Column {
   readonly name: string;
   readonly examples: readonly string[];
 }
@@ -92,3 +92,12 @@ const labelsOf = (fields: Draft["fields"], columns: readonly Column[]): Labels =
   guessLabels(columns.find((one) => one.name === fields.label)?.examples ?? [], fields);
 
 const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLowerCase();
+
+const ENDING = /\.(gz|zst|zstd|jsonl|ndjson|json|csv|tsv|parquet|txt)$/i;
+
+/** A file's name without folders and without what says how it is packed. */
+export function baseName(filename: string): string {
+  let name = filename.split(/[\\/]/).at(-1) ?? filename;
+  while (ENDING.test(name)) name = name.replace(ENDING, "");
+  return name || filename;
+}

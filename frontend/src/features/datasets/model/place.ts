@@ -1,11 +1,14 @@
-export const TABS = ["report", "rows", "versions"] as const;
+import { useCallback } from "react";
+import { useAddress } from "@/lib/address";
+
+const TABS = ["report", "rows", "versions"] as const;
 export type TabId = (typeof TABS)[number];
-export const VIEWS = ["sides", "table"] as const;
-export type View = (typeof VIEWS)[number];
-export type Split = "train" | "eval";
+const VIEWS = ["sides", "table"] as const;
+type View = (typeof VIEWS)[number];
+type Split = "train" | "eval";
 
 /** Which rows are shown, and how. */
-export interface RowsPlace {
+interface RowsPlace {
   readonly search: string;
   readonly finding: string | null;
   readonly split: Split | null;
@@ -99,4 +102,36 @@ export function rowsOf(place: Place, finding: string, report: string | null, row
   const unfiltered = { search: "", split: null, seed: null } as const;
   const to = row === null ? { finding, row: null, after: 0 } : { finding: null, row, after: row - 1 };
   return moved(place, { tab: "rows", report, ...unfiltered, ...to });
+}
+
+/** Where in a dataset the page is, kept in the address so that a link shows the same. */
+export function usePlace(): [Place, Go] {
+  const [params, setParams] = useAddress();
+  const go = useCallback<Go>(
+    (change, push) => setParams((before) => writePlace(moved(readPlace(before), change)), push),
+    [setParams],
+  );
+  return [readPlace(params), go];
+}
+
+/** Changes the place. With `push` the browser's back button comes back here. */
+export type Go = (change: Partial<Place>, push?: boolean) => void;
+
+/** What stands in a search box, and what was asked for with it. */
+interface SearchText {
+  readonly text: string;
+  /** The search that the page is at, as last heard of. */
+  readonly shown: string;
+  /** Searches that were asked for and that the page has not come to yet. */
+  readonly asked: readonly string[];
+}
+
+export const searchText = (shown: string): SearchText => ({ text: shown, shown, asked: [] });
+
+export const asking = (box: SearchText, search: string): SearchText => ({ ...box, asked: [...box.asked, search] });
+
+/** The page has come to a search. One that was asked for here says nothing new: more may have been typed since. */
+export function arrivedAt(box: SearchText, shown: string): SearchText {
+  const place = box.asked.indexOf(shown);
+  return place === -1 ? searchText(shown) : { ...box, shown, asked: box.asked.slice(place + 1) };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diffTexts } from "@/features/datasets/model/text-diff";
+import { compareAnswers, diffTexts, startOf } from "@/features/datasets/model/text-diff";
 
 const plain = (text: string) => ({ text, changed: false });
 const changed = (text: string) => ({ text, changed: true });
@@ -33,4 +33,33 @@ test("two long texts without a word in common are shown as they are", () => {
   const diff = diffTexts(words("x"), words("y"));
   expect(diff.tooLong).toBe(true);
   expect(diff.a).toEqual([plain(words("x"))]);
+});
+
+const answers = (...texts: string[]) => texts.map((text, index) => ({ name: `${index}`, text, preferred: false }));
+const marked = (...texts: string[]) =>
+  compareAnswers(answers(...texts)).parts.map(
+    (parts) => parts && parts.filter((part) => part.changed).map((part) => part.text),
+  );
+
+test("two answers are each marked where they differ", () => {
+  expect(marked("a red car", "a blue car")).toEqual([["red"], ["blue"]]);
+});
+
+test("of a ranking the best one stays plain, the others are marked against it", () => {
+  expect(marked("a red car", "a blue car", "a red bus")).toEqual([null, ["blue"], ["bus"]]);
+});
+
+test("one answer alone has nothing to differ from", () => expect(marked("alone")).toEqual([null]));
+
+test("a folded text keeps its marks", () => {
+  const parts = [
+    { text: "a ", changed: false },
+    { text: "red car", changed: true },
+    { text: " stops", changed: false },
+  ];
+  expect(startOf(parts, 5)).toEqual([
+    { text: "a ", changed: false },
+    { text: "red", changed: true },
+  ]);
+  expect(startOf(parts, 100)).toEqual(parts);
 });

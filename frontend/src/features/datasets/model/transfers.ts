@@ -1,4 +1,9 @@
-export type TransferState = "sending" | "paused" | "failed" | "done";
+import { useSyncExternalStore } from "react";
+import { uploadsKey } from "@/features/datasets/api/imports";
+import { cancelUpload, forget, startUpload } from "@/features/datasets/api/upload";
+import { queryClient } from "@/lib/api/client";
+
+type TransferState = "sending" | "paused" | "failed" | "done";
 
 /** A file on its way to the server. */
 export interface Transfer {
@@ -152,3 +157,27 @@ class Meter {
     return elapsed < SETTLE_MS ? null : ((sent - this.first.sent) / elapsed) * 1000;
   }
 }
+
+/** One for the whole dashboard, so that leaving the page does not end an upload. */
+export const transfers = new Transfers({ send: startUpload, discard, now: Date.now });
+
+async function discard(uploadId: string, file: File): Promise<void> {
+  await cancelUpload(uploadId);
+  forget(file);
+  await queryClient.invalidateQueries({ queryKey: uploadsKey });
+}
+
+export const addFiles = (files: readonly File[]) => files.forEach((file) => transfers.add(file));
+
+const subscribe = (listener: () => void): (() => void) => {
+  const stop = transfers.subscribe(listener);
+  window.addEventListener("beforeunload", warn);
+  return stop;
+};
+
+/** Closing the tab cuts an upload off. It can be gone on with, but that is a nuisance. */
+function warn(event: BeforeUnloadEvent): void {
+  if (transfers.busy) event.preventDefault();
+}
+
+export const useTransfers = (): readonly Transfer[] => useSyncExternalStore(subscribe, transfers.get);

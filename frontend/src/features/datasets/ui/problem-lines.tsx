@@ -1,6 +1,6 @@
 import { Notice } from "@/components/notice";
-import { Prose } from "@/components/prose";
-import { ApiError } from "@/lib/api/problem";
+import { Prose } from "@/components/text";
+import { ApiError } from "@/lib/api/client";
 import type { ProblemItem } from "@/lib/api/types";
 import { count } from "@/lib/format";
 import styles from "./datasets.module.css";

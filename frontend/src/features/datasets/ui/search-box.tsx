@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useEffectEvent, useState } from "react";
-import { arrivedAt, asking, searchText } from "@/features/datasets/model/search-text";
+import { arrivedAt, asking, searchText } from "@/features/datasets/model/place";
 
 interface Props {
   value: string;

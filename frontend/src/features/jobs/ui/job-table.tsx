@@ -1,12 +1,11 @@
 import { Link } from "react-router";
 import { Sparkline } from "@/charts/sparkline";
-import { StatusBadge } from "@/components/status-badge";
-import { TimeAgo } from "@/components/time-ago";
-import { useNow } from "@/components/use-now";
-import { JobProgress } from "@/features/jobs/ui/job-progress";
+import { ProgressBar, StatusBadge } from "@/components/status";
+import { TimeAgo, useNow } from "@/components/text";
+import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
-import { duration, secondsBetween } from "@/lib/format";
-import { paths } from "@/lib/paths";
+import { duration, percent, secondsBetween } from "@/lib/format";
+import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./job-table.module.css";
 
 export function JobTable({ jobs }: { jobs: readonly JobSummary[] }) {
@@ -64,4 +63,34 @@ function Duration({ job }: { job: JobSummary }) {
   if (!job.started_at) return <>–</>;
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return <>{duration(secondsBetween(job.started_at, end))}</>;
+}
+
+/** How far a job is; or why it waits, or why it failed. */
+function JobProgress({ job }: { job: JobSummary }) {
+  if (job.status === "queued") return <span className={styles.why}>{job.queue_reason ?? job.status_reason}</span>;
+  if (job.status === "failed") return <span className={styles.why}>{job.error?.message ?? job.status_reason}</span>;
+  const { progress } = job;
+  if (!progress) return <span className={styles.why}>{job.status_reason}</span>;
+  return (
+    <div className={styles.bar}>
+      <span>
+        {job.status === "succeeded" ? <Outcome job={job} /> : <Where progress={progress} />}
+        {!hasEnded(job.status) && progress.eta_seconds !== null && (
+          <span className={styles.eta}>{duration(progress.eta_seconds)} left in this stage</span>
+        )}
+      </span>
+      <ProgressBar fraction={progress.fraction} label={`Progress of ${job.name}`} tone={statusTone(job.status)} />
+    </div>
+  );
+}
+
+function Where({ progress }: { progress: NonNullable<JobSummary["progress"]> }) {
+  const { seeds_done: done, seed_count: seeds } = progress;
+  if (done > 0) return <>{`${done} / ${seeds} seeds`}</>;
+  return <>{`${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
+}
+
+function Outcome({ job }: { job: JobSummary }) {
+  const rate = job.summary?.win_rate;
+  return typeof rate === "number" ? <>win rate {percent(rate)}</> : <>finished</>;
 }

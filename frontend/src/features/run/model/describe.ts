@@ -1,8 +1,8 @@
 import { type RunEvent, stageOf, stepOf } from "@/features/run/model/event";
 import { count, duration, number } from "@/lib/format";
-import { stageShort } from "@/lib/stages";
+import { stageShort } from "@/lib/states";
 
-export type Level = "info" | "warning" | "error";
+type Level = "info" | "warning" | "error";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const stage = (event: RunEvent): string => stageShort(stageOf(event) ?? "");

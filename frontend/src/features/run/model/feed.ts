@@ -11,7 +11,7 @@ export interface Source {
   close(): void;
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   /** Opens a stream of the events after `seq`. */
   open: (seq: number) => Source;
   types: readonly string[];

@@ -12,14 +12,14 @@ export interface Finding {
   readonly times: number;
 }
 
-export interface Evidence {
+interface Evidence {
   readonly metric: string;
   readonly step: number;
   readonly value: number;
 }
 
 /** What the run said aloud, and how often. */
-export interface Remark {
+interface Remark {
   readonly text: string;
   readonly level: "warning" | "error";
   readonly times: number;

@@ -1,3 +1,9 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { Healthy } from "@/charts/plot-options";
+import { metricReferenceQuery } from "@/features/run/api";
+import type { MetricInfo } from "@/lib/api/types";
+
 /** What the platform says of a metric, as far as it matters here. */
 interface Described {
   readonly name: string;
@@ -33,3 +39,20 @@ function inPlace(pattern: string, name: string): string | null {
   const inner = name.slice(before.length, name.length - after.length);
   return inner && !inner.includes("/") ? inner : null;
 }
+
+export interface Meaning extends Omit<MetricInfo, "healthy"> {
+  readonly healthy: Healthy | null;
+}
+
+/** The stage's metrics by name, as the trainer documents them. `names`: those that the run has, a line each. */
+export function useMeanings(stage: string, names: string): ReadonlyMap<string, Meaning> {
+  const { data } = useQuery(metricReferenceQuery);
+  return useMemo(() => {
+    const ofStage = (data ?? []).filter((metric) => metric.stage === stage);
+    const metrics = ofStage.map(({ healthy, ...rest }) => ({ ...rest, healthy: bounds(healthy) }));
+    return byName(metrics, names.split("\n"));
+  }, [data, stage, names]);
+}
+
+const bounds = (healthy: readonly (number | null)[] | null): Healthy | null =>
+  healthy && [healthy[0] ?? null, healthy[1] ?? null];

@@ -1,7 +1,7 @@
 import { type RunEvent, stageOf } from "@/features/run/model/event";
 
 /** Some of the held-out pairs or thumbs, and how the reward model does on them. */
-export interface CardRow {
+interface CardRow {
   readonly group: string;
   readonly name: string;
   readonly pairs: number;
@@ -11,7 +11,7 @@ export interface CardRow {
   readonly confidence: number | null;
 }
 
-export interface Bin {
+interface Bin {
   readonly low: number;
   readonly high: number;
   readonly pairs: number;

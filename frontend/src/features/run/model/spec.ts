@@ -1,4 +1,4 @@
-import { type Stage, STAGES, stageShort } from "@/lib/stages";
+import { type Stage, STAGES, stageShort } from "@/lib/states";
 
 /** What is read here of a stored spec, which may be by an older version and lack any of it. */
 interface AnySpec {
@@ -55,4 +55,15 @@ export const hasJudge = (spec: AnySpec): boolean => Boolean(spec.evaluation?.jud
 function shortName(path: string): string {
   const name = path.split("/").filter(Boolean).at(-1) ?? path;
   return /^ckpt_\w{10,}$/.test(name) ? `${name.slice(0, 11)}…` : name;
+}
+
+/** A command that submits `spec` again. The key comes from the environment, never from the page. */
+export function submitCommand(origin: string, spec: unknown): string {
+  const body = JSON.stringify(spec, null, 2).replaceAll("'", "'\\''");
+  return [
+    `curl ${origin}/v1/jobs \\`,
+    `  -H "Authorization: Bearer $PROXIMAL_API_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${body}'`,
+  ].join("\n");
 }

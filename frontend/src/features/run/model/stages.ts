@@ -1,5 +1,7 @@
+import { lastValue, type Series } from "@/charts/series";
 import { type RunEvent, stageOf } from "@/features/run/model/event";
-import type { Stage } from "@/lib/stages";
+import { measured, percent } from "@/lib/format";
+import type { Stage } from "@/lib/states";
 
 export type StageState = "waiting" | "active" | "done" | "stopped" | "unreached";
 
@@ -40,4 +42,57 @@ function numbers(value: unknown): Record<string, number> {
     (entry): entry is [string, number] => typeof entry[1] === "number",
   );
   return Object.fromEntries(entries);
+}
+
+interface Figure {
+  readonly label: string;
+  readonly value: string;
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly label: string;
+  readonly show?: (value: number) => string;
+}
+
+const asPercent = (value: number): string => percent(value, 1);
+
+/** The one or two figures to judge a stage by; each with what stands in for it until it is known. */
+const WANTED: Record<string, readonly (readonly Wanted[])[]> = {
+  sft: [
+    [
+      { name: "eval/loss", label: "held-out loss" },
+      { name: "loss", label: "loss" },
+    ],
+  ],
+  reward_model: [
+    [
+      { name: "eval/accuracy", label: "held-out accuracy", show: asPercent },
+      { name: "loss", label: "loss" },
+    ],
+  ],
+  dpo: [
+    [
+      { name: "eval/accuracy", label: "held-out accuracy", show: asPercent },
+      { name: "loss", label: "loss" },
+    ],
+  ],
+  kto: [
+    [
+      { name: "eval/margin", label: "held-out margin" },
+      { name: "loss", label: "loss" },
+    ],
+  ],
+  ppo: [[{ name: "objective/scores", label: "score" }], [{ name: "objective/kl", label: "KL" }]],
+  evaluation: [[{ name: "win_rate", label: "win rate", show: asPercent }], [{ name: "kl", label: "KL" }]],
+};
+
+export function headline(view: StageView, series: Readonly<Record<string, Series>>): Figure[] {
+  return (WANTED[view.stage] ?? []).flatMap((alternatives) => {
+    const known = alternatives.flatMap(({ name, label, show = measured }) => {
+      const value = view.summary[name] ?? lastValue(series[name]);
+      return value === null ? [] : [{ label, value: show(value) }];
+    });
+    return known.slice(0, 1);
+  });
 }

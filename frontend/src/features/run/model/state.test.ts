@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunEvent } from "@/features/run/model/event";
-import { fromSnapshot } from "@/features/run/model/snapshot";
-import { emptyRun, needsFreshSeries, reduce } from "@/features/run/model/state";
+import { emptyRun, fromSnapshot, needsFreshSeries, reduce } from "@/features/run/model/state";
 
 const event = (seq: number, type: string, data: Record<string, unknown>): RunEvent => ({
   seq,

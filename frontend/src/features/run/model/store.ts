@@ -1,7 +1,13 @@
 import type { RunEvent } from "@/features/run/model/event";
 import { type Connection, EventFeed, type Recovery, type Source } from "@/features/run/model/feed";
-import { fromSnapshot, type Snapshot } from "@/features/run/model/snapshot";
-import { emptyRun, needsFreshSeries, reduce, type RunState } from "@/features/run/model/state";
+import {
+  emptyRun,
+  fromSnapshot,
+  needsFreshSeries,
+  reduce,
+  type RunState,
+  type Snapshot,
+} from "@/features/run/model/state";
 
 export interface RunView {
   readonly run: RunState;

@@ -1,26 +1,28 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
-import { buttonClass } from "@/components/button";
-import { StatusBadge } from "@/components/status-badge";
-import { TimeAgo } from "@/components/time-ago";
-import { useNow } from "@/components/use-now";
+import { Button, buttonClass } from "@/components/button";
+import { ConfirmDialog } from "@/components/confirm-dialog";
+import { StatusBadge } from "@/components/status";
+import { TimeAgo, useNow } from "@/components/text";
+import { cancelJob, jobQuery, jobsKey } from "@/features/jobs/api";
 import type { RunEvent } from "@/features/run/model/event";
 import type { Connection } from "@/features/run/model/feed";
 import { processesOf, seedsOf } from "@/features/run/model/spec";
-import { CancelButton } from "@/features/run/ui/cancel-button";
-import { ConnectionState } from "@/features/run/ui/connection-state";
+import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
-import { paths } from "@/lib/paths";
-import { canCancel } from "@/lib/status";
+import { canCancel } from "@/lib/states";
 import styles from "./run-header.module.css";
+import runStyles from "./run.module.css";
 
-interface Props {
+interface RunHeaderProps {
   job: Job;
   connection: Connection;
   log: readonly RunEvent[];
 }
 
-export function RunHeader({ job, connection, log }: Props) {
+export function RunHeader({ job, connection, log }: RunHeaderProps) {
   return (
     <header className={styles.header}>
       <div className={styles.above}>
@@ -89,3 +91,68 @@ function modelType(job: Job): string {
 
 const device = (name: string, threads: unknown): string =>
   name === "cpu" && typeof threads === "number" ? `CPU, ${threads} ${threads === 1 ? "thread" : "threads"}` : name;
+
+const TEXTS: Record<Connection, { label: string; title: string }> = {
+  connecting: { label: "connecting", title: "Opening the event stream" },
+  live: { label: "live", title: "Events arrive as they happen" },
+  reconnecting: {
+    label: "reconnecting",
+    title: "The server does not answer. The page goes on from the last event it saw; nothing is lost.",
+  },
+  ended: { label: "ended", title: "The run has ended and every event is here" },
+};
+
+function ConnectionState({ connection }: { connection: Connection }) {
+  const { label, title } = TEXTS[connection];
+  return (
+    <span
+      className={`${styles.connection} ${styles[connection]}`}
+      role="status"
+      title={title}
+      data-connection={connection}
+    >
+      {label}
+    </span>
+  );
+}
+
+function CancelButton({ job }: { job: Job }) {
+  const [asking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () => cancelJob(job.id),
+    onSuccess: (updated) => client.setQueryData(jobQuery(job.id).queryKey, updated),
+    // A job that has just ended by itself refuses; what it has become is the answer.
+    onError: () => void client.invalidateQueries({ queryKey: jobsKey }),
+  });
+  const confirm = () => {
+    setAsking(false);
+    cancel.mutate();
+  };
+  return (
+    <>
+      {cancel.error && (
+        <span className={runStyles.error} role="alert">
+          {cancel.error.message}
+        </span>
+      )}
+      <Button look="danger" onClick={() => setAsking(true)} disabled={cancel.isPending}>
+        {cancel.isPending ? "Cancelling…" : "Cancel job"}
+      </Button>
+      <ConfirmDialog
+        open={asking}
+        title="Cancel this job?"
+        confirm="Cancel the job"
+        keep="Keep it"
+        onConfirm={confirm}
+        onClose={() => setAsking(false)}
+      >
+        <p>
+          {job.status === "queued"
+            ? "It has not started, so nothing is lost."
+            : "It stops after its present step. Checkpoints saved so far stay, but a cancelled job cannot go on."}
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}

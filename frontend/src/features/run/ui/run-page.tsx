@@ -1,21 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { ErrorNotice } from "@/components/error-notice";
+import { ErrorNotice, Notice } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
-import { Skeleton } from "@/components/skeleton";
-import { jobQuery } from "@/features/jobs/api";
+import { ProgressBar, Skeleton } from "@/components/status";
+import { Prose } from "@/components/text";
+import { checkpointDownload, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { stagesOf } from "@/features/run/model/spec";
 import { stageViews } from "@/features/run/model/stages";
-import { Failure } from "@/features/run/ui/failure";
-import { Findings } from "@/features/run/ui/findings/findings";
+import { useRun } from "@/features/run/model/use-run";
+import { Findings } from "@/features/run/ui/findings";
 import { RunHeader } from "@/features/run/ui/run-header";
-import { RunProgress } from "@/features/run/ui/run-progress";
-import { RunTabs } from "@/features/run/ui/run-tabs";
-import { Seeds } from "@/features/run/ui/seeds/seeds";
-import { StageStepper } from "@/features/run/ui/stages/stage-stepper";
-import { useChosen } from "@/features/run/ui/use-chosen";
-import { useRun } from "@/features/run/ui/use-run";
-import { hasEnded } from "@/lib/status";
+import { RunTabs, useChosen } from "@/features/run/ui/run-tabs";
+import { Seeds } from "@/features/run/ui/seeds";
+import { StageStepper } from "@/features/run/ui/stage-stepper";
+import type { Job } from "@/lib/api/types";
+import { duration, percent } from "@/lib/format";
+import { hasEnded, stageLabel, stageShort, statusTone } from "@/lib/states";
+import styles from "./run.module.css";
 
 const POLL_MS = 2500;
 
@@ -50,5 +51,61 @@ function Run({ id }: { id: string }) {
       <Seeds job={job} log={view.run.log} />
       <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />
     </>
+  );
+}
+
+/** Why a job failed, and what it leaves. */
+function Failure({ job }: { job: Job }) {
+  const checkpoints = useQuery(checkpointsQuery(job.id));
+  const last = checkpoints.data?.[0];
+  return (
+    <div style={{ marginBottom: "1rem" }}>
+      <Notice
+        tone="bad"
+        title={`Failed${job.stage ? ` in ${stageShort(job.stage)}` : ""}${job.error ? `: ${job.error.code}` : ""}`}
+      >
+        <p style={{ whiteSpace: "pre-wrap" }}>
+          <Prose text={job.error?.message ?? job.status_reason} />
+        </p>
+        {last && (
+          <p>
+            Its last good checkpoint is kept: {stageShort(last.stage)} step {last.step},{" "}
+            <a href={checkpointDownload(last.id)} download>
+              download it
+            </a>
+            .
+          </p>
+        )}
+        {checkpoints.data && !last && <p>It failed before its first checkpoint, so there is nothing to keep.</p>}
+      </Notice>
+    </div>
+  );
+}
+
+/** Where an unfinished job is, and how long its stage will take. */
+function RunProgress({ job }: { job: Job }) {
+  const { progress } = job;
+  if (!progress || hasEnded(job.status)) return null;
+  return (
+    <section className={styles.progress} aria-label="Progress">
+      <p>
+        {progress.seeds_done > 0 ? (
+          <b>
+            Seed {progress.seeds_done + 1} of {progress.seed_count}
+          </b>
+        ) : (
+          <>
+            <b>{stageLabel(progress.stage)}</b>
+            <span>
+              step {progress.step} of {progress.total_steps}
+            </span>
+            {progress.seed_count > 1 && <span>seed 1 of {progress.seed_count}</span>}
+          </>
+        )}
+        {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
+        <span className={styles.percent}>{percent(progress.fraction)} of the job</span>
+      </p>
+      <ProgressBar fraction={progress.fraction} label="Progress of the job" tone={statusTone(job.status)} />
+    </section>
   );
 }

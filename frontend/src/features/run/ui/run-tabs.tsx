@@ -1,22 +1,22 @@
-import { ErrorNotice } from "@/components/error-notice";
-import { Skeleton } from "@/components/skeleton";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
 import { type Tab, Tabs } from "@/components/tabs";
 import { reportCard } from "@/features/run/model/report-card";
+import { stagesOf } from "@/features/run/model/spec";
 import type { StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
-import { ChartsTab } from "@/features/run/ui/charts/charts-tab";
-import { CompletionsTab } from "@/features/run/ui/completions/completions-tab";
-import { CheckpointsTab } from "@/features/run/ui/files/checkpoints-tab";
-import { SpecTab } from "@/features/run/ui/files/spec-tab";
-import { EventsTab } from "@/features/run/ui/log/events-tab";
-import { ReportCardTable } from "@/features/run/ui/report-card/report-card-table";
-import { ResultsTab } from "@/features/run/ui/results/results-tab";
-import type { TabId } from "@/features/run/ui/use-chosen";
+import { ChartsTab } from "@/features/run/ui/charts-tab";
+import { CompletionsTab } from "@/features/run/ui/completions-tab";
+import { EventsTab } from "@/features/run/ui/events-tab";
+import { CheckpointsTab, SpecTab } from "@/features/run/ui/files-tabs";
+import { ReportCardTable } from "@/features/run/ui/report-card";
+import { ResultsTab } from "@/features/run/ui/results-tab";
+import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import type { Stage } from "@/lib/stages";
+import { asStage, type Stage } from "@/lib/states";
 import styles from "./run.module.css";
 
-interface Props {
+interface RunTabsProps {
   job: Job;
   view: RunView;
   stages: readonly StageView[];
@@ -25,7 +25,7 @@ interface Props {
   onTab: (tab: TabId) => void;
 }
 
-export function RunTabs(props: Props) {
+export function RunTabs(props: RunTabsProps) {
   const { stage, tab, onTab } = props;
   const tabs: Tab<TabId>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
@@ -44,7 +44,7 @@ export function RunTabs(props: Props) {
   );
 }
 
-function Panel({ job, view, stages, stage, tab }: Props) {
+function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   if (tab === "spec") return <SpecTab job={job} />;
   if (tab === "checkpoints") return <CheckpointsTab job={job} />;
   if (!view.loaded) {
@@ -73,4 +73,35 @@ function Panel({ job, view, stages, stage, tab }: Props) {
       {charts}
     </>
   );
+}
+
+const TABS = ["metrics", "completions", "events", "checkpoints", "spec"] as const;
+type TabId = (typeof TABS)[number];
+
+interface Chosen {
+  stage: Stage;
+  tab: TabId;
+  chooseStage: (stage: Stage) => void;
+  chooseTab: (tab: TabId) => void;
+}
+
+/** The stage and the tab, kept in the address so that a link shows the same. Without a choice the page follows the job. */
+export function useChosen(job: Job | undefined): Chosen {
+  const [params, setParams] = useAddress();
+  const stages = job ? stagesOf(job.spec) : [];
+  const present = asStage(job?.stage) ?? stages[0] ?? "sft";
+  const named = asStage(params.get("stage"));
+  const set = (name: string, value: string | null) =>
+    setParams((before) => {
+      const after = new URLSearchParams(before);
+      if (value === null) after.delete(name);
+      else after.set(name, value);
+      return after;
+    });
+  return {
+    stage: named && stages.includes(named) ? named : present,
+    tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",
+    chooseStage: (stage) => set("stage", stage === present ? null : stage),
+    chooseTab: (tab) => set("tab", tab === "metrics" ? null : tab),
+  };
 }

@@ -1,10 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { bareDataset, versionOf } from "@/features/annotation/model/round";
-import { DatasetSelect } from "@/features/annotation/ui/create/dataset-select";
-import type { FieldsProps } from "@/features/annotation/ui/create/round-form";
-import { Field } from "@/features/annotation/ui/field";
-import { datasetQuery } from "@/features/datasets/api/datasets";
-import { reportsQuery } from "@/features/datasets/api/reports";
+import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
+import { DatasetSelect } from "@/features/annotation/ui/create/selects";
+import { datasetQuery, reportsQuery } from "@/features/datasets/api/datasets";
 import { count } from "@/lib/format";
 import styles from "./create.module.css";
 

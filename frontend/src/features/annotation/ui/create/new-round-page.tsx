@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
-import { ErrorNotice } from "@/components/error-notice";
+import { ErrorNotice } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
-import { Skeleton } from "@/components/skeleton";
+import { Skeleton } from "@/components/status";
 import { draftOfDataset, draftOfJob, emptyDraft } from "@/features/annotation/model/draft";
 import { bareDataset } from "@/features/annotation/model/round";
 import { RoundForm } from "@/features/annotation/ui/create/round-form";
 import { datasetQuery } from "@/features/datasets/api/datasets";
 import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
-import { paths } from "@/lib/paths";
+import { paths } from "@/lib/address";
 import styles from "./create.module.css";
 
 /** A new round, filled in from the job or the dataset that the address names. */

@@ -1,8 +1,6 @@
 import { answersOf } from "@/features/annotation/model/draft";
-import { CheckpointSelect } from "@/features/annotation/ui/checkpoint-select";
-import { DatasetSelect } from "@/features/annotation/ui/create/dataset-select";
-import type { FieldsProps } from "@/features/annotation/ui/create/round-form";
-import { Field } from "@/features/annotation/ui/field";
+import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
+import { CheckpointSelect, DatasetSelect } from "@/features/annotation/ui/create/selects";
 import type { JobSummary } from "@/lib/api/types";
 import { count } from "@/lib/format";
 import styles from "./create.module.css";

@@ -5,21 +5,14 @@ import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
 import { createRound, roundQuery, roundsKey } from "@/features/annotation/api";
-import { bodyOf, type Draft, type Problems, problemsOf } from "@/features/annotation/model/draft";
+import { bodyOf, type Draft, problemsOf } from "@/features/annotation/model/draft";
 import { CheckpointFields } from "@/features/annotation/ui/create/checkpoint-fields";
 import { DatasetFields } from "@/features/annotation/ui/create/dataset-fields";
+import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
 import { PeopleFields } from "@/features/annotation/ui/create/people-fields";
-import { Field } from "@/features/annotation/ui/field";
+import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
-import { paths } from "@/lib/paths";
 import styles from "./create.module.css";
-
-export interface FieldsProps {
-  draft: Draft;
-  /** Shown once the person has tried to send the form. */
-  problems: Problems;
-  onChange: (change: Partial<Draft>) => void;
-}
 
 const PROBLEM = "[data-problem] :is(input, select, textarea)";
 

@@ -1,16 +1,15 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "react-router";
 import { Button } from "@/components/button";
-import { ProgressBar } from "@/components/progress-bar";
-import type { QueueView } from "@/features/annotation/model/hand";
-import { inWords } from "@/features/annotation/model/wish";
+import { ProgressBar } from "@/components/status";
+import { inWords, type QueueView } from "@/features/annotation/model/item";
 import { Judge } from "@/features/annotation/ui/queue/judge";
-import { KeysHelp } from "@/features/annotation/ui/queue/keys-help";
 import { NoItem } from "@/features/annotation/ui/queue/no-item";
 import { Sending } from "@/features/annotation/ui/queue/sending";
+import { KeysHelp } from "@/features/annotation/ui/queue/shortcuts";
 import { useQueue } from "@/features/annotation/ui/queue/use-queue";
+import { paths } from "@/lib/address";
 import type { Round } from "@/lib/api/types";
-import { paths } from "@/lib/paths";
 import styles from "./queue.module.css";
 
 interface Props {

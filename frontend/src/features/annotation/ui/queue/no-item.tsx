@@ -1,14 +1,13 @@
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
-import { ErrorNotice } from "@/components/error-notice";
-import { Notice } from "@/components/notice";
-import { Skeleton } from "@/components/skeleton";
-import type { QueueView } from "@/features/annotation/model/hand";
+import { ErrorNotice, Notice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
+import type { QueueView } from "@/features/annotation/model/item";
 import { pairCommand } from "@/features/annotation/model/keys";
 import type { Queue } from "@/features/annotation/model/queue";
-import { useKeys } from "@/features/annotation/ui/queue/use-keys";
+import { useKeys } from "@/features/annotation/ui/queue/shortcuts";
+import { paths } from "@/lib/address";
 import { count } from "@/lib/format";
-import { paths } from "@/lib/paths";
 
 interface Props {
   round: string;

@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type SyntheticEvent, useState } from "react";
 import { useParams } from "react-router";
-import { ErrorNotice } from "@/components/error-notice";
+import { Button } from "@/components/button";
+import { ErrorNotice } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
-import { Skeleton } from "@/components/skeleton";
+import { Skeleton } from "@/components/status";
 import { roundQuery } from "@/features/annotation/api";
-import { asName } from "@/features/annotation/model/name";
+import { asName } from "@/features/annotation/model/round";
 import { Desk } from "@/features/annotation/ui/queue/desk";
-import { Who } from "@/features/annotation/ui/queue/who";
 import { readText, writeText } from "@/lib/stored";
+import styles from "./queue.module.css";
 
 const NAME = "proximal-annotator";
 
@@ -31,5 +32,44 @@ export function QueuePage() {
   if (!annotator || asking) return <Who name={annotator} onName={enter} />;
   return (
     <Desk key={`${roundId} ${annotator}`} round={query.data} annotator={annotator} onOther={() => setAsking(true)} />
+  );
+}
+
+interface WhoProps {
+  name: string | null;
+  onName: (name: string) => void;
+}
+
+/** Asked once in this browser: answers are kept by the annotator's name. */
+function Who({ name, onName }: WhoProps) {
+  const [typed, setTyped] = useState(name ?? "");
+  const valid = asName(typed);
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (valid) onName(valid);
+  };
+  return (
+    <form className={styles.who} onSubmit={submit}>
+      <h1>Who are you?</h1>
+      <p>
+        Your answers are kept under this name, so that agreement between people can be measured. Use the same one every
+        time. This browser remembers it.
+      </p>
+      <div>
+        <input
+          type="text"
+          aria-label="Your name"
+          placeholder="Your name"
+          autoComplete="nickname"
+          maxLength={60}
+          autoFocus
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <Button type="submit" look="primary" disabled={!valid}>
+          Start
+        </Button>
+      </div>
+    </form>
   );
 }

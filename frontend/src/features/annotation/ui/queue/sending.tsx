@@ -1,11 +1,14 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
+import { Link } from "react-router";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import type { OutboxView } from "@/features/annotation/model/outbox";
+import { type Post, posts } from "@/features/annotation/model/outboxes";
+import { paths } from "@/lib/address";
 import { count } from "@/lib/format";
 import styles from "./queue.module.css";
 
-interface Props {
+interface SendingProps {
   /** Of whom, and in which round, where that is not what the page is about. */
   whose?: ReactNode;
   sending: OutboxView;
@@ -14,7 +17,7 @@ interface Props {
 }
 
 /** Says so when answers do not get through. While they do, there is nothing to say. */
-export function Sending({ whose, sending, onRetry, onDismiss }: Props) {
+export function Sending({ whose, sending, onRetry, onDismiss }: SendingProps) {
   const { waiting, trouble, refused } = sending;
   return (
     <>
@@ -38,4 +41,21 @@ export function Sending({ whose, sending, onRetry, onDismiss }: Props) {
       )}
     </>
   );
+}
+
+/** Sends the answers that closed pages left behind in this browser, and says so where they do not get through. */
+export function Leftovers() {
+  const [found] = useState(posts);
+  useEffect(() => found.forEach(({ outbox }) => outbox.retry()), [found]);
+  return found.map((post) => <Leftover key={`${post.round} ${post.annotator}`} {...post} />);
+}
+
+function Leftover({ round, annotator, outbox }: Post) {
+  const sending = useSyncExternalStore(outbox.subscribe, outbox.getView);
+  const whose = (
+    <>
+      Of {annotator}, to <Link to={paths.round(round)}>{round}</Link>.
+    </>
+  );
+  return <Sending whose={whose} sending={sending} onRetry={outbox.retry} onDismiss={outbox.dismiss} />;
 }

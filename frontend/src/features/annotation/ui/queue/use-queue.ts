@@ -1,11 +1,10 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { nextItems } from "@/features/annotation/api";
-import type { Hand, QueueView, Receipt } from "@/features/annotation/model/hand";
+import { type Hand, type QueueView, type Receipt, toItem } from "@/features/annotation/model/item";
 import type { Outbox, OutboxView } from "@/features/annotation/model/outbox";
 import { outboxOf } from "@/features/annotation/model/outboxes";
 import { Queue } from "@/features/annotation/model/queue";
-import { toItem } from "@/features/annotation/model/to-item";
-import { noticeSignOut } from "@/lib/api/query-client";
+import { noticeSignOut } from "@/lib/api/client";
 
 interface Desk {
   queue: Queue;

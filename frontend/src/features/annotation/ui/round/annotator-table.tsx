@@ -1,4 +1,4 @@
-import { TimeAgo } from "@/components/time-ago";
+import { TimeAgo } from "@/components/text";
 import type { AnnotatorProgress } from "@/lib/api/types";
 import { duration, number, percent } from "@/lib/format";
 import styles from "./round.module.css";

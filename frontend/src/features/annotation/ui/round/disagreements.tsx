@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
-import { ErrorNotice } from "@/components/error-notice";
-import { Skeleton } from "@/components/skeleton";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
 import { disagreedQuery } from "@/features/annotation/api";
-import { turnsOf } from "@/features/annotation/model/turns";
+import { turnsOf } from "@/features/annotation/model/item";
 import type { AnnotationResult, Round } from "@/lib/api/types";
 import styles from "./round.module.css";
 

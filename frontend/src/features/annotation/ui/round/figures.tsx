@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import { InfoTip } from "@/components/info-tip";
-import { alphaInWords, isBiased, wilson } from "@/features/annotation/model/figures";
+import { alphaInWords, isBiased, wilson, winRate } from "@/features/annotation/model/agreement";
 import { RewardModelCard } from "@/features/annotation/ui/round/reward-model-card";
-import { Sides } from "@/features/annotation/ui/round/sides";
-import type { Round, RoundProgress } from "@/lib/api/types";
+import type { Round, RoundPolicy, RoundProgress, RoundSide } from "@/lib/api/types";
 import { count, fixed, percent } from "@/lib/format";
+import { stageShort } from "@/lib/states";
 import styles from "./round.module.css";
 
 /** How far the answers can be trusted, and whether the reward model would have given the same. */
@@ -88,4 +88,42 @@ function Position({ progress }: { progress: RoundProgress }) {
       {count(ties, "tie")}, {count(skips, "skip")}.
     </Card>
   );
+}
+
+/** Which model people prefer. Folded away while the round runs, as whoever annotates should not know. */
+function Sides({ round, sides }: { round: Round; sides: readonly RoundSide[] }) {
+  return (
+    <section className={styles.card} aria-label="Which model is preferred">
+      <h2>Which model is preferred</h2>
+      <details open={round.status === "closed"}>
+        <summary>{round.status === "closed" ? "By how much" : "Show it (better not before you have answered)"}</summary>
+        <table className={styles.small}>
+          <thead>
+            <tr>
+              <th scope="col">Model</th>
+              <th scope="col">Preferred</th>
+              <th scope="col">Won–lost–tied</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sides.map((side, index) => (
+              <tr key={index}>
+                <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>
+                <td>{percent(winRate(side))}</td>
+                <td>
+                  {side.wins}–{side.losses}–{side.ties}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p className={styles.note}>A tie counts one half for each.</p>
+      </details>
+    </section>
+  );
+}
+
+function nameOf(policy: RoundPolicy | undefined, side: RoundSide): string {
+  if (policy?.stage) return `${stageShort(policy.stage)}${policy.step === null ? "" : `, step ${policy.step}`}`;
+  return policy?.model ?? side.checkpoint ?? "a model";
 }

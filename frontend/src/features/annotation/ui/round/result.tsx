@@ -1,8 +1,15 @@
-import { Link } from "react-router";
-import { ContinueButton } from "@/features/annotation/ui/round/continue-button";
-import { DatasetLink } from "@/features/annotation/ui/round/dataset-link";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useNavigate } from "react-router";
+import { Button } from "@/components/button";
+import { ConfirmDialog } from "@/components/confirm-dialog";
+import { Skeleton } from "@/components/status";
+import { continuationQuery, continueJob, roundsKey } from "@/features/annotation/api";
+import { DatasetLink } from "@/features/annotation/ui/round/round-header";
+import { SelectOrType } from "@/features/annotation/ui/select-or-type";
+import { jobQuery, jobsKey, jobsQuery } from "@/features/jobs/api";
+import { paths } from "@/lib/address";
 import type { Round } from "@/lib/api/types";
-import { paths } from "@/lib/paths";
 import styles from "./round.module.css";
 
 /** What became of a closed round, and what to do with it. */
@@ -30,4 +37,104 @@ export function Result({ round }: { round: Round }) {
       {round.dataset && <ContinueButton round={round} />}
     </section>
   );
+}
+
+/** The online recipe: fit the reward model again with what people said, and go on with PPO. */
+function ContinueButton({ round }: { round: Round }) {
+  const own = round.policies?.find((policy) => policy.job)?.job ?? "";
+  const [asking, setAsking] = useState(false);
+  const [job, setJob] = useState(own);
+  const [steps, setSteps] = useState("");
+  const wanted = steps.trim() ? Number(steps) : null;
+  const sane = wanted === null || (Number.isInteger(wanted) && wanted > 0);
+  const plan = useQuery({ ...continuationQuery(round.id, job, wanted), enabled: asking && job !== "" && sane });
+  const go = useContinue(round.id);
+  return (
+    <>
+      {go.error && (
+        <span className={styles.error} role="alert">
+          {go.error.message}
+        </span>
+      )}
+      <Button look="primary" onClick={() => setAsking(true)} disabled={go.isPending}>
+        {go.isPending ? "Submitting…" : "Continue the job"}
+      </Button>
+      <ConfirmDialog
+        open={asking}
+        title="Continue a job with these answers?"
+        confirm="Submit the job"
+        keep="Not now"
+        look="primary"
+        disabled={!plan.data || !sane || plan.isFetching}
+        onConfirm={() => {
+          setAsking(false);
+          go.mutate({ job, steps: wanted });
+        }}
+        onClose={() => setAsking(false)}
+      >
+        <div className={styles.plan}>
+          <JobChoice own={own} value={job} onChange={setJob} />
+          <label>
+            PPO steps
+            <input
+              type="number"
+              min={1}
+              placeholder="as many as it had"
+              value={steps}
+              onChange={(event) => setSteps(event.target.value)}
+            />
+          </label>
+          <div role="status">
+            {!sane && <p className={styles.error}>A whole number above 0.</p>}
+            {sane && plan.isFetching && !plan.data && <Skeleton rows={2} label="Working out what will run" />}
+            {sane && plan.error && <p className={styles.error}>{plan.error.message}</p>}
+            {sane && !plan.error && plan.data && (
+              <>
+                <b>This will run, as a new job:</b>
+                <ol>
+                  {plan.data.sentences.map((sentence) => (
+                    <li key={sentence}>{sentence}</li>
+                  ))}
+                </ol>
+              </>
+            )}
+          </div>
+        </div>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+interface ChoiceProps {
+  own: string;
+  value: string;
+  onChange: (job: string) => void;
+}
+
+function JobChoice({ own, value, onChange }: ChoiceProps) {
+  const query = useInfiniteQuery(jobsQuery);
+  const first = useQuery({ ...jobQuery(own), enabled: own !== "" }).data;
+  const listed = query.data?.pages.flatMap((page) => page.data) ?? [];
+  const others = listed.filter(({ id }) => id !== own).map(({ id, name }) => ({ value: id, label: name || id }));
+  const writer = { value: own, label: `${first?.name || own}, which wrote the completions` };
+  const options = own ? [writer, ...others] : others;
+  return (
+    <label>
+      Job
+      <SelectOrType options={options} placeholder="job_…" value={value} onChange={onChange} />
+    </label>
+  );
+}
+
+function useContinue(round: string) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: ({ job, steps }: { job: string; steps: number | null }) => continueJob(round, { job, steps }),
+    onSuccess: async (job) => {
+      void client.invalidateQueries({ queryKey: jobsKey });
+      void client.invalidateQueries({ queryKey: roundsKey });
+      await navigate(paths.job(job.id));
+    },
+  });
 }

@@ -1,17 +1,16 @@
+import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
-import { StatusBadge } from "@/components/status-badge";
-import { TimeAgo } from "@/components/time-ago";
-import { sourceInWords } from "@/features/annotation/model/round";
-import { CloseButton } from "@/features/annotation/ui/round/close-button";
-import { DatasetLink } from "@/features/annotation/ui/round/dataset-link";
-import { DeleteButton } from "@/features/annotation/ui/round/delete-button";
-import { PauseButton } from "@/features/annotation/ui/round/pause-button";
+import { StatusBadge } from "@/components/status";
+import { TimeAgo } from "@/components/text";
+import { bareDataset, sourceInWords, versionOf } from "@/features/annotation/model/round";
+import { CloseButton, DeleteButton, PauseButton } from "@/features/annotation/ui/round/round-actions";
+import { datasetQuery } from "@/features/datasets/api/datasets";
+import { paths } from "@/lib/address";
 import type { Round, RoundPolicy } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { paths } from "@/lib/paths";
-import { stageShort } from "@/lib/stages";
+import { stageShort } from "@/lib/states";
 import styles from "./round.module.css";
 
 export function RoundHeader({ round }: { round: Round }) {
@@ -89,4 +88,18 @@ function PolicyName({ policy }: { policy: RoundPolicy }) {
   const { job, stage, step } = policy;
   const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
   return job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : <>{name}</>;
+}
+
+/** A dataset by its name; `reference` may name a version: "ds_…@2". */
+export function DatasetLink({ reference }: { reference: string }) {
+  const id = bareDataset(reference);
+  const version = versionOf(reference);
+  const query = useQuery(datasetQuery(id));
+  const name = query.data?.name ?? id;
+  return (
+    <Link to={version === null ? paths.dataset(id) : paths.datasetVersion(id, version)}>
+      {name}
+      {version !== null && `, version ${version}`}
+    </Link>
+  );
 }

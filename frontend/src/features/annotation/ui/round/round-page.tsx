@@ -1,11 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { ErrorNotice } from "@/components/error-notice";
-import { Notice } from "@/components/notice";
+import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
-import { ProgressBar } from "@/components/progress-bar";
-import { Skeleton } from "@/components/skeleton";
-import { StaleBanner } from "@/components/stale-banner";
+import { ProgressBar, Skeleton } from "@/components/status";
 import { progressQuery, roundQuery } from "@/features/annotation/api";
 import { isMoving, shareAnswered } from "@/features/annotation/model/round";
 import { AnnotatorTable } from "@/features/annotation/ui/round/annotator-table";

@@ -1,12 +1,11 @@
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
-import { ProgressBar } from "@/components/progress-bar";
-import { StatusBadge } from "@/components/status-badge";
-import { TimeAgo } from "@/components/time-ago";
+import { ProgressBar, StatusBadge } from "@/components/status";
+import { TimeAgo } from "@/components/text";
 import { shareAnswered, sourceInWords } from "@/features/annotation/model/round";
+import { paths } from "@/lib/address";
 import type { Round } from "@/lib/api/types";
 import { count, percent } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "./rounds.module.css";
 
 export function RoundTable({ rounds }: { rounds: readonly Round[] }) {

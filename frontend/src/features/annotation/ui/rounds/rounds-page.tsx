@@ -1,15 +1,13 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
-import { ErrorNotice } from "@/components/error-notice";
+import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageTitle } from "@/components/page-title";
-import { Skeleton } from "@/components/skeleton";
-import { StaleBanner } from "@/components/stale-banner";
+import { Skeleton } from "@/components/status";
 import { roundsQuery } from "@/features/annotation/api";
-import { Leftovers } from "@/features/annotation/ui/queue/leftovers";
-import { FirstRound } from "@/features/annotation/ui/rounds/first-round";
+import { Leftovers } from "@/features/annotation/ui/queue/sending";
 import { RoundTable } from "@/features/annotation/ui/rounds/round-table";
-import { paths } from "@/lib/paths";
+import { paths } from "@/lib/address";
 
 const POLL_MS = 5000;
 
@@ -39,5 +37,25 @@ export function RoundsPage() {
         </p>
       )}
     </>
+  );
+}
+
+/** The page before there is a round. */
+function FirstRound() {
+  return (
+    <Notice title="No rounds yet">
+      <p>
+        A round is a queue of comparisons for people: two answers to a prompt, which one is better? Or several, to be
+        put in order. Whoever answers does not see which model wrote what, and needs the keyboard alone.
+      </p>
+      <p>
+        The answers come from a dataset, or from checkpoints of your jobs, which write them when the round begins. When
+        it is closed, it becomes a dataset version, and a job can go on with it: the reward model is fitted again, then
+        PPO continues.
+      </p>
+      <p>
+        <Link to={paths.newRound()}>Begin a round</Link>, or open a finished job and choose “Annotate its completions”.
+      </p>
+    </Notice>
   );
 }

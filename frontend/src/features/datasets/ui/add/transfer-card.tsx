@@ -1,13 +1,12 @@
 import { Link } from "react-router";
-import { Announce } from "@/components/announce";
 import { Button, buttonClass } from "@/components/button";
-import { ProgressBar } from "@/components/progress-bar";
-import type { Transfer } from "@/features/datasets/model/transfers";
-import { transfers } from "@/features/datasets/ui/add/use-transfers";
+import { Announce, ProgressBar } from "@/components/status";
+import { type Transfer, transfers, useTransfers } from "@/features/datasets/model/transfers";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
+import { paths } from "@/lib/address";
 import { bytes, duration, percent } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "./add.module.css";
+import datasetsStyles from "@/features/datasets/ui/datasets.module.css";
 
 const TONES = { sending: "active", paused: "neutral", failed: "bad", done: "good" } as const;
 
@@ -59,4 +58,17 @@ function told({ state, sent, file, rate, checking }: Transfer, fraction: number)
   if (fraction >= 1) return "All sent; its sum is being checked…";
   const left = rate ? `, ${bytes(rate)}/s, ${duration((file.size - sent) / rate)} left` : "";
   return `${percent(fraction)} of ${bytes(file.size)}${left}`;
+}
+
+/** Uploads go on while the list is looked at. */
+export function OnTheWay() {
+  const list = useTransfers();
+  if (!list.length) return null;
+  return (
+    <ul className={`${styles.transfers} ${datasetsStyles.onTheWay}`} aria-label="Uploads">
+      {list.map((transfer) => (
+        <TransferCard key={transfer.key} transfer={transfer} />
+      ))}
+    </ul>
+  );
 }

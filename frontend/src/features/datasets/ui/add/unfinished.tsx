@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
-import { TimeAgo } from "@/components/time-ago";
+import { TimeAgo } from "@/components/text";
 import { uploadsKey, uploadsQuery } from "@/features/datasets/api/imports";
 import { cancelUpload, type Upload } from "@/features/datasets/api/upload";
-import { useTransfers } from "@/features/datasets/ui/add/use-transfers";
+import { useTransfers } from "@/features/datasets/model/transfers";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
+import { paths } from "@/lib/address";
 import { bytes, percent } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "./add.module.css";
 
 /** What was begun elsewhere or earlier, and is no dataset yet. */

@@ -1,13 +1,11 @@
 import { Link } from "react-router";
-import { CopyButton } from "@/components/copy-button";
-import { ProgressBar } from "@/components/progress-bar";
-import { StatusBadge } from "@/components/status-badge";
-import { TimeAgo } from "@/components/time-ago";
+import { CopyButton } from "@/components/button";
+import { ProgressBar, StatusBadge } from "@/components/status";
+import { TimeAgo } from "@/components/text";
 import { kindLabel } from "@/features/datasets/model/kinds";
-import { FindingCounts } from "@/features/datasets/ui/list/finding-counts";
+import { paths } from "@/lib/address";
 import type { Dataset } from "@/lib/api/types";
 import { bytes, count } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "@/features/datasets/ui/datasets.module.css";
 
 export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
@@ -59,5 +57,17 @@ export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** How many kinds of trouble the newest version has, by how bad they are. */
+function FindingCounts({ findings }: { findings: { blocking: number; warning: number } }) {
+  const { blocking, warning } = findings;
+  if (!blocking && !warning) return <span className={styles.none}>none</span>;
+  return (
+    <span className={styles.counts}>
+      {blocking > 0 && <b className={styles.bad}>{count(blocking, "blocking", "blocking")}</b>}
+      {warning > 0 && <b className={styles.warn}>{count(warning, "warning")}</b>}
+    </span>
   );
 }

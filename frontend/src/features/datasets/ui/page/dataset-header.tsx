@@ -1,27 +1,27 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type SyntheticEvent, useState } from "react";
 import { Link } from "react-router";
-import { buttonClass } from "@/components/button";
-import { CopyButton } from "@/components/copy-button";
-import { StatusBadge } from "@/components/status-badge";
-import { TimeAgo } from "@/components/time-ago";
+import { Button, buttonClass, CopyButton } from "@/components/button";
+import { PenIcon } from "@/components/icons";
+import { StatusBadge } from "@/components/status";
+import { TimeAgo } from "@/components/text";
+import { datasetQuery, datasetsKey, renameDataset } from "@/features/datasets/api/datasets";
 import { kindLabel } from "@/features/datasets/model/kinds";
-import { ArchiveButton } from "@/features/datasets/ui/page/archive-button";
-import { DeleteButton } from "@/features/datasets/ui/page/delete-button";
-import { Name } from "@/features/datasets/ui/page/name";
-import type { Go } from "@/features/datasets/ui/page/use-place";
-import { ExportLinks } from "@/features/datasets/ui/versions/export-links";
+import type { Go } from "@/features/datasets/model/place";
+import { ArchiveButton, DeleteButton, ExportLinks } from "@/features/datasets/ui/page/dataset-actions";
+import { paths } from "@/lib/address";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
 import { bytes, count } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "@/features/datasets/ui/datasets.module.css";
 
-interface Props {
+interface DatasetHeaderProps {
   dataset: Dataset;
   version: DatasetVersion | null;
   versions: readonly DatasetVersion[];
   go: Go;
 }
 
-export function DatasetHeader({ dataset, version, versions, go }: Props) {
+export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderProps) {
   const canAnnotate = dataset.kind === "preferences" || dataset.kind === "prompts";
   const isStored = version !== null && version.rows !== null;
   return (
@@ -79,3 +79,61 @@ export function DatasetHeader({ dataset, version, versions, go }: Props) {
 
 /** The newest needs no number in the address: the page then follows the dataset. */
 const asVersion = (number: number, dataset: Dataset): number | null => (number === dataset.version ? null : number);
+
+/** The name, which can be changed: it is for people, jobs go by the id. */
+function Name({ dataset }: { dataset: Dataset }) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const [wasEdited, setEdited] = useState(false);
+  const client = useQueryClient();
+  const rename = useMutation({
+    mutationFn: (name: string) => renameDataset(dataset.id, name),
+    onSuccess: (renamed) => {
+      client.setQueryData(datasetQuery(dataset.id).queryKey, renamed);
+      void client.invalidateQueries({ queryKey: [...datasetsKey, "list"] });
+      setDraft(null);
+    },
+  });
+  const edit = () => {
+    setDraft(dataset.name);
+    // The focus comes back to where it was.
+    setEdited(true);
+  };
+  if (draft === null) {
+    return (
+      <h1>
+        {dataset.name}
+        <Button look="quiet" aria-label="Rename" title="Rename" onClick={edit} autoFocus={wasEdited}>
+          <PenIcon />
+        </Button>
+      </h1>
+    );
+  }
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    const name = draft.trim();
+    if (name === dataset.name) setDraft(null);
+    else if (name) rename.mutate(name);
+  };
+  return (
+    <form className={styles.rename} onSubmit={submit}>
+      <h1 className="visually-hidden">{dataset.name}</h1>
+      <input
+        type="text"
+        aria-label="Name"
+        value={draft}
+        maxLength={200}
+        autoFocus
+        onChange={(event) => setDraft(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && setDraft(null)}
+      />
+      <Button type="submit" disabled={!draft.trim() || rename.isPending}>
+        Rename
+      </Button>
+      {rename.error && (
+        <span className={styles.error} role="alert">
+          {rename.error.message}
+        </span>
+      )}
+    </form>
+  );
+}

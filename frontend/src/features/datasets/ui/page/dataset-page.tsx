@@ -1,15 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { ErrorNotice } from "@/components/error-notice";
+import { ErrorNotice, StaleBanner } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
-import { Skeleton } from "@/components/skeleton";
-import { StaleBanner } from "@/components/stale-banner";
-import { datasetQuery, versionsQuery } from "@/features/datasets/api/datasets";
+import { Skeleton } from "@/components/status";
+import { type Tab, Tabs } from "@/components/tabs";
+import { datasetQuery, reportsQuery, versionsQuery } from "@/features/datasets/api/datasets";
+import { type Go, type Place, type TabId, usePlace } from "@/features/datasets/model/place";
+import { chosenReport } from "@/features/datasets/model/report";
 import { DatasetHeader } from "@/features/datasets/ui/page/dataset-header";
-import { DatasetTabs } from "@/features/datasets/ui/page/dataset-tabs";
 import { StatePanel } from "@/features/datasets/ui/page/state-panel";
-import { usePlace } from "@/features/datasets/ui/page/use-place";
-import { isPassing } from "@/lib/api/problem";
+import { VersionsTab } from "@/features/datasets/ui/page/versions-tab";
+import { ReportTab } from "@/features/datasets/ui/report/report-tab";
+import { RowsTab } from "@/features/datasets/ui/rows/rows-tab";
+import { isPassing } from "@/lib/api/client";
+import type { Dataset, DatasetVersion } from "@/lib/api/types";
+import styles from "@/features/datasets/ui/datasets.module.css";
 
 const BUSY_MS = 1000;
 
@@ -50,4 +55,55 @@ function Page({ id }: { id: string }) {
       {version && <DatasetTabs {...{ dataset: dataset.data, version, versions: versions.data, place, go }} />}
     </>
   );
+}
+
+interface DatasetTabsProps {
+  dataset: Dataset;
+  version: DatasetVersion;
+  versions: readonly DatasetVersion[];
+  place: Place;
+  go: Go;
+}
+
+function DatasetTabs({ dataset, version, versions, place, go }: DatasetTabsProps) {
+  const reports = useQuery({
+    ...reportsQuery(dataset.id, version.number),
+    refetchInterval: ({ state }) => (isBusy(state.data, version) ? BUSY_MS : false),
+  });
+  const report = chosenReport(reports.data ?? [], place.report);
+  const tabs: Tab<TabId>[] = [
+    { id: "report", label: "Report" },
+    { id: "rows", label: "Rows" },
+    { id: "versions", label: versions.length > 1 ? `Versions (${versions.length})` : "Versions" },
+  ];
+  return (
+    <>
+      <Tabs tabs={tabs} value={place.tab} onChange={(tab) => go({ tab })} label="Views of this dataset" />
+      <div role="tabpanel" aria-label={place.tab} className={styles.panel}>
+        {place.tab === "versions" && <VersionsTab dataset={dataset} versions={versions} shown={version.number} />}
+        {place.tab === "rows" && (
+          <RowsTab
+            datasetId={dataset.id}
+            findings={report?.result?.findings ?? []}
+            reportId={report?.id ?? null}
+            {...{ version, place, go }}
+          />
+        )}
+        {place.tab === "report" && reports.isPending && <Skeleton rows={5} height="3rem" label="Loading the report" />}
+        {place.tab === "report" && reports.isLoadingError && (
+          <ErrorNotice error={reports.error} doing="load the report" onRetry={() => void reports.refetch()} />
+        )}
+        {place.tab === "report" && reports.data && (
+          <ReportTab {...{ dataset, version, report, place, go }} reports={reports.data} />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Until a report is done; the first one is asked for by the import itself, a moment after it. */
+function isBusy(reports: readonly { status: string }[] | undefined, version: DatasetVersion): boolean {
+  if (!reports) return false;
+  if (!reports.length) return version.status === "ready" || version.status === "blocked";
+  return reports.some((one) => one.status === "queued" || one.status === "running");
 }

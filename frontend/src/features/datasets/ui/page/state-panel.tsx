@@ -1,16 +1,15 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { Announce } from "@/components/announce";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
-import { ProgressBar } from "@/components/progress-bar";
+import { Announce, ProgressBar } from "@/components/status";
 import { datasetsKey, stopImport } from "@/features/datasets/api/datasets";
-import type { Go } from "@/features/datasets/ui/page/use-place";
+import type { Go } from "@/features/datasets/model/place";
 import { ProblemLines, Problems } from "@/features/datasets/ui/problem-lines";
 import { FixButton } from "@/features/datasets/ui/report/fix-button";
+import { paths } from "@/lib/address";
 import type { Dataset, DatasetVersion, ProblemItem } from "@/lib/api/types";
 import { count, percent } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import styles from "@/features/datasets/ui/datasets.module.css";
 
 interface Props {

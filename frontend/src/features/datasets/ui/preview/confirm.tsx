@@ -1,17 +1,15 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { ErrorNotice } from "@/components/error-notice";
-import { Skeleton } from "@/components/skeleton";
+import { useEffect, useState } from "react";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
 import { asMapping, previewQuery, type Reading } from "@/features/datasets/api/imports";
 import type { Upload } from "@/features/datasets/api/upload";
 import { type Draft, fromMapping, lack, toMapping } from "@/features/datasets/model/mapping";
-import { EncodingField } from "@/features/datasets/ui/preview/encoding-field";
 import { ImportForm } from "@/features/datasets/ui/preview/import-form";
 import { MappingForm } from "@/features/datasets/ui/preview/mapping-form";
 import { PreviewRows } from "@/features/datasets/ui/preview/preview-rows";
-import { Readings } from "@/features/datasets/ui/preview/readings";
-import { useSettled } from "@/features/datasets/ui/preview/use-settled";
-import { isPassing } from "@/lib/api/problem";
+import { EncodingField, Readings } from "@/features/datasets/ui/preview/readings";
+import { isPassing } from "@/lib/api/client";
 import type { UploadPreview } from "@/lib/api/types";
 import styles from "./preview.module.css";
 
@@ -98,3 +96,14 @@ const ofDraft = (draft: Draft): Reading | null =>
 
 const notYet = (reading: Reading): string | null =>
   reading.format === null ? "Say first how it is to be read." : null;
+
+/** The value once it has not changed for a while; compared by content, so that an equal one changes nothing. */
+function useSettled<T>(value: T, delayMs: number): T {
+  const [settled, setSettled] = useState(value);
+  const content = JSON.stringify(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(JSON.parse(content) as T), delayMs);
+    return () => clearTimeout(timer);
+  }, [content, delayMs]);
+  return settled;
+}

@@ -5,10 +5,10 @@ import { Button } from "@/components/button";
 import { datasetsKey } from "@/features/datasets/api/datasets";
 import { importUpload, type ImportWanted, type Reading, uploadsKey } from "@/features/datasets/api/imports";
 import type { Upload } from "@/features/datasets/api/upload";
-import { baseName } from "@/features/datasets/model/base-name";
 import { KINDS } from "@/features/datasets/model/kinds";
+import { baseName } from "@/features/datasets/model/mapping";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
-import { paths } from "@/lib/paths";
+import { paths } from "@/lib/address";
 import styles from "./preview.module.css";
 
 type BadRows = ImportWanted["bad_rows"];

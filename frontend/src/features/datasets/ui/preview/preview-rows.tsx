@@ -1,8 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
-import { Prose } from "@/components/prose";
 import { Segmented } from "@/components/segmented";
-import { Skeleton } from "@/components/skeleton";
+import { Skeleton } from "@/components/status";
+import { Prose } from "@/components/text";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
 import { RowCard } from "@/features/datasets/ui/rows/row-card";
 import type { UploadPreview } from "@/lib/api/types";

@@ -1,20 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { Announce } from "@/components/announce";
-import { ErrorNotice } from "@/components/error-notice";
-import { Notice } from "@/components/notice";
+import { ErrorNotice, Notice } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-title";
-import { ProgressBar } from "@/components/progress-bar";
-import { Skeleton } from "@/components/skeleton";
+import { Announce, ProgressBar, Skeleton } from "@/components/status";
 import { uploadQuery } from "@/features/datasets/api/imports";
 import type { Upload } from "@/features/datasets/api/upload";
+import { useTransfers } from "@/features/datasets/model/transfers";
 import { TransferCard } from "@/features/datasets/ui/add/transfer-card";
-import { useTransfers } from "@/features/datasets/ui/add/use-transfers";
 import { Confirm } from "@/features/datasets/ui/preview/confirm";
 import { Problems } from "@/features/datasets/ui/problem-lines";
-import { ApiError } from "@/lib/api/problem";
+import { paths } from "@/lib/address";
+import { ApiError } from "@/lib/api/client";
 import { bytes, percent } from "@/lib/format";
-import { paths } from "@/lib/paths";
 import pageStyles from "@/features/datasets/ui/datasets.module.css";
 
 const POLL_MS = 1000;

@@ -1,8 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Segmented } from "@/components/segmented";
-import { summaryItems } from "@/features/datasets/model/summary-items";
-import { HistogramCard } from "@/features/datasets/ui/report/histogram-card";
-import { Measure } from "@/features/datasets/ui/report/measure";
+import { summaryItems } from "@/features/datasets/model/report";
+import { HistogramCard, Measure } from "@/features/datasets/ui/report/histogram-card";
 import type { ReportResult } from "@/lib/api/types";
 import { count, fixed, number, percent } from "@/lib/format";
 import styles from "./report.module.css";

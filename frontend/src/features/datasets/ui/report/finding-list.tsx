@@ -1,14 +1,15 @@
+import { Link } from "react-router";
 import { Notice } from "@/components/notice";
-import { type Found, tally } from "@/features/datasets/model/order";
-import type { Place } from "@/features/datasets/model/place";
-import type { Go } from "@/features/datasets/ui/page/use-place";
-import { FindingItem } from "@/features/datasets/ui/report/finding-item";
+import { StatusBadge } from "@/components/status";
+import { Prose } from "@/components/text";
+import { type Go, type Place, rowsOf, writePlace } from "@/features/datasets/model/place";
+import { type Found, linesText, tally } from "@/features/datasets/model/report";
 import { FixButton } from "@/features/datasets/ui/report/fix-button";
-import type { Dataset, DatasetVersion } from "@/lib/api/types";
-import { count } from "@/lib/format";
+import type { Dataset, DatasetVersion, FindingSample } from "@/lib/api/types";
+import { count, percent } from "@/lib/format";
 import styles from "./report.module.css";
 
-interface Props {
+interface FindingListProps {
   dataset: Dataset;
   version: DatasetVersion;
   found: readonly Found[];
@@ -18,7 +19,7 @@ interface Props {
   go: Go;
 }
 
-export function FindingList({ dataset, version, found, checked, place, go }: Props) {
+export function FindingList({ dataset, version, found, checked, place, go }: FindingListProps) {
   if (!found.length) {
     if (!checked) return null;
     return (
@@ -45,3 +46,64 @@ export function FindingList({ dataset, version, found, checked, place, go }: Pro
     </section>
   );
 }
+
+interface FindingItemProps {
+  dataset: Dataset;
+  version: DatasetVersion;
+  found: Found;
+  place: Place;
+  go: Go;
+}
+
+/** One thing wrong: how bad, how often, where, what it looks like, and the fix. What the import found is mended as a whole. */
+function FindingItem({ dataset, version, found, place, go }: FindingItemProps) {
+  const { finding, report } = found;
+  const { title, detail, severity, count, share, samples, fix, code } = finding;
+  // A sample says its line itself.
+  const lines = finding.lines.length > samples.length ? linesText(finding) : "";
+  const rowsAt = (row: number | null) => `?${writePlace(rowsOf(place, code, report, row)).toString()}`;
+  return (
+    <li data-finding={code}>
+      <div className={styles.what}>
+        <p className={styles.title}>
+          <StatusBadge status={severity} />
+          <b>
+            <Prose text={title} />
+          </b>
+          {share !== null && (
+            <span>
+              {count.toLocaleString("en-US")} ({shareText(share)})
+            </span>
+          )}
+        </p>
+        <p className={styles.detail}>
+          <Prose text={detail} />
+        </p>
+        {lines && <p className={styles.lines}>{lines}</p>}
+        {samples.length > 0 && (
+          <ul className={styles.samples}>
+            {samples.map((sample, index) => (
+              <SampleLine key={index} sample={sample} to={sample.row === null ? null : rowsAt(sample.row)} />
+            ))}
+          </ul>
+        )}
+      </div>
+      <div className={styles.actions}>
+        {fix && report !== null && <FixButton {...{ dataset, version, go }} found={[found]} label={fix.label} />}
+        {report !== null && share !== null && count > 0 && <Link to={rowsAt(null)}>Show the rows</Link>}
+      </div>
+    </li>
+  );
+}
+
+function SampleLine({ sample, to }: { sample: FindingSample; to: string | null }) {
+  const place = `line ${sample.line.toLocaleString("en-US")}`;
+  return (
+    <li>
+      <span>{to ? <Link to={to}>{place}</Link> : place}</span>
+      <code>{sample.text}</code>
+    </li>
+  );
+}
+
+const shareText = (share: number): string => (share > 0 && share < 0.001 ? "< 0.1 %" : percent(share, 1));

@@ -1,6 +1,6 @@
-import { bars, placeOf } from "@/features/datasets/model/bars";
+import { bars, placeOf } from "@/features/datasets/model/report";
 import type { Histogram } from "@/lib/api/types";
-import { count, number } from "@/lib/format";
+import { count, number, percent } from "@/lib/format";
 import styles from "./report.module.css";
 
 const HEIGHT = 100;
@@ -52,3 +52,28 @@ export function HistogramCard({ histogram }: { histogram: Histogram }) {
 
 const limitText = (limit: number, longest: number): string =>
   limit >= longest ? `limit ${number(limit)}: all fit` : `limit ${number(limit)}`;
+
+interface MeasureProps {
+  /** 0 to 1. */
+  share: number;
+  /** A 95 % interval, where there is one. */
+  low?: number;
+  high?: number;
+  label: string;
+  /** Marks the middle, where half and half would be no difference. */
+  even?: boolean;
+}
+
+/** A share drawn to scale, with its uncertainty. */
+export function Measure({ share, low, high, label, even = false }: MeasureProps) {
+  return (
+    <div className={styles.scale} role="img" aria-label={`${label}: ${percent(share, 1)}`}>
+      {low !== undefined && high !== undefined && (
+        <i className={styles.interval} style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
+      )}
+      <i className={styles.filled} style={{ width: `${share * 100}%` }} />
+      <i className={styles.point} style={{ left: `${share * 100}%` }} />
+      {even && <i className={styles.even} />}
+    </div>
+  );
+}

@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SyntheticEvent, useState } from "react";
 import { Button } from "@/components/button";
-import { makeReport, reportsQuery } from "@/features/datasets/api/reports";
-import type { Go } from "@/features/datasets/ui/page/use-place";
+import { makeReport, reportsQuery } from "@/features/datasets/api/datasets";
+import type { Go } from "@/features/datasets/model/place";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
 import styles from "./report.module.css";

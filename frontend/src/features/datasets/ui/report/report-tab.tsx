@@ -1,16 +1,18 @@
 import { Notice } from "@/components/notice";
-import { ordered } from "@/features/datasets/model/order";
-import type { Place } from "@/features/datasets/model/place";
-import type { Go } from "@/features/datasets/ui/page/use-place";
+import { Announce, ProgressBar, StatusBadge } from "@/components/status";
+import { TimeAgo } from "@/components/text";
+import type { Go, Place } from "@/features/datasets/model/place";
+import { ordered, settingsText } from "@/features/datasets/model/report";
 import { Problems } from "@/features/datasets/ui/problem-lines";
 import { Figures } from "@/features/datasets/ui/report/figures";
 import { FindingList } from "@/features/datasets/ui/report/finding-list";
 import { ReportForm } from "@/features/datasets/ui/report/report-form";
-import { ReportPicker } from "@/features/datasets/ui/report/report-picker";
-import { ReportProgress } from "@/features/datasets/ui/report/report-progress";
 import type { Dataset, DatasetVersion, Report } from "@/lib/api/types";
+import { absolute, percent } from "@/lib/format";
+import styles from "./report.module.css";
+import datasetsStyles from "@/features/datasets/ui/datasets.module.css";
 
-interface Props {
+interface ReportTabProps {
   dataset: Dataset;
   version: DatasetVersion;
   reports: readonly Report[];
@@ -20,7 +22,7 @@ interface Props {
 }
 
 /** What is wrong with the data, what to do about it, and how it is made up. */
-export function ReportTab({ dataset, version, reports, report, place, go }: Props) {
+export function ReportTab({ dataset, version, reports, report, place, go }: ReportTabProps) {
   const result = report?.result ?? null;
   const found = ordered(version.findings, result?.findings ?? [], report?.id ?? null);
   const canReport = version.status === "ready" || version.status === "blocked";
@@ -45,5 +47,56 @@ export function ReportTab({ dataset, version, reports, report, place, go }: Prop
       )}
       {canReport && <ReportForm dataset={dataset} version={version} open={!reports.length} go={go} />}
     </>
+  );
+}
+
+interface ReportPickerProps {
+  reports: readonly Report[];
+  report: Report | null;
+  /** The one that the address asks for. */
+  named: string | null;
+  go: Go;
+}
+
+/** Which report is shown, where there are several: each was made for another model or other lengths. */
+function ReportPicker({ reports, report, named, go }: ReportPickerProps) {
+  if (!report) return null;
+  return (
+    <div className={styles.picker}>
+      {reports.length > 1 ? (
+        <label>
+          Report
+          <select value={report.id} onChange={(event) => go({ report: event.target.value })}>
+            {reports.map((one) => (
+              <option key={one.id} value={one.id}>
+                {settingsText(one.settings)}, {absolute(one.created_at)}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : (
+        <span>Report {settingsText(report.settings)}</span>
+      )}
+      {report.status !== "done" && <StatusBadge status={report.status} />}
+      {named !== null && named !== report.id && <span>There is no report {named} on this version.</span>}
+      <span className={styles.when}>
+        <TimeAgo time={report.created_at} />
+      </span>
+    </div>
+  );
+}
+
+const WAITS = "The report waits for a worker.";
+
+function ReportProgress({ report }: { report: Report }) {
+  if (report.status !== "queued" && report.status !== "running") return null;
+  const isQueued = report.status === "queued";
+  const { fraction = 0, note = "" } = report.progress ?? {};
+  return (
+    <div className={datasetsStyles.progress}>
+      <Announce text={isQueued ? WAITS : "The report is being made."} />
+      <p>{isQueued ? WAITS : `The report is being made: ${[percent(fraction), note].filter(Boolean).join(", ")}.`}</p>
+      <ProgressBar fraction={fraction} label="Report" />
+    </div>
   );
 }

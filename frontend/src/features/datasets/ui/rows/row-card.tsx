@@ -1,11 +1,9 @@
-import { memo, type ReactNode, useMemo } from "react";
-import { compareAnswers } from "@/features/datasets/model/compared";
-import { type Answer, readRow, type Turn } from "@/features/datasets/model/read-row";
-import type { Part } from "@/features/datasets/model/text-diff";
-import { LongText } from "@/features/datasets/ui/rows/long-text";
+import { memo, type ReactNode, useMemo, useState } from "react";
+import { type Answer, readRow, type Turn } from "@/features/datasets/model/rows";
+import { compareAnswers, type Part, startOf } from "@/features/datasets/model/text-diff";
 import styles from "./rows.module.css";
 
-interface Props {
+interface RowCardProps {
   row: Readonly<Record<string, unknown>>;
   /** What stands beside the prompt: the row's number, a link to it. */
   number: ReactNode;
@@ -21,7 +19,7 @@ const VERDICTS = {
 };
 
 /** One row: the prompt, and what answers it side by side; of several answers the preferred one is marked. */
-export const RowCard = memo(function RowCard({ row, number, diff = false }: Props) {
+export const RowCard = memo(function RowCard({ row, number, diff = false }: RowCardProps) {
   const { prompt, answers, verdict, extra } = useMemo(() => readRow(row), [row]);
   const compared = useMemo(() => (diff ? compareAnswers(answers) : null), [diff, answers]);
   return (
@@ -74,5 +72,37 @@ function Said({ turn }: { turn: Turn }) {
       {turn.role && <b>{turn.role} </b>}
       <LongText text={turn.text} />
     </div>
+  );
+}
+
+const LONG = 1200;
+
+interface LongTextProps {
+  text: string;
+  /** The same text in parts, of which some are marked; null: none is. */
+  parts?: readonly Part[] | null;
+}
+
+/** Text as it is stored, whitespace and all; folded when it is long. */
+function LongText({ text, parts = null }: LongTextProps) {
+  const [open, setOpen] = useState(false);
+  if (!text) return <em className={styles.empty}>empty</em>;
+  if (!text.trim()) return <em className={styles.empty}>nothing but whitespace</em>;
+  const isLong = text.length > LONG;
+  const isFolded = isLong && !open;
+  const all = parts ?? [{ text, changed: false }];
+  const shown = isFolded ? startOf(all, LONG) : all;
+  return (
+    <>
+      <span className={styles.text}>
+        {shown.map((part, index) => (part.changed ? <mark key={index}>{part.text}</mark> : part.text))}
+        {isFolded && "…"}
+      </span>
+      {isLong && (
+        <button type="button" className={styles.more} onClick={() => setOpen(!open)} aria-expanded={open}>
+          {open ? "Show less" : `Show all ${text.length.toLocaleString("en-US")} characters`}
+        </button>
+      )}
+    </>
   );
 }

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import { moved, type Place, writePlace } from "@/features/datasets/model/place";
+import { type Cell, readRow, tableColumns } from "@/features/datasets/model/rows";
 import { RowCard } from "@/features/datasets/ui/rows/row-card";
-import { RowTable } from "@/features/datasets/ui/rows/row-table";
 import type { DatasetRow } from "@/lib/api/types";
 import styles from "./rows.module.css";
 
-interface Props {
+interface RowListProps {
   rows: readonly DatasetRow[];
   place: Place;
   /** The number of the row that the keyboard is at. */
@@ -16,7 +16,7 @@ interface Props {
   busy: boolean;
 }
 
-export function RowList({ rows, place, current, onCurrent, busy }: Props) {
+export function RowList({ rows, place, current, onCurrent, busy }: RowListProps) {
   const list = useRef<HTMLDivElement>(null);
   const { view } = place;
   const isLoaded = rows.some((row) => row.row_number === current);
@@ -50,7 +50,7 @@ export function RowList({ rows, place, current, onCurrent, busy }: Props) {
 }
 
 /** The number, as a link to this very row; with the line of the source where that is another one. */
-export function RowNumber({ row, place }: { row: DatasetRow; place: Place }) {
+function RowNumber({ row, place }: { row: DatasetRow; place: Place }) {
   const { row_number: number, line, split } = row;
   const address = writePlace(moved(place, { row: number, after: number - 1 })).toString();
   return (
@@ -61,5 +61,87 @@ export function RowNumber({ row, place }: { row: DatasetRow; place: Place }) {
       {line !== number && <small title="Line of the source">line {line}</small>}
       {split === "eval" && <small title="Held out from training: its prompt is for evaluation">eval</small>}
     </>
+  );
+}
+
+interface RowTableProps {
+  rows: readonly DatasetRow[];
+  place: Place;
+  current: number | null;
+  onCurrent: (row: number | null) => void;
+}
+
+/** Many rows at a glance, each cut to two lines; the one at hand is shown in full. */
+function RowTable({ rows, place, current, onCurrent }: RowTableProps) {
+  const read = rows.map((row) => readRow(row.row));
+  const columns = tableColumns(read);
+  return (
+    <div className={styles.frame}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Row</th>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" className={column.narrow ? styles.narrow : ""}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {rows.map((row, index) => (
+          <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
+            {row.row_number === current ? (
+              <tr aria-current className={styles.opened}>
+                <td colSpan={columns.length + 1}>
+                  <RowCard
+                    row={row.row}
+                    diff={place.diff}
+                    number={
+                      <>
+                        <RowNumber row={row} place={place} />
+                        <Opener row={row} isOpen onToggle={() => onCurrent(null)} />
+                      </>
+                    }
+                  />
+                </td>
+              </tr>
+            ) : (
+              <tr>
+                <td className={styles.number}>
+                  <RowNumber row={row} place={place} />
+                  <Opener row={row} isOpen={false} onToggle={() => onCurrent(row.row_number)} />
+                </td>
+                {columns.map((column) => (
+                  <TextCell key={column.title} cell={column.cell(read[index])} />
+                ))}
+              </tr>
+            )}
+          </tbody>
+        ))}
+      </table>
+    </div>
+  );
+}
+
+/** Over the whole of a row that is cut short; a word of its own in one that is open, whose texts can then be selected. */
+function Opener({ row, isOpen, onToggle }: { row: DatasetRow; isOpen: boolean; onToggle: () => void }) {
+  return (
+    <button
+      type="button"
+      className={isOpen ? styles.closer : styles.opener}
+      aria-expanded={isOpen}
+      aria-label={`${isOpen ? "close" : "open"} row ${row.row_number}`}
+      onClick={onToggle}
+    >
+      {isOpen && "close"}
+    </button>
+  );
+}
+
+function TextCell({ cell }: { cell: Cell }) {
+  return (
+    <td className={cell.preferred ? styles.preferred : ""}>
+      <span className={styles.clamped}>{cell.text}</span>
+    </td>
   );
 }

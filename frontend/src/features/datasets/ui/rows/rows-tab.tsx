@@ -1,18 +1,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
-import { ErrorNotice } from "@/components/error-notice";
-import { Notice } from "@/components/notice";
-import { Skeleton } from "@/components/skeleton";
-import { rowsQuery } from "@/features/datasets/api/dataset-rows";
-import type { Place } from "@/features/datasets/model/place";
-import type { Go } from "@/features/datasets/ui/page/use-place";
-import { Pager } from "@/features/datasets/ui/rows/pager";
+import { ErrorNotice, Notice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
+import { rowsQuery } from "@/features/datasets/api/datasets";
+import type { Go, Place } from "@/features/datasets/model/place";
+import { useCurrentRow, useKeys } from "@/features/datasets/model/row-keys";
+import { Pager, usePages } from "@/features/datasets/ui/rows/pager";
 import { RowList } from "@/features/datasets/ui/rows/row-list";
 import { RowsToolbar } from "@/features/datasets/ui/rows/rows-toolbar";
-import { useCurrentRow } from "@/features/datasets/ui/rows/use-current-row";
-import { useKeys } from "@/features/datasets/ui/rows/use-keys";
-import { usePages } from "@/features/datasets/ui/rows/use-pages";
-import { ApiError } from "@/lib/api/problem";
+import { ApiError } from "@/lib/api/client";
 import type { DatasetVersion, Finding } from "@/lib/api/types";
 
 const PAGE = 20;

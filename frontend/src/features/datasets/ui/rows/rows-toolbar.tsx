@@ -1,8 +1,7 @@
 import type { RefObject } from "react";
 import { Button } from "@/components/button";
 import { Segmented } from "@/components/segmented";
-import type { Place } from "@/features/datasets/model/place";
-import type { Go } from "@/features/datasets/ui/page/use-place";
+import type { Go, Place } from "@/features/datasets/model/place";
 import { SearchBox } from "@/features/datasets/ui/search-box";
 import type { DatasetVersion, Finding } from "@/lib/api/types";
 import styles from "./rows.module.css";

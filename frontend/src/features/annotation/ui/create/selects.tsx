@@ -1,0 +1,112 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { checkpointLabel, isPolicy } from "@/features/annotation/model/draft";
+import { bareDataset } from "@/features/annotation/model/round";
+import { Field } from "@/features/annotation/ui/create/field";
+import { MORE, SelectOrType } from "@/features/annotation/ui/select-or-type";
+import { datasetsQuery } from "@/features/datasets/api/datasets";
+import { checkpointsQuery, jobsQuery } from "@/features/jobs/api";
+import type { DatasetKind, JobSummary } from "@/lib/api/types";
+import styles from "./create.module.css";
+
+interface CheckpointSelectProps {
+  label: string;
+  note?: string;
+  problem?: string | undefined;
+  /** Which checkpoints of a job are offered. */
+  what: "policy" | "reward_model";
+  /** Where to look first. */
+  job?: JobSummary | undefined;
+  /** What an empty choice means; without it, one must be chosen. */
+  none?: string;
+  value: string;
+  onChange: (id: string) => void;
+}
+
+/** First the job, then one of its checkpoints. */
+export function CheckpointSelect({ label, note, problem, what, job, none, value, onChange }: CheckpointSelectProps) {
+  const [chosen, setChosen] = useState(job?.id ?? "");
+  const { jobs, more } = useJobs(job);
+  const query = useQuery({ ...checkpointsQuery(chosen), enabled: chosen !== "" });
+  const fit = query.data?.filter((one) => (what === "policy" ? isPolicy(one) : one.stage === what)) ?? [];
+  const options = fit.map((one) => ({ value: one.id, label: checkpointLabel(one) }));
+  const change = (id: string) => {
+    if (id === MORE) {
+      more?.();
+      return;
+    }
+    setChosen(id);
+    onChange("");
+  };
+  return (
+    <Field label={label} note={chosen && query.data && !fit.length ? NONE[what] : note} problem={problem}>
+      <span className={styles.twice}>
+        <select aria-label={`${label}: job`} value={chosen} onChange={(event) => change(event.target.value)}>
+          <option value="">{none ? `– ${none} –` : "Choose a job…"}</option>
+          {jobs.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name || one.id}
+            </option>
+          ))}
+          {more && <option value={MORE}>Show older ones…</option>}
+        </select>
+        {chosen && (
+          <SelectOrType
+            label={`${label}: its checkpoint`}
+            {...{ options, none, value, onChange }}
+            placeholder="ckpt_…"
+          />
+        )}
+      </span>
+    </Field>
+  );
+}
+
+const NONE = {
+  policy: "This job has saved no policy yet.",
+  reward_model: "This job has saved no reward model.",
+};
+
+interface Jobs {
+  readonly jobs: readonly JobSummary[];
+  /** Brings older ones; null where there are none. */
+  readonly more: (() => void) | null;
+}
+
+function useJobs(first: JobSummary | undefined): Jobs {
+  const query = useInfiniteQuery(jobsQuery);
+  const listed = query.data?.pages.flatMap((page) => page.data) ?? [];
+  const jobs = first ? [first, ...listed.filter((one) => one.id !== first.id)] : listed;
+  return { jobs, more: query.hasNextPage ? () => void query.fetchNextPage() : null };
+}
+
+interface DatasetSelectProps {
+  label: string;
+  note?: string;
+  problem?: string | undefined;
+  kinds: readonly DatasetKind[];
+  /** What an empty choice means; without it, one must be chosen. */
+  none?: string | undefined;
+  value: string;
+  onChange: (id: string) => void;
+}
+
+/** The newest datasets of these kinds; any other one by its id. */
+export function DatasetSelect({ label, note, problem, kinds, none, value, onChange }: DatasetSelectProps) {
+  const query = useInfiniteQuery(datasetsQuery({ search: "", kind: null, archived: false }));
+  const listed = (query.data?.pages.flatMap((page) => page.data) ?? []).filter((one) => kinds.includes(one.kind));
+  const options = listed.map((one) => ({ value: one.id, label: one.name }));
+  const version = value.slice(bareDataset(value).length);
+  const named = listed.find((one) => one.id === bareDataset(value))?.name;
+  // A version of a dataset, as a link may name it, is an option of its own.
+  if (version) options.unshift({ value, label: named ? `${named}, version ${version.slice(1)}` : value });
+  return (
+    <Field label={label} note={note} problem={problem}>
+      <SelectOrType
+        {...{ options, none, value, onChange }}
+        onMore={query.hasNextPage ? () => void query.fetchNextPage() : null}
+        placeholder="ds_…"
+      />
+    </Field>
+  );
+}

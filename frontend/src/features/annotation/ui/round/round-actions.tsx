@@ -1,0 +1,161 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { Button } from "@/components/button";
+import { ConfirmDialog } from "@/components/confirm-dialog";
+import { changeRound, closeRound, deleteRound, roundQuery, roundsKey } from "@/features/annotation/api";
+import { bareDataset } from "@/features/annotation/model/round";
+import { datasetQuery } from "@/features/datasets/api/datasets";
+import { jobQuery } from "@/features/jobs/api";
+import { paths } from "@/lib/address";
+import type { Round } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import styles from "./round.module.css";
+
+/** Ends the round: its answers become a dataset version. */
+export function CloseButton({ round }: { round: Round }) {
+  const [asking, setAsking] = useState(false);
+  const [into, setInto] = useState<"known" | "new">("known");
+  const [name, setName] = useState(round.name);
+  const known = useKnownDataset(round, asking);
+  const close = useRoundChange(round.id, (target: { dataset?: string; name?: string }) => closeRound(round.id, target));
+  const confirm = () => {
+    setAsking(false);
+    close.mutate(known && into === "known" ? { dataset: known.id } : { name: name.trim() || round.name });
+  };
+  const missing = round.answers_wanted - round.answers;
+  return (
+    <>
+      {close.error && (
+        <span className={styles.error} role="alert">
+          {close.error.message}
+        </span>
+      )}
+      <Button onClick={() => setAsking(true)} disabled={close.isPending}>
+        Close round
+      </Button>
+      <ConfirmDialog
+        open={asking}
+        title="Close this round?"
+        confirm="Close it"
+        keep="Not yet"
+        look="primary"
+        onConfirm={confirm}
+        onClose={() => setAsking(false)}
+      >
+        <p>
+          Its answers become rows of preferences, one for each annotator and item.{" "}
+          {missing > 0 && `${count(missing, "answer")} that were wanted will not be asked for any more. `}A closed round
+          takes no more answers.
+        </p>
+        <fieldset className={styles.into}>
+          <legend>Where to</legend>
+          {known && (
+            <label>
+              <input type="radio" name="into" checked={into === "known"} onChange={() => setInto("known")} />
+              <span>
+                A new version of <b>{known.name}</b>, its rows and the new ones
+              </span>
+            </label>
+          )}
+          <label>
+            <input type="radio" name="into" checked={!known || into === "new"} onChange={() => setInto("new")} />
+            <span>A dataset of its own, called</span>
+          </label>
+          <input
+            type="text"
+            aria-label="Name of the new dataset"
+            value={name}
+            maxLength={200}
+            disabled={known !== null && into === "known"}
+            onChange={(event) => setName(event.target.value)}
+          />
+        </fieldset>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** The dataset that the answers belong to most likely: the one they are from, or the preferences of the sampling job. */
+function useKnownDataset({ source, policies }: Round, enabled: boolean): { id: string; name: string } | null {
+  const jobId = policies?.find((policy) => policy.job)?.job ?? "";
+  const job = useQuery({ ...jobQuery(jobId), enabled: enabled && jobId !== "" });
+  const reference = source.type === "dataset" ? source.dataset : job.data?.spec.data.preferences;
+  const id = bareDataset(reference ?? "");
+  const dataset = useQuery({ ...datasetQuery(id), enabled: enabled && id.startsWith("ds_") });
+  return dataset.data ? { id, name: dataset.data.name } : null;
+}
+
+/** While a round is paused, nobody is handed a new item; answers on their way are taken. */
+export function PauseButton({ round }: { round: Round }) {
+  const change = useRoundChange(round.id, (status: "open" | "paused") => changeRound(round.id, { status }));
+  const paused = round.status === "paused";
+  return (
+    <>
+      {change.error && (
+        <span className={styles.error} role="alert">
+          {change.error.message}
+        </span>
+      )}
+      <Button onClick={() => change.mutate(paused ? "open" : "paused")} disabled={change.isPending}>
+        {paused ? "Open again" : "Pause"}
+      </Button>
+    </>
+  );
+}
+
+export function DeleteButton({ round }: { round: Round }) {
+  const [asking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => deleteRound(round.id),
+    onSuccess: async () => {
+      await navigate(paths.rounds);
+      void client.invalidateQueries({ queryKey: roundsKey });
+    },
+  });
+  return (
+    <>
+      {remove.error && (
+        <span className={styles.error} role="alert">
+          {remove.error.message}
+        </span>
+      )}
+      <Button look="danger" onClick={() => setAsking(true)} disabled={remove.isPending}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        open={asking}
+        title={`Delete ${round.name}?`}
+        confirm="Delete it"
+        keep="Keep it"
+        onConfirm={() => {
+          setAsking(false);
+          remove.mutate();
+        }}
+        onClose={() => setAsking(false)}
+      >
+        <p>{consequence(round)}</p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function consequence({ answers, dataset }: Round): string {
+  if (dataset) return "Its answers and figures are gone for good. The dataset version that it became stays.";
+  return answers > 0
+    ? `Its items and ${count(answers, "answer")} are gone for good; close it first to keep them as a dataset.`
+    : "Nobody has answered yet, so no answer is lost.";
+}
+
+/** A request that answers with the round as it is now. */
+function useRoundChange<T>(id: string, change: (argument: T) => Promise<Round>) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSuccess: (round) => client.setQueryData(roundQuery(id).queryKey, round),
+    // Refused, it has become something else meanwhile; and the list shows the round too.
+    onSettled: () => void client.invalidateQueries({ queryKey: roundsKey }),
+  });
+}

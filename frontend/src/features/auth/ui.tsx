@@ -1,0 +1,105 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, type SyntheticEvent, useEffect, useRef, useState } from "react";
+import { Button } from "@/components/button";
+import { MarkIcon } from "@/components/icons";
+import { ErrorNotice } from "@/components/notice";
+import { sessionQuery, signIn } from "@/features/auth/api";
+import { ApiError, isPassing, sessionKey } from "@/lib/api/client";
+import styles from "./sign-in.module.css";
+
+/** Shows the pages to who is signed in, and the sign-in page to who is not. */
+export function SessionGate({ linkToken, children }: { linkToken: string | null; children: ReactNode }) {
+  const client = useQueryClient();
+  const link = useMutation({
+    mutationFn: signIn,
+    onSuccess: (session) => client.setQueryData(sessionKey, session),
+    // The address bar has lost the token already: it must survive a server that is just starting.
+    retry: (_, error) => isPassing(error),
+    retryDelay: 2000,
+  });
+  const begun = useRef(false);
+  const { mutate } = link;
+  useEffect(() => {
+    if (!linkToken || begun.current) return;
+    begun.current = true;
+    mutate(linkToken);
+  }, [linkToken, mutate]);
+
+  const waiting = linkToken !== null && (link.isIdle || link.isPending);
+  const session = useQuery({
+    ...sessionQuery,
+    enabled: !waiting,
+    refetchInterval: (query) => (query.state.error ? 3000 : false),
+  });
+
+  if (session.data) return children;
+  const error = waiting ? link.failureReason : session.error;
+  if (error && isPassing(error)) {
+    return (
+      <div className={styles.page}>
+        <ErrorNotice error={error} doing="sign in" />
+      </div>
+    );
+  }
+  if (waiting || session.isPending) return <div className={styles.page} role="status" aria-label="Signing in" />;
+  return <SignInPage refusedLink={link.isError} />;
+}
+
+const LINK_REFUSED = "The token in that link is not valid any more. Paste the current one.";
+
+function SignInPage({ refusedLink }: { refusedLink: boolean }) {
+  const [token, setToken] = useState("");
+  const client = useQueryClient();
+  const enter = useMutation({
+    mutationFn: signIn,
+    onSuccess: (session) => client.setQueryData(sessionKey, session),
+  });
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    enter.mutate(token.trim());
+  };
+  const message = enter.error ? explain(enter.error) : refusedLink && !enter.isPending ? LINK_REFUSED : null;
+  return (
+    <main className={styles.page}>
+      <form className={styles.card} onSubmit={submit}>
+        <h1>
+          <MarkIcon /> Proximal
+        </h1>
+        <label htmlFor="token">API key</label>
+        <input
+          id="token"
+          type="password"
+          autoComplete="current-password"
+          spellCheck={false}
+          placeholder="prx_…"
+          value={token}
+          onChange={(event) => setToken(event.target.value)}
+          aria-invalid={message !== null}
+          aria-describedby="token-help token-error"
+          autoFocus
+          required
+        />
+        <p id="token-error" className={styles.error} role="alert">
+          {message}
+        </p>
+        <Button type="submit" look="primary" disabled={enter.isPending || !token.trim()}>
+          {enter.isPending ? "Signing in…" : "Sign in"}
+        </Button>
+        <div id="token-help" className={styles.help}>
+          <p>
+            <code>make demo</code> and <code>make up</code> print a sign-in link when the platform has started. The key
+            in it begins with <code>prx_</code>; a copy lies in <code>.proximal/api_key</code>.
+          </p>
+          <p>On a shared server, ask its operator for a key.</p>
+        </div>
+      </form>
+    </main>
+  );
+}
+
+function explain(error: Error): string {
+  if (!(error instanceof ApiError)) return error.message;
+  if (error.isPassing) return "The server does not answer. Is the platform running?";
+  if (error.status === 401) return "This key is not known here. Check that it was copied whole, from prx_ to its end.";
+  return error.message;
+}

@@ -1,0 +1,143 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { Link, useNavigate } from "react-router";
+import { Button } from "@/components/button";
+import { ConfirmDialog } from "@/components/confirm-dialog";
+import { DownloadIcon } from "@/components/icons";
+import {
+  archiveDataset,
+  datasetQuery,
+  datasetsKey,
+  deleteDataset,
+  exportAddress,
+  EXPORTS,
+} from "@/features/datasets/api/datasets";
+import { paths } from "@/lib/address";
+import { ApiError } from "@/lib/api/client";
+import type { Dataset, DatasetVersion } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import versionsStyles from "./versions.module.css";
+import styles from "@/features/datasets/ui/datasets.module.css";
+
+/** Out of the list, and back. Nothing is lost by it, so nothing is asked. */
+export function ArchiveButton({ dataset }: { dataset: Dataset }) {
+  const isArchived = dataset.archived_at !== null;
+  const client = useQueryClient();
+  const archive = useMutation({
+    mutationFn: () => archiveDataset(dataset.id, !isArchived),
+    onSuccess: (updated) => {
+      client.setQueryData(datasetQuery(dataset.id).queryKey, updated);
+      void client.invalidateQueries({ queryKey: [...datasetsKey, "list"] });
+    },
+  });
+  return (
+    <>
+      <Button onClick={() => archive.mutate()} disabled={archive.isPending}>
+        {isArchived ? "Take out of the archive" : "Archive"}
+      </Button>
+      {archive.error && (
+        <span className={styles.error} role="alert">
+          {archive.error.message}
+        </span>
+      )}
+    </>
+  );
+}
+
+interface DeleteButtonProps {
+  dataset: Dataset;
+  versions: readonly DatasetVersion[];
+}
+
+/** Deletes the dataset after a question that tells which jobs name it. One that a job still needs is kept, with the list. */
+export function DeleteButton({ dataset, versions }: DeleteButtonProps) {
+  const [asking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => deleteDataset(dataset.id),
+    onSuccess: async () => {
+      await navigate(paths.datasets);
+      client.removeQueries({ queryKey: [...datasetsKey, dataset.id] });
+      void client.invalidateQueries({ queryKey: datasetsKey });
+    },
+  });
+  const jobs = [...new Set(versions.flatMap((version) => version.jobs))];
+  return (
+    <>
+      <Button look="danger" onClick={() => setAsking(true)} disabled={remove.isPending}>
+        Delete
+      </Button>
+      {remove.error && (
+        <div className={styles.error} role="alert">
+          <p>{remove.error.message}</p>
+          <JobLinks ids={remove.error instanceof ApiError ? pinsOf(remove.error.body) : []} />
+        </div>
+      )}
+      <ConfirmDialog
+        open={asking}
+        title={`Delete ${dataset.name}?`}
+        confirm="Delete it"
+        keep="Keep it"
+        onConfirm={() => {
+          setAsking(false);
+          remove.mutate();
+        }}
+        onClose={() => setAsking(false)}
+      >
+        <p>
+          {versions.length > 1 ? `All ${count(versions.length, "version")} of it are` : "Its rows are"} gone for good.
+          {jobs.length > 0 && ` ${count(jobs.length, "job")} used it; while one of them has not ended, it is refused.`}
+        </p>
+        <JobLinks ids={jobs} />
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const SHOWN = 8;
+
+function JobLinks({ ids }: { ids: readonly string[] }) {
+  if (!ids.length) return null;
+  return (
+    <ul className={styles.pins}>
+      {ids.slice(0, SHOWN).map((id) => (
+        <li key={id}>
+          <Link to={paths.job(id)}>{id}</Link>
+        </li>
+      ))}
+      {ids.length > SHOWN && <li>and {ids.length - SHOWN} more</li>}
+    </ul>
+  );
+}
+
+/** The jobs that a refusal names. */
+function pinsOf(problem: Readonly<Record<string, unknown>>): string[] {
+  return Array.isArray(problem.jobs) ? problem.jobs.filter((id): id is string => typeof id === "string") : [];
+}
+
+/** Downloads of a version in every form. The browser's own popover brings Escape and closing by a click elsewhere. */
+export function ExportLinks({ datasetId, version }: { datasetId: string; version: number }) {
+  const id = useId();
+  const anchorName = `--export${id.replaceAll(/[^a-zA-Z0-9]/g, "")}`;
+  return (
+    <>
+      <Button popoverTarget={id} style={{ anchorName }}>
+        <DownloadIcon /> Export<span className="visually-hidden"> version {version}</span>
+      </Button>
+      <div id={id} popover="auto" className={versionsStyles.menu} style={{ positionAnchor: anchorName }}>
+        <ul>
+          {EXPORTS.map(({ format, label, note }) => (
+            <li key={format}>
+              <a href={exportAddress(datasetId, version, format)} download>
+                <b>{label}</b>
+                <small>{note}</small>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <p>Ties, rankings and unlabelled pairs that a form has no place for are left out of it.</p>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQuery } from "@tanstack/react-query";
+import { buttonClass, CopyButton } from "@/components/button";
+import { DownloadIcon } from "@/components/icons";
+import { ErrorNotice, Notice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
+import { TimeAgo } from "@/components/text";
+import { checkpointDownload, checkpointFile, checkpointsQuery } from "@/features/jobs/api";
+import { submitCommand } from "@/features/run/model/spec";
+import type { Checkpoint, Job } from "@/lib/api/types";
+import { bytes, number } from "@/lib/format";
+import { hasEnded, stageLabel } from "@/lib/states";
+import styles from "./files.module.css";
+
+const POLL_MS = 5000;
+
+export function CheckpointsTab({ job }: { job: Job }) {
+  const ended = hasEnded(job.status);
+  const query = useQuery({ ...checkpointsQuery(job.id), refetchInterval: ended ? false : POLL_MS });
+  if (query.isPending) return <Skeleton rows={3} height="3rem" label="Loading checkpoints" />;
+  if (query.isLoadingError)
+    return <ErrorNotice error={query.error} doing="load the checkpoints" onRetry={() => void query.refetch()} />;
+  if (!query.data.length) {
+    return (
+      <Notice title={ended ? "No checkpoints" : "No checkpoints yet"}>
+        <p>
+          {ended
+            ? "The job ended before it saved one."
+            : "Each stage saves its model when it is done, and some on the way."}
+        </p>
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <p className={styles.intro}>
+        Each is a folder that <code>from_pretrained</code> loads: safetensors weights, configuration, tokenizer. A new
+        job starts from one that it names by its id, for example as <code>model.path</code>.
+      </p>
+      <ul className={styles.list}>
+        {query.data.map((checkpoint) => (
+          <Row key={checkpoint.id} checkpoint={checkpoint} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Row({ checkpoint }: { checkpoint: Checkpoint }) {
+  const metrics = Object.entries(checkpoint.metrics);
+  return (
+    <li>
+      <div className={styles.what}>
+        <p>
+          <b>{stageLabel(checkpoint.stage)}</b>
+          {checkpoint.seed !== null && <span className={styles.interim}>seed {checkpoint.seed}</span>}
+          {checkpoint.best && <span className={styles.final}>best so far</span>}
+          {checkpoint.final && <span className={styles.final}>final</span>}
+          {!checkpoint.final && !checkpoint.best && <span className={styles.interim}>to resume from</span>}
+        </p>
+        <p className={styles.meta}>
+          step {checkpoint.step} · {bytes(checkpoint.bytes)} · <TimeAgo time={checkpoint.created_at} />
+          {metrics.map(([name, value]) => (
+            <span key={name}>
+              {" "}
+              · {name} {number(value)}
+            </span>
+          ))}
+        </p>
+        <details>
+          <summary>{checkpoint.files.length} files</summary>
+          <ul className={styles.files}>
+            {checkpoint.files.map((file) => (
+              <li key={file.path}>
+                <a href={checkpointFile(checkpoint.id, file.path)} download title={`SHA-256 ${file.sha256}`}>
+                  {file.path}
+                </a>
+                <span>{bytes(file.bytes)}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      </div>
+      <CopyButton text={checkpoint.id} label="Copy id" />
+      <a
+        className={buttonClass()}
+        href={checkpointDownload(checkpoint.id)}
+        download
+        aria-label={`Download ${named(checkpoint)}`}
+      >
+        <DownloadIcon /> Download
+      </a>
+    </li>
+  );
+}
+
+/** So that no two of a job are called the same. */
+function named({ stage, step, final, best, seed }: Checkpoint): string {
+  const kind = final ? "final " : best ? "best " : "";
+  return `the ${kind}${stageLabel(stage)} checkpoint of step ${step}${seed === null ? "" : `, seed ${seed}`}`;
+}
+
+/** What the run is, every default filled in, and how to run it again. */
+export function SpecTab({ job }: { job: Job }) {
+  const json = JSON.stringify(job.spec, null, 2);
+  return (
+    <>
+      <div className={styles.actions}>
+        <p className={styles.lead}>The job's specification with every default filled in.</p>
+        <CopyButton text={json} label="Copy JSON" />
+        <CopyButton text={submitCommand(window.location.origin, job.spec)} label="Copy as curl" />
+      </div>
+      <pre className={styles.spec} tabIndex={0} aria-label="Resolved specification">
+        {json}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { Prose } from "@/components/text";
+import type { RunEvent } from "@/features/run/model/event";
+import { type Finding, findings, remarks } from "@/features/run/model/findings";
+import { count, measured } from "@/lib/format";
+import { stageShort } from "@/lib/states";
+import styles from "./findings.module.css";
+
+/** What the run found wrong in itself: health rules with cause, evidence and remedy, and its warnings. */
+export function Findings({ log }: { log: readonly RunEvent[] }) {
+  const found = findings(log);
+  const said = remarks(log);
+  if (!found.length && !said.length) return null;
+  return (
+    <details className={styles.findings} open={found.length > 0 || undefined}>
+      <summary>{title(found.length, said.length)}</summary>
+      <ul>
+        {found.map((finding) => (
+          <Rule key={finding.rule} finding={finding} />
+        ))}
+        {said.map((remark) => (
+          <li key={remark.text} className={styles[remark.level]}>
+            <p className={styles.text}>
+              <Prose text={remark.text} />
+              {remark.times > 1 && <small> {remark.times} times</small>}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function title(rules: number, warnings: number): string {
+  const parts = [rules ? count(rules, "health finding") : "", warnings ? count(warnings, "warning") : ""];
+  return parts.filter(Boolean).join(", ");
+}
+
+const DONE: Record<string, string> = {
+  pause: "paused the run",
+  stop: "stopped the run",
+  roll_back: "went back to an earlier checkpoint",
+};
+
+function Rule({ finding }: { finding: Finding }) {
+  const { rule, action, stage, step, cause, suggestion, evidence, times } = finding;
+  return (
+    <li className={action === "warn" ? styles.warning : styles.error}>
+      <p className={styles.head}>
+        <b>{rule}</b>
+        <small>
+          {stage && stageShort(stage)} step {step}
+          {times > 1 && `, ${times} times so far`}
+          {DONE[action] && `: ${DONE[action]}`}
+        </small>
+      </p>
+      <p className={styles.text}>
+        <Prose text={cause} />
+      </p>
+      {evidence.length > 0 && (
+        <p className={styles.evidence}>
+          {evidence.map((one, index) => (
+            <span key={index}>
+              <code>{one.metric}</code> {measured(one.value)} at step {one.step}
+            </span>
+          ))}
+        </p>
+      )}
+      <p className={styles.text}>
+        <Prose text={suggestion} />
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,140 @@
+import type { ReactNode } from "react";
+import { Notice } from "@/components/notice";
+import { bestCheckpoint } from "@/features/run/model/results";
+import { hasJudge, type Sides, sidesOf } from "@/features/run/model/spec";
+import type { Job } from "@/lib/api/types";
+import { measured, percent } from "@/lib/format";
+import styles from "./results.module.css";
+
+interface ResultsTabProps {
+  job: Job;
+  summary: Readonly<Record<string, number>>;
+  waiting: boolean;
+  /** The completions behind the figures. */
+  children: ReactNode;
+}
+
+/** What the run learnt: the trained policy against the one before it, on prompts held out from both. */
+export function ResultsTab({ job, summary, waiting, children }: ResultsTabProps) {
+  const sides = sidesOf(job.spec);
+  if (summary.win_rate === undefined) {
+    return (
+      <Notice title={waiting ? "Not evaluated yet" : "Not evaluated"}>
+        <p>
+          {waiting
+            ? "At the end, the trained policy and the one before it answer the same held-out prompts. The result appears here."
+            : "The job ended before its evaluation."}
+        </p>
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <div className={styles.results}>
+        <WinRate summary={summary} sides={sides} judged={hasJudge(job.spec)} />
+        <Comparison summary={summary} sides={sides} />
+      </div>
+      <h2 className={styles.prompts}>The same prompts, before and after</h2>
+      {children}
+    </>
+  );
+}
+
+type Summary = Readonly<Record<string, number>>;
+
+const PAIRS = [
+  { label: "Judge", before: "judge_before", after: "judge_after" },
+  { label: "Score", before: "score_before", after: "score_after" },
+  { label: "Length in tokens", before: "length_before", after: "length_after" },
+  { label: "Finished share", before: "eos_rate_before", after: "eos_rate_after" },
+];
+
+/** Before and after, figure by figure. */
+function Comparison({ summary, sides }: { summary: Summary; sides: Sides }) {
+  const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
+  return (
+    <section className={styles.card} aria-label="Before and after">
+      <h2>Mean over the held-out prompts</h2>
+      <table className={styles.pairs}>
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">{sides.before}</th>
+            <th scope="col">{sides.after}</th>
+            <th scope="col">Change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pairs.map(({ label, before, after }) => (
+            <Pair key={label} label={label} before={summary[before] ?? NaN} after={summary[after] ?? NaN} />
+          ))}
+        </tbody>
+      </table>
+      <p className={styles.note}>
+        {summary.kl !== undefined && `KL to the policy as it began ${measured(summary.kl)} nats per response.`}
+        {summary.reward_model_accuracy !== undefined &&
+          ` The reward model agrees with ${percent(summary.reward_model_accuracy, 1)} of the held-out labels.`}
+      </p>
+    </section>
+  );
+}
+
+function Pair({ label, before, after }: { label: string; before: number; after: number }) {
+  const change = after - before;
+  return (
+    <tr>
+      <th scope="row">{label}</th>
+      <td>{measured(before)}</td>
+      <td>{measured(after)}</td>
+      <td>{`${change > 0 ? "+" : ""}${measured(change)}`}</td>
+    </tr>
+  );
+}
+
+interface WinRateProps {
+  summary: Readonly<Record<string, number>>;
+  sides: Sides;
+  /** Whether the job names a judge of its own. */
+  judged: boolean;
+}
+
+/** The headline, with its uncertainty drawn to scale. */
+function WinRate({ summary, sides, judged }: WinRateProps) {
+  const { win_rate: rate = 0, win_rate_low: low, win_rate_high: high, rm_win_rate: byModel } = summary;
+  const best = bestCheckpoint(summary);
+  return (
+    <section className={styles.card} aria-label="Win rate">
+      <h2>
+        {sides.after} against {sides.before}, win rate
+      </h2>
+      <p className={styles.rate}>{percent(rate, 1)}</p>
+      {low !== undefined && high !== undefined && (
+        <>
+          <div
+            className={styles.scale}
+            role="img"
+            aria-label={`95 % interval from ${percent(low, 1)} to ${percent(high, 1)}; 50 % would be no difference`}
+          >
+            <i className={styles.interval} style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
+            <i className={styles.point} style={{ left: `${rate * 100}%` }} />
+            <i className={styles.even} />
+          </div>
+          <p className={styles.ends} aria-hidden>
+            <span>0 %</span>
+            <span>no difference</span>
+            <span>100 %</span>
+          </p>
+          <p>
+            95 % interval {percent(low, 1)} to {percent(high, 1)}.
+          </p>
+        </>
+      )}
+      {best !== null && <p>{best}</p>}
+      <p className={styles.note}>
+        {judged
+          ? `Judged by the judge that the job names, on the same held-out prompts.${byModel === undefined ? "" : ` By the job's own rewards: ${percent(byModel, 1)}.`}`
+          : "Judged by the job's own rewards, on the same held-out prompts. Name a judge in the spec for an independent view."}
+      </p>
+    </section>
+  );
+}

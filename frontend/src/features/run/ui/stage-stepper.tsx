@@ -1,0 +1,46 @@
+import { headline, type StageState, type StageView } from "@/features/run/model/stages";
+import type { RunState } from "@/features/run/model/state";
+import { duration } from "@/lib/format";
+import { type Stage, stageLabel, stageShort } from "@/lib/states";
+import styles from "./stage-stepper.module.css";
+
+interface Props {
+  stages: readonly StageView[];
+  series: RunState["series"];
+  chosen: Stage;
+  onChoose: (stage: Stage) => void;
+}
+
+const STATES: Record<StageState, string> = {
+  waiting: "to come",
+  active: "running",
+  done: "done",
+  stopped: "stopped",
+  unreached: "not reached",
+};
+
+/** The stages in order, with their times and headline figures; choosing one shows its metrics and completions. */
+export function StageStepper({ stages, series, chosen, onChoose }: Props) {
+  return (
+    <ol className={styles.stages}>
+      {stages.map((view) => (
+        <li key={view.stage} className={styles[view.state]}>
+          <button type="button" aria-pressed={view.stage === chosen} onClick={() => onChoose(view.stage)}>
+            <span className={styles.head}>
+              <i aria-hidden />
+              <b title={stageLabel(view.stage)}>{stageShort(view.stage)}</b>
+              <small>{view.seconds === null ? STATES[view.state] : duration(view.seconds)}</small>
+            </span>
+            <span className={styles.figures}>
+              {headline(view, series[view.stage] ?? {}).map((figure) => (
+                <span key={figure.label}>
+                  <small>{figure.label}</small> {figure.value}
+                </span>
+              ))}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}

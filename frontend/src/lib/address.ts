@@ -1,0 +1,40 @@
+import { useCallback } from "react";
+import { useSearchParams } from "react-router";
+
+/** The only place that knows the addresses of the pages. */
+export const paths = {
+  jobs: "/",
+  job: (id: string): string => `/jobs/${id}`,
+  datasets: "/datasets",
+  newDataset: "/datasets/new",
+  /** Where an upload is looked at before it becomes a dataset. */
+  upload: (id: string): string => `/datasets/new?upload=${id}`,
+  dataset: (id: string): string => `/datasets/${id}`,
+  datasetVersion: (id: string, version: number): string => `/datasets/${id}?version=${version}`,
+  rounds: "/annotate",
+  /** Filled in from a dataset ("ds_…", or a version of it, "ds_…@2") or from a job. */
+  newRound: (of: { dataset?: string; job?: string } = {}): string => {
+    const query = new URLSearchParams(of).toString();
+    return `/annotate/new${query && `?${query}`}`;
+  },
+  round: (id: string): string => `/annotate/${id}`,
+  queue: (id: string): string => `/annotate/${id}/queue`,
+  docs: "/docs",
+};
+
+type Change = (before: URLSearchParams) => URLSearchParams;
+
+/**
+ * The parameters in the address, and a way to change them. A change starts from the address as it is now: pages are
+ * rendered after it, and of two changes between two renderings the second would take the first back.
+ * With `push` the browser's back button undoes the change.
+ */
+export function useAddress(): [URLSearchParams, (change: Change, push?: boolean) => void] {
+  const [params, setParams] = useSearchParams();
+  const change = useCallback(
+    (to: Change, push = false) =>
+      setParams(to(new URLSearchParams(window.location.search)), { replace: !push, preventScrollReset: true }),
+    [setParams],
+  );
+  return [params, change];
+}
