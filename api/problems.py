@@ -13,7 +13,6 @@ from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutE
 from starlette.exceptions import HTTPException
 
 from api.schema import Schema
-from core.disk import is_full
 from core.errors import (
     DiskFull,
     InvalidRequest,
@@ -23,7 +22,9 @@ from core.errors import (
     TooLarge,
     Unavailable,
     WrongMediaType,
+    platform_error,
 )
+from data.errors import DatasetError, is_disk_full
 from trainer.spec import JobSpec
 from trainer.spec.problems import explain
 
@@ -78,6 +79,7 @@ def problem(
 def install(app: FastAPI) -> None:
     """Answer with problems, whoever raises. What nobody expected is the middleware's, which also logs it."""
     app.add_exception_handler(PlatformError, _platform_error)
+    app.add_exception_handler(DatasetError, _dataset_error)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     for away in DATABASE_AWAY:
@@ -93,6 +95,11 @@ def _answer(request: Request, error: PlatformError, headers: Mapping[str, str] |
 async def _platform_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, PlatformError)
     return _answer(request, error)
+
+
+async def _dataset_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, DatasetError)
+    return _answer(request, platform_error(error))
 
 
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:
@@ -116,7 +123,7 @@ async def _not_storable(request: Request, error: Exception) -> JSONResponse:
 
 async def _disk_full(request: Request, error: Exception) -> JSONResponse:
     """Wherever it shows, as when the framework keeps a form's file on disk."""
-    if not isinstance(error, OSError) or not is_full(error):
+    if not isinstance(error, OSError) or not is_disk_full(error):
         raise error
     log.error("request %s: the disk is full: %s", request.state.request_id, error)
     return _answer(request, DiskFull())

@@ -115,11 +115,11 @@ def _in_a_process(file: Path, cache: Path) -> dict[str, float]:
 
 
 def _one(file: Path, scratch: Path) -> dict[str, Any]:
-    from core.datasets.containers import opened
     from core.datasets.contents import drafting
-    from core.datasets.convert import convert
-    from core.datasets.detect import Plan, detect
-    from core.datasets.limits import Limits
+    from data.convert import convert
+    from data.detect import Plan, detect
+    from data.files import opened
+    from data.limits import Limits
 
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

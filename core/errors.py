@@ -42,6 +42,8 @@ PlatformError
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import data.errors
+
 NEVER_RETRY = {"x-should-retry": "false"}
 SOON = {"Retry-After": "2", "x-should-retry": "true"}
 """The state that is in the way passes by itself."""
@@ -260,3 +262,18 @@ class DiskFull(PlatformError):
     status = 507
     code = "disk_full"
     title = "There is no room left on the platform's disk; nothing was stored."
+
+
+_OF_DATASETS: Mapping[type[data.errors.DatasetError], type[PlatformError]] = {
+    data.errors.UnusableFile: InvalidDataset,
+    data.errors.UnclearFormat: FormatUnclear,
+    data.errors.UnusableMapping: InvalidMapping,
+    data.errors.InvalidOption: InvalidRequest,
+    data.errors.OutOfSpace: DiskFull,
+    data.errors.UnreadableRows: InvalidDataset,
+}
+
+
+def platform_error(error: data.errors.DatasetError) -> PlatformError:
+    """The error of the dataset library as one with a code and an HTTP status."""
+    return _OF_DATASETS.get(type(error), PlatformError)(error.detail, **error.extras)

@@ -16,7 +16,8 @@ from core.models import DatasetVersion, DataTask
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import get_settings
-from core.storable import message, storable
+from core.storable import message
+from data.text import storable
 
 AT_WORK = (TaskStatus.QUEUED, TaskStatus.RUNNING)
 _LISTED = 100

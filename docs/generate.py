@@ -19,11 +19,11 @@ sys.path.insert(0, str(ROOT))
 from pydantic import AliasChoices  # noqa: E402
 from pydantic_core import PydanticUndefined  # noqa: E402
 
-from core.datasets.findings import CODES  # noqa: E402
-from core.datasets.formats import FORMATS  # noqa: E402
-from core.datasets.formats.base import Format  # noqa: E402
-from core.datasets.formats.shown import examples, mapping  # noqa: E402
 from core.settings import Settings  # noqa: E402
+from data.findings import CODES  # noqa: E402
+from data.formats import FORMATS  # noqa: E402
+from data.formats.base import Format  # noqa: E402
+from data.formats.shown import examples, mapping  # noqa: E402
 from trainer.metrics import METRICS, Metric  # noqa: E402
 from trainer.spec import STAGES, JobSpec  # noqa: E402
 

@@ -48,6 +48,9 @@ def pytest_make_parametrize_id(val: Any) -> str | None:
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
 
 
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _scrubbed_environment() -> Iterator[None]:
     """What the developer has set must not decide what a test sees; and no test may go to a model hub."""
@@ -155,3 +158,11 @@ def _refuse_what_is_not_ours(url: str) -> None:
     name = make_url(url).database or ""
     if not name.startswith(_OURS):
         raise RuntimeError(f"refusing to empty the database {name!r}: its name does not start with {_OURS!r}")
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Real models and texts that the repository does not carry."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the shared models and datasets are not on this machine")
+    return SHARED_DATA

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from trainer import allowed_paths
+from trainer import allowed_paths, data_report
 from trainer.annotation import command as annotation
 from trainer.errors import SpecError, TrainerError
 from trainer.preflight.amounts import parse_bytes
 from trainer.preflight.render import render
 from trainer.preflight.report import Report
-from trainer.report import command as data_report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
 from trainer.spec.paths import named_paths, with_paths
 from trainer.spec.presets import PRESETS

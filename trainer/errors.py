@@ -16,6 +16,11 @@ TrainerError
     └── Paused    76   a health rule asked for a person; saved; run again to go on
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from data.errors import DatasetError, LibraryMissing, ProcessEnded
+
 
 class TrainerError(Exception):
     """Base: `code` goes into the event, `exit_status` to the caller."""
@@ -86,3 +91,16 @@ class Stopped(TrainerError):
 class Paused(Stopped):
     code = "paused"
     exit_status = 76
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Raise a TrainerError in place of a DatasetError."""
+    try:
+        yield
+    except LibraryMissing as error:
+        raise SpecError(str(error)) from error
+    except ProcessEnded as error:
+        raise InternalError(str(error)) from error
+    except DatasetError as error:
+        raise DataError(str(error)) from error

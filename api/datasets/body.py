@@ -18,8 +18,8 @@ from api.strict_json import without_duplicates
 from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.errors import InvalidRequest, WrongMediaType
-from core.models.datasets import DatasetKind
 from core.uploads import naming
+from data.kinds import DatasetKind
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

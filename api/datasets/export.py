@@ -8,9 +8,9 @@ from fastapi.responses import StreamingResponse
 from api.deps import BlobsDep, DatasetDep, SessionDep
 from api.problems import documented
 from core.datasets import rows, versions
-from core.datasets.export import ExportFormat, export
 from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound, NotSignedIn
-from core.models.datasets import DatasetKind
+from data.export import ExportFormat, export
+from data.kinds import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 LEFT_OUT = "X-Proximal-Left-Out"

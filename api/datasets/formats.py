@@ -5,10 +5,10 @@ from fastapi import APIRouter
 from api.deps import PrincipalDep
 from api.problems import documented
 from api.uploads.schemas import DatasetFormat, DatasetFormatList
-from core.datasets.formats import FORMATS
-from core.datasets.formats.base import Format
-from core.datasets.formats.shown import examples, mapping
 from core.errors import NotSignedIn
+from data.formats import FORMATS
+from data.formats.base import Format
+from data.formats.shown import examples, mapping
 
 router = APIRouter(prefix="/reference", tags=["Platform"])
 

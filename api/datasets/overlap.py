@@ -20,7 +20,7 @@ from core.errors import (
     SearchNotReady,
 )
 from core.models import DatasetVersion
-from core.models.datasets import DatasetKind
+from data.kinds import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetBlocked, DatasetFailed)

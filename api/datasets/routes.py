@@ -17,7 +17,6 @@ from core.access.keys import Principal
 from core.blobs import BlobStore
 from core.datasets import importing, retention, versions
 from core.datasets.importing import Import, Reading, Source
-from core.datasets.limits import Limits
 from core.errors import (
     CrossOrigin,
     DatasetInUse,
@@ -32,8 +31,8 @@ from core.errors import (
     UploadNotComplete,
     WrongMediaType,
 )
-from core.models.datasets import DatasetKind
 from core.pages import page
+from data.kinds import DatasetKind
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {"model": Dataset, "description": "An upload is being imported: its `status` says how far it is."}
@@ -74,14 +73,14 @@ def upload_dataset(
     `bad_rows` says otherwise. How the file is to be read is found out where it is not said. Where that is open, `format_unclear`
     lists what it may be in `candidates`, and in `suggested` a mapping that the columns' names suggest.
     """
-    limits, scratch = Limits.of(settings), settings.data_dir / "scratch"
+    scratch = settings.data_dir / "scratch"
     if isinstance(wanted, Form):
-        at_once = limits.at_once(settings)
-        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, at_once, scratch)
+        limits = importing.request_limits_of(settings)
+        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, limits, scratch)
     else:
         response.status_code = 202
         told = _wanted(session, blobs, principal, wanted)
-        version = importing.import_later(session, principal.key_id, told, limits, scratch)
+        version = importing.import_later(session, principal.key_id, told, importing.limits_of(settings), scratch)
     return _shown(session, versions.dataset_of(session, principal.key_id, version.dataset_id))
 
 

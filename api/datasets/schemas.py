@@ -4,8 +4,9 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from api.schema import ListOf, Schema, Timestamp
 from core.datasets.importing import BadRows
-from core.models.datasets import DatasetKind, VersionStatus
+from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
+from data.kinds import DatasetKind
 
 
 class ImportDataset(Schema):

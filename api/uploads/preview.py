@@ -7,8 +7,7 @@ from api.problems import documented
 from api.strict_json import StrictRoute
 from api.uploads.schemas import PreviewRequest, UploadPreview
 from core import uploads
-from core.datasets.detect import look
-from core.datasets.limits import Limits
+from core.datasets.importing import limits_of
 from core.db import session_scope
 from core.errors import (
     CrossOrigin,
@@ -20,6 +19,7 @@ from core.errors import (
     UploadNotComplete,
     WrongMediaType,
 )
+from data.detect import look
 
 router = APIRouter(tags=["Uploads"], route_class=StrictRoute)
 NOTHING_SAID = PreviewRequest()
@@ -54,7 +54,7 @@ def preview_upload(
         open_ = uploads.opener(blobs, upload)
     scratch = settings.data_dir / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    limits = Limits.of(settings)
+    limits = limits_of(settings)
     seen = look(
         open_,
         upload.filename,

@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 from core import tasks
 from core.annotation import rounds, shuffle
 from core.datasets import versions
-from core.datasets.row_shapes import SHAPES
 from core.errors import DatasetNotReady, InvalidRequest, NotFound, NothingToClose, PlatformError, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion
 from core.models.annotation import AnnotationStatus, RoundStatus
-from core.models.datasets import DatasetKind, VersionStatus
+from core.models.datasets import VersionStatus
+from data.kinds import DatasetKind
+from data.schema import SHAPES
 
 CLOSE_TASK = "annotation_close"
 _BATCH = 500

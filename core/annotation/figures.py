@@ -7,7 +7,7 @@ from statistics import median
 
 from core.annotation import agreement
 from core.annotation.labels import Answer, Item, Unit, by_unit, gold_points, preferred_by_model
-from trainer.statistics import wilson_interval
+from data.statistics import wilson_interval
 
 Units = Mapping[Unit, Mapping[str, str]]
 

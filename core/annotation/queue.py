@@ -9,7 +9,7 @@ from core.annotation import reservations, rounds, shuffle
 from core.errors import InvalidRequest
 from core.models import Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus, RoundStatus
-from core.storable import bad_text
+from data.text import bad_text
 
 LONGEST_ANNOTATOR = 100
 Handed = tuple[Annotation, AnnotationItem]

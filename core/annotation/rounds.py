@@ -16,7 +16,8 @@ from core.models.annotation import RoundStatus
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
-from core.storable import bad_text, message
+from core.storable import message
+from data.text import bad_text
 
 ITEMS_TASK = "annotation_items"
 _LOST = {"code": "task_lost", "message": "What the round waited for did not come to an end."}

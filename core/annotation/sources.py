@@ -11,8 +11,8 @@ from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
 from core.jobs.references import is_checkpoint_id, owned_checkpoint
 from core.models import Checkpoint, DatasetVersion, Job
-from core.models.datasets import DatasetKind
 from core.settings import Settings
+from data.kinds import DatasetKind
 from trainer.spec.paths import NamedPath
 
 DEFAULT_TOKENS = 256

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,12 +13,14 @@ from core import tasks
 from core.blobs import BlobStore
 from core.datasets import filling, versions
 from core.datasets.contents import Draft, drafting
-from core.datasets.convert import Converted, convert
-from core.datasets.detect import Plan, detect
-from core.datasets.findings import BLOCKING
-from core.datasets.limits import Limits
-from core.errors import InvalidDataset, TooLarge
+from core.errors import TooLarge
 from core.models import DatasetVersion
+from core.settings import Settings
+from data.convert import Converted, convert
+from data.detect import Plan, detect
+from data.errors import UnusableFile
+from data.findings import BLOCKING
+from data.limits import Limits
 
 IMPORT = "import"
 """The kind of the data task that does it later."""
@@ -33,6 +35,23 @@ class BadRows(StrEnum):
     """The others are stored, but blocked until somebody decides."""
     LEAVE_OUT = "leave_out"
     """The others are stored and can be used."""
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The bounds on a source file that the operator set."""
+    return Limits(
+        line_bytes=settings.max_line_bytes,
+        ratio=settings.max_compression_ratio,
+        expanded_bytes=settings.max_expanded_bytes,
+        columns=settings.max_columns,
+        depth=settings.max_depth,
+    )
+
+
+def request_limits_of(settings: Settings) -> Limits:
+    """The bounds on a file that is read while its request waits."""
+    limits = limits_of(settings)
+    return replace(limits, expanded_bytes=min(limits.expanded_bytes, 4 * settings.max_request_upload_bytes))
 
 
 @dataclass(frozen=True)
@@ -64,7 +83,7 @@ class Reading:
     encoding: str | None = None
 
     def plan(self, source: Source, limits: Limits, scratch: Path) -> Plan:
-        """Raises InvalidRequest where the file leaves open how to read it, InvalidDataset where it cannot be."""
+        """Raises UnclearFormat, UnusableFile, UnusableMapping and InvalidOption."""
         detection = detect(source.open_, source.filename, limits, scratch, self.encoding)
         return Plan.of(detection, format=self.format, kind=self.kind, mapping=self.mapping)
 
@@ -111,7 +130,7 @@ def imported(
     scratch: Path,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Imported]:
-    """Read the whole file. `progress` is told how many of its bytes were read. InvalidDataset, if it is refused."""
+    """Read the whole file. `progress` is told how many of its bytes were read. UnusableFile, if it is refused."""
     with drafting(scratch) as out:
         converted = convert(source.open_, source.filename, plan, limits, out, progress, scratch)
         if bad_rows is BadRows.REFUSE:
@@ -122,7 +141,7 @@ def imported(
 def import_now(
     session: Session, blobs: BlobStore, owner_id: str, wanted: Import, limits: Limits, scratch: Path
 ) -> DatasetVersion:
-    """A new dataset, whose rows are stored when this returns. InvalidDataset, and nothing is, where they are refused;
+    """A new dataset, whose rows are stored when this returns. UnusableFile, and nothing is, where they are refused;
     TooLarge for a file that becomes more than `limits` have room for."""
     versions.fit_name(wanted.name)
     try:
@@ -130,7 +149,7 @@ def import_now(
         with imported(wanted.source, plan, wanted.bad_rows, limits, scratch) as found:
             version = _new(session, owner_id, wanted, plan)
             return found.fill(session, blobs, version.id)
-    except InvalidDataset as error:
+    except UnusableFile as error:
         if "expands_too_far" not in [told.get("code") for told in error.extras.get("errors", [])]:
             raise
         advice = "Send it as an upload, in parts (POST /v1/uploads)."

@@ -17,9 +17,9 @@ from core.blobs import BlobStore
 from core.datasets import rows, splits
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetPrompt, DatasetRow, DatasetVersion
-from trainer.data import prompt_text
+from data.report.words import jaccard, shingles
+from data.splits import prompt_text
 from trainer.errors import SpecError
-from trainer.report.words import jaccard, shingles
 
 SIMILAR = 0.8
 """Jaccard similarity of word triples from which on two prompts are near duplicates, as in the data report."""
@@ -87,7 +87,7 @@ def add_prompts(
 
 def _bands(texts: Sequence[str]) -> list[list[int]] | None:
     try:
-        from trainer.report import minhash  # numpy and rensa, which only the data worker needs
+        from data.report import minhash  # numpy and rensa, which only the data worker needs
 
         found = minhash.bands(minhash.signatures([shingles(said) for said in texts]))
     except (ImportError, SpecError):

@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow
-from core.models.datasets import DatasetKind
-from trainer import rows
-from trainer.data import Prompt, hash_share, prompt_key, text_hash
+from data import rows
+from data.kinds import DatasetKind
+from data.rows import Prompt
+from data.splits import hash_share, prompt_key, text_hash
 
 SplitName = Literal["train", "eval"]
 EVAL_FRACTION = 0.1

@@ -12,8 +12,10 @@ from core.datasets.references import Reference
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.models import Dataset, DatasetVersion
 from core.models.base import new_id
-from core.models.datasets import DatasetKind, VersionStatus
-from core.storable import message, storable
+from core.models.datasets import VersionStatus
+from core.storable import message
+from data.kinds import DatasetKind
+from data.text import storable
 
 LONGEST_NAME = 200
 _UNFIT = frozenset({"Cc", "Cs"})

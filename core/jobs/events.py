@@ -13,7 +13,8 @@ from core.jobs.progress import follow
 from core.jobs.state import move
 from core.models import Job, JobAttempt, JobEvent, JobMetrics
 from core.models.jobs import JobStatus
-from core.storable import numbers, storable
+from core.storable import numbers
+from data.text import storable
 from trainer.events import Event, Metrics, RunStarted
 
 

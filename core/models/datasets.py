@@ -7,16 +7,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.models.base import Base, CreatedAt, one_of
-
-
-class DatasetKind(StrEnum):
-    """What the rows of a dataset are."""
-
-    PREFERENCES = "preferences"
-    THUMBS = "thumbs"
-    PROMPTS = "prompts"
-    SFT = "sft"
-    PRETRAINING = "pretraining"
+from data.kinds import DatasetKind
 
 
 class Dataset(Base):
@@ -135,7 +126,7 @@ class DatasetPrompt(Base):
     prompt_hash: Mapped[int] = mapped_column(primary_key=True)
     """As in `dataset_rows`."""
     bands: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
-    """Hashes of the bands of its MinHash signature (trainer/report/minhash.py), minus 2^63. Two prompts that share one may be near duplicates."""
+    """Hashes of the bands of its MinHash signature (data/report/minhash.py), minus 2^63. Two prompts that share one may be near duplicates."""
 
 
 class DatasetReport(Base):

@@ -20,8 +20,8 @@ from core.datasets import retention, versions
 from core.db import session_scope
 from core.errors import DiskFull, NotFound
 from core.models import ApiKey, Dataset
-from core.models.datasets import DatasetKind
 from core.settings import Settings, get_settings
+from data.kinds import DatasetKind
 from tests.api.problem_checks import problem
 from tests.core.factories import ROWS, dataset_id_of, jsonl, make_dataset, make_job, make_key
 

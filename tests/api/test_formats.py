@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.datasets.formats import FORMATS
 from core.models import ApiKey, Dataset
+from data.formats import FORMATS
 from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_key, make_version
 

@@ -10,9 +10,9 @@ from core import jobs
 from core.db import session_scope
 from core.jobs import workers
 from core.models import ApiKey, Dataset
-from core.models.datasets import DatasetKind
 from core.models.jobs import JobStatus
 from core.settings import Settings
+from data.kinds import DatasetKind
 from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_job, make_key, running, step
 from trainer.events import CheckpointSaved

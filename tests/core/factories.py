@@ -11,12 +11,11 @@ from core import jobs
 from core.access import keys
 from core.blobs import blob_store
 from core.datasets import importing, rows, search
-from core.datasets.importing import BadRows, Import, Reading, Source
-from core.datasets.limits import Limits
+from core.datasets.importing import BadRows, Import, Reading, Source, limits_of
 from core.datasets.references import Reference
 from core.models import ApiKey, Dataset, DatasetVersion, Job
-from core.models.datasets import DatasetKind
 from core.settings import get_settings
+from data.kinds import DatasetKind
 from trainer.events import Event, Metrics, RunStarted, StagePlan, StageStarted
 from trainer.spec import JobSpec
 
@@ -55,7 +54,7 @@ def make_version(
     source = Source(lambda: io.BytesIO(file), f"{kind.value}.jsonl")
     wanted = Import(source, kind.value, Reading(kind.value), bad_rows)
     scratch = settings.data_dir / "scratch"
-    return importing.import_now(session, blob_store(settings), owner_id, wanted, Limits.of(settings), scratch)
+    return importing.import_now(session, blob_store(settings), owner_id, wanted, limits_of(settings), scratch)
 
 
 def make_index(session: Session, version: DatasetVersion) -> None:

@@ -16,8 +16,8 @@ from core.access import keys
 from core.blobs import LocalBlobs, blob_store
 from core.jobs.checkpoints import checkpoint_prefix
 from core.models import ApiKey
-from core.models.datasets import DatasetKind
 from core.settings import Settings, get_settings
+from data.kinds import DatasetKind
 from tests.core.factories import make_dataset, make_job, running
 from trainer.events import CheckpointSaved
 from trainer.models import new_policy

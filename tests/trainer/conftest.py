@@ -1,14 +1,11 @@
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
 
 from benchmarks import plug_ins
 from tests.trainer.other_rounding import install_if_asked
-
-SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -32,11 +29,3 @@ def _plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.syspath_prepend(folder)
         patch.setenv("PYTHONPATH", os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])]))
         yield
-
-
-@pytest.fixture
-def shared_data() -> Path:
-    """Real models and texts that the repository does not carry."""
-    if not SHARED_DATA.is_dir():
-        pytest.skip("the shared models and datasets are not on this machine")
-    return SHARED_DATA

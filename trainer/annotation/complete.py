@@ -11,10 +11,10 @@ from pathlib import Path
 
 import torch
 
+from data.rows import Prompt
 from trainer.annotation import files
 from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
 from trainer.annotation.requests import CompletionRequest, Policy
-from trainer.data import Prompt
 from trainer.errors import ModelError
 from trainer.models import Model, load_stops, load_tokenizer
 from trainer.preflight.model_fit import check_sampling

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from trainer.data import read_row
-from trainer.errors import DataError
-from trainer.rows import Prompt, Row, prompt_of
+from data.errors import RowError
+from data.reading import read_row
+from data.rows import Prompt, Row, prompt_of
+from trainer.errors import DataError, data_errors
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def write(path: Path, rows: Iterable[Any]) -> None:
 
 def _read(path: Path, parse: Callable[[Row], T]) -> Iterator[T]:
     try:
-        with path.open(encoding="utf-8") as file:
+        with data_errors(), path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
                 yield read_row(str(path), number, line, lambda row, _: parse(row))
     except OSError as error:
@@ -50,9 +51,9 @@ def _read(path: Path, parse: Callable[[Row], T]) -> Iterator[T]:
 def _answered(row: Row) -> tuple[Prompt, list[Completion]]:
     texts, finished = row.get("completions"), row.get("finished")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise DataError("`completions` must be a list of texts")
+        raise RowError("`completions` must be a list of texts")
     if finished is None:
         finished = [True] * len(texts)
     if not isinstance(finished, list) or len(finished) != len(texts) or not all(type(one) is bool for one in finished):
-        raise DataError("`finished` must be a list with true or false for each completion")
+        raise RowError("`finished` must be a list with true or false for each completion")
     return prompt_of(row), [Completion(*one) for one in zip(texts, finished, strict=True)]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import torch
 
+from data.rows import Prompt
 from trainer.annotation import files
 from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
 from trainer.annotation.requests import JudgeRequest
-from trainer.data import Prompt
 from trainer.models import load_tokenizer
 from trainer.rewards.model import TokenScorer, check_vocabulary
 from trainer.spec import DataSpec

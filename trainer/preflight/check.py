@@ -7,7 +7,8 @@ from functools import cache
 
 import torch
 
-from trainer import data
+from data.splits import prompt_text
+from trainer import run_data
 from trainer.errors import DataError, ModelError, TrainerError
 from trainer.models import load_stops, precision
 from trainer.preflight import datasets, models, rows, scorers
@@ -76,10 +77,10 @@ def _device(spec: JobSpec) -> Device:
     return spec.runtime.device
 
 
-def _loaded(spec: JobSpec, draft: _Draft) -> data.Data | None:
+def _loaded(spec: JobSpec, draft: _Draft) -> run_data.Data | None:
     """The data; where that fails, every row that cannot be used, file by file."""
     try:
-        return data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
+        return run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     except DataError as error:
         broken = list(rows.broken(spec.data))
         draft.findings += broken or [
@@ -88,11 +89,11 @@ def _loaded(spec: JobSpec, draft: _Draft) -> data.Data | None:
         return None
 
 
-def _tokenizer(spec: JobSpec, found: Found, loaded: data.Data | None) -> Tokenizer | None:
+def _tokenizer(spec: JobSpec, found: Found, loaded: run_data.Data | None) -> Tokenizer | None:
     """The pretrained model's, or a new one trained as the run would."""
     if spec.model.tokenizer is None or loaded is None:
         return found.tokenizer
-    texts = (data.prompt_text(shown.prompt) + shown.completion for shown in loaded.demonstrations.train)
+    texts = (prompt_text(shown.prompt) + shown.completion for shown in loaded.demonstrations.train)
     return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
 
 
@@ -112,7 +113,9 @@ def _context(spec: JobSpec, codec: Codec | None) -> RewardContext | None:
     return RewardContext(codec, torch.device("cpu"), None, spec.ppo.micro_batch_size, lambda text: None)
 
 
-def _look_at_sizes(spec: JobSpec, loaded: data.Data, codec: Codec, found: Found, draft: _Draft, wishes: Wishes) -> None:
+def _look_at_sizes(
+    spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, wishes: Wishes
+) -> None:
     try:
         sizes = measure(spec, loaded, codec)
     except DataError as error:

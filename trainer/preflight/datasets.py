@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from trainer.data import Data, prompt_key
+from data.splits import prompt_key
 from trainer.errors import DataError
 from trainer.preflight.plan import mean
 from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
 from trainer.preflight.sizes import TOO_SHORT, Sizes
 from trainer.rewards import check_answers
+from trainer.run_data import Data
 from trainer.spec import JobSpec, KTOSpec
 from trainer.stages.tokenize import (
     LONG_COMPLETION,

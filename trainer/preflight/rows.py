@@ -5,10 +5,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from trainer import data
-from trainer.errors import DataError
+from data.errors import UnreadableRows
+from data.reading import read_row
+from data.rows import comparisons, demonstration, prompt_row, text, thumb
 from trainer.preflight.report import Finding
-from trainer.rows import comparisons, demonstration, prompt_row, text, thumb
 from trainer.spec import DataSpec
 
 _SHOWN = 20
@@ -48,8 +48,8 @@ def _broken(path: str, parse: Callable[[dict[str, Any], int], object]) -> Iterat
     for number, line in enumerate(lines, start=1):
         try:
             if line.strip():
-                data.read_row(path, number, line.decode(), parse)
-        except DataError as error:
+                read_row(path, number, line.decode(), parse)
+        except UnreadableRows as error:
             yield f"{path}, line {number}", str(error).removeprefix(f"{path}, line {number}").lstrip(":, ")
         except UnicodeDecodeError as error:
             yield f"{path}, line {number}", f"not UTF-8 text (byte {error.start} of the line)."

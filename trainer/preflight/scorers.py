@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from trainer.data import Data, prompt_key, prompt_text
+from data.splits import prompt_key, prompt_text
 from trainer.errors import RewardError, TrainerError
 from trainer.preflight.memory.blueprint import is_linear
 from trainer.preflight.model_folders import config_of, local, weights_of
@@ -14,6 +14,7 @@ from trainer.rewards.endpoint import GOES_ON, Endpoint
 from trainer.rewards.judges import GROUP as JUDGES
 from trainer.rewards.judges import ComparingJudge
 from trainer.rewards.plugin import GROUP, installed
+from trainer.run_data import Data
 from trainer.spec import ClassifierReward, HttpJudge, HttpReward, JobSpec, ModelReward, PluginReward
 from trainer.spec.paths import named_paths
 from trainer.text.codec import Codec

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from trainer.data import Data
+from trainer.run_data import Data
 from trainer.spec import JobSpec
 from trainer.stages import reward_model, sft, thumbs
 from trainer.stages.tokenize import LONG_PROMPT, Encoded, why_left_out, why_thumbs_left_out

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from trainer.data import Prompt
+from data.rows import Prompt
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from trainer.data import Prompt, prompt_text
+from data.rows import Prompt
+from data.splits import prompt_text
 from trainer.errors import DataError
 from trainer.rewards.numeric import final_number
 from trainer.spec import ExactMatchReward, NumericMatchReward, RewardSpec, reward_names

@@ -9,7 +9,7 @@ from jinja2 import TemplateError
 from torch import Tensor
 from torch.nn import functional
 
-from trainer.data import Prompt
+from data.rows import Prompt
 from trainer.errors import ModelError, RewardError
 from trainer.models import Model, load_classifier, load_tokenizer, present, settle
 from trainer.rewards.answer import Answer

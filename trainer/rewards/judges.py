@@ -7,7 +7,7 @@ An installed plug-in (`judge(prompt: str, response: str, finished: bool) -> floa
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from trainer.data import prompt_text
+from data.splits import prompt_text
 from trainer.distributed import SINGLE, World
 from trainer.errors import RewardError, SpecError, TrainerError
 from trainer.rewards.answer import Answer

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from inspect import signature
 from typing import Any
 
-from trainer.data import prompt_text
+from data.splits import prompt_text
 from trainer.errors import RewardError, SpecError, TrainerError
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Given, RewardContext

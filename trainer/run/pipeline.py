@@ -9,7 +9,8 @@ import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
-from trainer import data, models
+from data.splits import prompt_text
+from trainer import models, run_data
 from trainer.distributed import cpu_threads
 from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.models import Model, check_quantization, concurrent
@@ -73,7 +74,7 @@ def _prepared(session: Session) -> Job:
     check_config(spec.model)
     check_quantization(spec.model)
     check_engine(spec)
-    loaded = data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
+    loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
     codec = Codec.of(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
     encoded = encode(session, loaded, codec)
@@ -158,7 +159,7 @@ _STAGES = {
 }
 
 
-def _tokenizer(session: Session, loaded: data.Data) -> Tokenizer:
+def _tokenizer(session: Session, loaded: run_data.Data) -> Tokenizer:
     """The tokenizer of the finished SFT stage, of the pretrained model, or a new one trained on the SFT text."""
     spec = session.spec
     if spec.model.path is not None:
@@ -166,7 +167,7 @@ def _tokenizer(session: Session, loaded: data.Data) -> Tokenizer:
     if session.checkpoints.result("sft"):
         return models.load_tokenizer(session.checkpoints.final("sft"))
     assert spec.model.tokenizer is not None  # the spec's validator demands it beside `config`
-    texts = (data.prompt_text(d.prompt) + d.completion for d in loaded.demonstrations.train)
+    texts = (prompt_text(d.prompt) + d.completion for d in loaded.demonstrations.train)
     return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.data import prompt_text
+from data.splits import prompt_text
 from trainer.events import Sample, TokenRow
 from trainer.rewards.answer import Answer
 from trainer.rewards.judges import Judge

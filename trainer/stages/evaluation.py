@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from data.statistics import wilson_interval
 from trainer.models import Model
 from trainer.randomness import generator
 from trainer.rewards.answer import Answer
@@ -24,7 +25,6 @@ from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.completions import Completion, completions, opinions
-from trainer.statistics import wilson_interval
 from trainer.text.codec import Codec
 from trainer.text.prompts import EncodedPrompt
 

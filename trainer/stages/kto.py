@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from data.statistics import area_under_curve
 from trainer.distributed import SINGLE, World
 from trainer.distributed.steps import in_step
 from trainer.models import Model, present
@@ -30,7 +31,6 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
 from trainer.spec import KTOSpec
 from trainer.stages.thumbs import Verdict
-from trainer.statistics import area_under_curve
 from trainer.text.codec import Codec
 
 

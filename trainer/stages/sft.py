@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from trainer.data import Demonstration
+from data.rows import Demonstration
 from trainer.distributed import SINGLE, World
 from trainer.distributed.steps import in_step
 from trainer.models import Model, present

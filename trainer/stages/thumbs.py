@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.data import Thumb
+from data.rows import Thumb
 from trainer.text.codec import Codec
 
 

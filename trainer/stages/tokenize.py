@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
-from trainer import data, overlap
+from data import overlap
+from data.rows import Comparison, Thumb
+from data.splits import prompt_key
+from trainer import run_data
 from trainer.errors import DataError
-from trainer.rows import Comparison, Thumb
 from trainer.session.session import Session
 from trainer.spec import JobSpec
 from trainer.stages import reward_model, sft, thumbs
@@ -62,7 +64,7 @@ class Encoded:
         return max((v.tokens for v in verdicts), default=0)
 
 
-def encode(session: Session, loaded: data.Data, codec: Codec) -> Encoded:
+def encode(session: Session, loaded: run_data.Data, codec: Codec) -> Encoded:
     """Encode everything. Raises DataError when a stage of the run would have nothing to learn from."""
     examples, long_prompts, cut = sft.encode(loaded.demonstrations.train, codec)
     held_out_examples, _, _ = sft.encode(loaded.demonstrations.held_out, codec)
@@ -137,7 +139,7 @@ def _warn_of_the_template(session: Session, codec: Codec) -> None:
     )
 
 
-def _say_what_stops(session: Session, loaded: data.Data, codec: Codec) -> None:
+def _say_what_stops(session: Session, loaded: run_data.Data, codec: Codec) -> None:
     if not {"ppo", "evaluation"} & set(session.spec.stages):
         return
     if codec.stops.strings or len(codec.stops.ids) > 1:
@@ -146,7 +148,7 @@ def _say_what_stops(session: Session, loaded: data.Data, codec: Codec) -> None:
         session.say(warning, warning=True)
 
 
-def odd_stops(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
+def odd_stops(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterator[str]:
     """A warning where a stop is probably not meant as one."""
     stops, tokenizer = codec.stops, codec.tokenizer
     if ordinary := stops.ordinary_ids(tokenizer):
@@ -166,7 +168,7 @@ def odd_stops(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
 
 def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs"]) -> bool:
     """Whether a stage of the run learns from items of this kind."""
-    return any(kind in data.needs(stage, spec.reward_model.loss) for stage in spec.stages)
+    return any(kind in run_data.needs(stage, spec.reward_model.loss) for stage in spec.stages)
 
 
 def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
@@ -194,32 +196,33 @@ def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
     return found
 
 
-def shared_prompts(loaded: data.Data) -> Iterator[str]:
+def shared_prompts(loaded: run_data.Data) -> Iterator[str]:
     """A warning where rows are kept from training because their prompt is evaluated on."""
     if loaded.shared:
         counted = ", ".join(f"{count} {name}" for name, count in loaded.shared.items())
         yield f"No stage trains on {counted}: their prompt is in `data.evaluation_prompts`."
 
 
-def nearly_held_out(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+def nearly_held_out(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
     """A warning for each kind of training data with near duplicates of the prompts that the policy is evaluated on."""
     if {"ppo", "evaluation"} & set(spec.stages):
-        yield from (found.text for found in overlap.near_held_out(loaded))
+        held_out = [row.prompt for row in loaded.prompts.held_out]
+        yield from (found.text for found in overlap.near_held_out(loaded.trained_prompts(), held_out))
 
 
-def repeated_prompts(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+def repeated_prompts(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
     """A note for each side on which a prompt with its answer stands several times."""
     for stages, items, what, so in (
         ({"ppo"}, loaded.prompts.train, "prompts to train on", "each row is drawn, so such a prompt weighs more"),
         ({"ppo", "evaluation"}, loaded.prompts.held_out, "held-out prompts", "each row is answered, and the interval of the "
          "win rate takes them for different prompts"),
     ):  # fmt: skip
-        again = len(items) - len({(data.prompt_key(row.prompt), row.answer) for row in items})
+        again = len(items) - len({(prompt_key(row.prompt), row.answer) for row in items})
         if again and stages & set(spec.stages):
             yield f"{again} of {len(items)} {what} repeat an earlier row: {so}."
 
 
-def without_roles(spec: JobSpec, loaded: data.Data, codec: Codec) -> Iterator[str]:
+def without_roles(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterator[str]:
     """A warning where the run's stages read conversations, and no chat template says who speaks."""
     stages = set(spec.stages)
     used = [
@@ -255,7 +258,7 @@ def unused(spec: JobSpec) -> Iterator[str]:
         yield "No stage learns from the comparisons of `data.preferences`: those that train learn from `data.thumbs`."
 
 
-def without_margins(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
+def without_margins(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
     """A warning where margins are asked for, and no row has one."""
     if "reward_model" not in spec.stages or not spec.reward_model.margin:
         return
@@ -264,12 +267,12 @@ def without_margins(spec: JobSpec, loaded: data.Data) -> Iterator[str]:
         yield "`reward_model.margin` is set, but no row of `data.preferences` has a `margin`: it changes nothing."
 
 
-def _counted(loaded: data.Data, codec: Codec) -> str:
+def _counted(loaded: run_data.Data, codec: Codec) -> str:
     comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
     return ", ".join(f"{count} with {reason}" for reason, count in why_left_out(comparisons, codec).items())
 
 
-def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list[int]], int]:
+def _texts(session: Session, loaded: run_data.Data, codec: Codec) -> tuple[list[list[int]], int]:
     """The texts for PPO-ptx, and how many were too short for anything."""
     ptx = session.spec.ppo.ptx
     if ptx is None or "ppo" not in session.spec.stages:
@@ -281,7 +284,7 @@ def _texts(session: Session, loaded: data.Data, codec: Codec) -> tuple[list[list
     return usable, len(texts) - len(usable)
 
 
-def _require(encoded: Encoded, spec: JobSpec, loaded: data.Data, codec: Codec) -> None:
+def _require(encoded: Encoded, spec: JobSpec, loaded: run_data.Data, codec: Codec) -> None:
     stages, prompt_knob = set(spec.stages), "`data.max_prompt_tokens`"
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"
     for needed, items, what, knob in (
@@ -313,7 +316,7 @@ def _require(encoded: Encoded, spec: JobSpec, loaded: data.Data, codec: Codec) -
             raise DataError(f"No {what} are left after tokenising: all are too long. Raise {knob}.")
 
 
-def _refuse_pairs(loaded: data.Data, codec: Codec) -> None:
+def _refuse_pairs(loaded: run_data.Data, codec: Codec) -> None:
     reasons = why_left_out(loaded.comparisons.train, codec)
     counted = ", ".join(f"{count} with {reason}" for reason, count in reasons.items())
     advice = {

@@ -8,7 +8,7 @@ import tokenizers
 from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerFast
 
-from trainer.data import Prompt
+from data.rows import Prompt
 from trainer.errors import DataError, ModelError
 from trainer.spec import DataSpec
 from trainer.text.stops import NEVER, Stops
@@ -144,6 +144,17 @@ class Codec:
                 f"The tokenizer's chat template refuses a prompt with the roles {roles}: {error}. "
                 'Mend the prompt, or set `data.chat_template` to "none".'
             ) from error
+
+    def conversation(self, prompt: Prompt, answer: str) -> str | None:
+        """Prompt and answer in the chat template; None without a template, or where it refuses them."""
+        if not self.use_chat_template:
+            return None
+        asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        messages = [*asked, {"role": "assistant", "content": answer}]
+        try:
+            return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=False))
+        except TemplateError:
+            return None
 
     def response(self, ids: list[int], finished: bool) -> tuple[str, list[int]]:
         """The text of a sampled response, and its token ids as a reward model reads them.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.data import Prompt, PromptRow
+from data.rows import Prompt, PromptRow
 from trainer.text.codec import Codec
 
 

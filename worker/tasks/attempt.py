@@ -7,10 +7,11 @@ from typing import Any
 
 from core import tasks
 from core.blobs import BlobStore
-from core.errors import LeaseLost, PlatformError
+from core.errors import LeaseLost, PlatformError, platform_error
 from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskCancelled, TaskClaim
+from data.errors import DatasetError
 from worker.process import AWAY, StopRequest, patiently
 from worker.tasks.command import CommandFailed
 from worker.tasks.context import TaskRun
@@ -57,7 +58,8 @@ def _outcome(claim: TaskClaim, task: TaskRun) -> dict[str, Any] | None:
         handler(task)
     except LeaseLost:
         raise
-    except PlatformError as error:
+    except (PlatformError, DatasetError) as raised:
+        error = platform_error(raised) if isinstance(raised, DatasetError) else raised
         log.info("%s (%s) failed: %s", claim.task_id, claim.kind, error)
         code = error.told_code if isinstance(error, CommandFailed) and error.told_code else error.code
         more = {name: error.extras[name] for name in ("errors", "error_count") if name in error.extras}

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from core.blobs import BlobStore
 from core.datasets import filling, fixes, reports, rows, u64
 from core.datasets.contents import RowWriter, drafting
-from core.datasets.line_json import BadLine
-from core.datasets.row_shapes import SHAPES, Row
-from core.datasets.strips import WHITE_SPACE, Strip, strips, told_apart
 from core.db import session_scope
 from core.errors import InvalidDataset, NotFound
 from core.models import DatasetReport, DatasetVersion
-from core.models.datasets import DatasetKind
+from data.errors import RowError
+from data.kinds import DatasetKind
+from data.schema import SHAPES, Row
+from data.strips import WHITE_SPACE, Strip, strips, told_apart
 from worker.tasks.context import TaskRun
 
 _PIECE = 65536
@@ -98,5 +98,5 @@ def _changed(row: Row, mark: int, changes: dict[str, Strip], kind: DatasetKind) 
             row = change(row)
     try:
         return SHAPES[kind](row) if told_apart(row) else None
-    except BadLine:
+    except RowError:
         return None

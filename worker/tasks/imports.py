@@ -1,12 +1,11 @@
 """The data task `import`: reads an upload into the version that waits for it."""
 
 from core import uploads
-from core.datasets.detect import Plan
-from core.datasets.importing import BadRows, Source, imported
-from core.datasets.limits import Limits
+from core.datasets.importing import BadRows, Source, imported, limits_of
 from core.db import session_scope
 from core.models import DatasetVersion
 from core.models.datasets import VersionStatus
+from data.detect import Plan
 from worker.tasks.context import TaskRun
 
 
@@ -24,7 +23,7 @@ def run(task: TaskRun) -> None:
     def progress(read: int) -> None:
         task.tell(read / size, f"{read:,} of {size:,} bytes are read")
 
-    limits = Limits.of(task.settings)
+    limits = limits_of(task.settings)
     with imported(source, plan, bad_rows, limits, task.scratch, progress) as found, session_scope() as session:
         task.require_held(session)  # locks are taken in the order task, version
         found.fill(session, task.blobs, task.args["version"])

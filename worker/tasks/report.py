@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
 from core.datasets import reports
-from core.datasets.formats import labelled
 from core.datasets.rows import answer_lines_key, lines_key
 from core.db import session_scope
 from core.jobs.references import is_checkpoint_id
 from core.models import DatasetReport, DatasetVersion
+from data.formats import labelled
 from worker.jobs.checkpoints import TRAINER_STATE
 from worker.jobs.launch import TRAINER
 from worker.jobs.workspace import confine

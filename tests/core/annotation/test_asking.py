@@ -12,8 +12,8 @@ from core.annotation import rounds
 from core.annotation.spec import NewRound
 from core.blobs import blob_store
 from core.models import AnnotationRound
-from core.models.datasets import DatasetKind
 from core.settings import get_settings
+from data.kinds import DatasetKind
 from tests.core.factories import make_dataset, make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 from trainer.spec import StageName

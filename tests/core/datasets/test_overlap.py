@@ -11,10 +11,10 @@ from core.datasets import overlap, search
 from core.db import session_scope
 from core.errors import SearchNotReady
 from core.models import DatasetPrompt, DatasetVersion
-from core.models.datasets import DatasetKind
 from core.settings import Settings
-from tests.core.datasets.reading import talk
+from data.kinds import DatasetKind
 from tests.core.factories import jsonl, make_key, make_version
+from tests.data.reading import talk
 
 Row = dict[str, Any]
 Store = Callable[..., str]

@@ -13,8 +13,8 @@ from core.datasets import reports, retention, search
 from core.db import session_scope
 from core.errors import DatasetInUse, InvalidRequest, NotFound
 from core.models import Dataset, DatasetContent, DatasetRow, DatasetVersion, DataTask, Job
-from core.models.datasets import DatasetKind
 from core.settings import Settings, get_settings
+from data.kinds import DatasetKind
 from tests.core.factories import dataset_id_of, make_job, make_key, make_version
 from worker.tasks.sweeping import sweep_data
 

@@ -10,8 +10,8 @@ from core.datasets import rows, versions
 from core.datasets.rows import StoredRow
 from core.errors import DatasetNotReady
 from core.models import Dataset, DatasetContent, DatasetVersion
-from core.models.datasets import DatasetKind
 from core.settings import get_settings
+from data.kinds import DatasetKind
 from tests.core.factories import make_key, make_version
 
 FILE = b'{"prompt": "a"}\n\n{"prompt": "\xc3\xa4\xe2\x82\xac"}\r\n \n{"prompt": "c"}'

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.datasets.splits import Split, held_out_below, stored_hash
+from data.splits import hash_share, prompt_key
 from tests.core.factories import jsonl
-from trainer import data
+from trainer import run_data
 from trainer.spec import DataSpec
 
 CHAT = [{"role": "user", "content": "p7"}]
@@ -30,13 +31,13 @@ def test_each_row_lies_where_the_trainer_puts_it(
 ) -> None:
     (tmp_path / "rows.jsonl").write_bytes(jsonl(rows))
     spec = DataSpec.model_validate({kind: str(tmp_path / "rows.jsonl"), "eval_fraction": eval_fraction})
-    loaded = data.load(spec, stages=())
-    held_out = {data.prompt_key(row.prompt) for row in loaded.prompts.held_out}
+    loaded = run_data.load(spec, stages=())
+    held_out = {prompt_key(row.prompt) for row in loaded.prompts.held_out}
     hashes = [stored_hash(kind, row) for row in rows]
     known = [number for number in hashes if number is not None]
     split = Split(held_out_below(eval_fraction) - 2**63, min(known), max(known))
     for row, number in zip(rows, hashes, strict=True):
-        key = data.prompt_key(row["prompt"] if "prompt" in row else row["messages"][:-1])
+        key = prompt_key(row["prompt"] if "prompt" in row else row["messages"][:-1])
         assert split.of(number) == ("eval" if key in held_out else "train"), json.dumps(row)
 
 
@@ -56,5 +57,5 @@ def test_one_prompt_alone_is_trained_on() -> None:
 @given(st.floats(0, 1, exclude_min=True, exclude_max=True))
 def test_the_bound_is_where_the_trainer_s_floating_point_has_it(fraction: float) -> None:
     bound = held_out_below(fraction)
-    assert data.hash_share(bound) >= fraction
-    assert bound == 0 or data.hash_share(bound - 1) < fraction
+    assert hash_share(bound) >= fraction
+    assert bound == 0 or hash_share(bound - 1) < fraction

@@ -10,8 +10,8 @@ from core.datasets.importing import BadRows
 from core.datasets.references import Reference, pin
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.models import Dataset, DatasetVersion
-from core.models.datasets import DatasetKind
 from core.settings import get_settings
+from data.kinds import DatasetKind
 from tests.core.factories import jsonl, make_job, make_key, make_version
 from trainer.spec import JobSpec
 

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 from core import jobs
 from core.errors import InvalidSpec, NotFound, WrongDatasetKind
 from core.models import JobDataset
-from core.models.datasets import DatasetKind
 from core.settings import get_settings
+from data.kinds import DatasetKind
 from tests.core.factories import make_dataset, make_job, make_key
 from trainer.spec import JobSpec
 

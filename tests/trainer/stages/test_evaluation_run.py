@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from data.statistics import wilson_interval
 from tests import tolerance
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, scores_alone, session_in
@@ -26,7 +27,6 @@ from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages import evaluation
 from trainer.stages.completions import completions
 from trainer.stages.evaluation import Evaluation, HeldOut, Played
-from trainer.statistics import wilson_interval
 from trainer.text.prompts import EncodedPrompt
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate([[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3]])]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import new_codec
-from trainer import data
+from trainer import run_data
 from trainer.errors import DataError
 from trainer.events import EventLog, Message
 from trainer.session.session import Session
@@ -28,7 +28,7 @@ def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], stops: Stops |
     codec = Codec.of(new_codec().tokenizer, job.data, stops)
     log = EventLog(folder / "events.jsonl")
     try:
-        return encode(Session(job, folder, log), data.load(job.data, job.stages, job.sft.turns), codec)
+        return encode(Session(job, folder, log), run_data.load(job.data, job.stages, job.sft.turns), codec)
     finally:
         log.close()
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
+from data.rows import Demonstration
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import session_in
-from trainer import data
-from trainer.data import Demonstration
+from trainer import run_data
 from trainer.events import Message
 from trainer.spec import DataSpec
 from trainer.stages import sft
@@ -44,9 +44,9 @@ def examples(codec: Codec, turns: list[Demonstration]) -> list[tuple[str, str]]:
 def test_the_last_turn_alone_or_each_one(tmp_path: Path) -> None:
     path = tmp_path / "talks.jsonl"
     path.write_text(json.dumps({"messages": TALK}) + "\n")
-    last = data.load(DataSpec(sft=str(path)), ["sft"]).demonstrations.train
+    last = run_data.load(DataSpec(sft=str(path)), ["sft"]).demonstrations.train
     assert last == [Demonstration(TALK[:3], "[well] Fine")]
-    both = data.load(DataSpec(sft=str(path), eval_fraction=1e-9), ["sft"], turns="all").demonstrations
+    both = run_data.load(DataSpec(sft=str(path), eval_fraction=1e-9), ["sft"], turns="all").demonstrations
     assert [*both.train, *both.held_out] == [Demonstration(TALK[:1], "[hm] Hello"), *last]
 
 

@@ -11,8 +11,8 @@ from api.app import create_app
 from core.access.keys import create_key
 from core.db import session_scope
 from core.settings import Settings, get_settings
-from tests.core.datasets.reading import talk
 from tests.core.factories import jsonl
+from tests.data.reading import talk
 from tests.worker.tasks.tools import drain_all
 
 QUESTION = "Where can I read more about the history of this town, please?"

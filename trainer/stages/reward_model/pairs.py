@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.data import Comparison
+from data.rows import Comparison
 from trainer.optim.micro_batches import Limits
 from trainer.spec import DPOSpec, RewardModelSpec
 from trainer.text.codec import Codec

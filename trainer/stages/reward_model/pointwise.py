@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from data.statistics import area_under_curve, pearson, wilson_interval
 from trainer.distributed import SINGLE, World
 from trainer.distributed.steps import in_step
 from trainer.events.report_card import CalibrationBin, PointwiseCard, Slice
@@ -21,7 +22,6 @@ from trainer.optim.micro_batches import AtOnce, limits
 from trainer.stages.reward_model.loss import pointwise_loss
 from trainer.stages.reward_model.report_card import BINS, calibration_error
 from trainer.stages.thumbs import Verdict
-from trainer.statistics import area_under_curve, pearson, wilson_interval
 from trainer.text.codec import Codec
 
 

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from data.statistics import pearson, wilson_interval
 from trainer.events.report_card import CalibrationBin, Card, Slice
 from trainer.stages.reward_model.pairs import Pair
-from trainer.statistics import pearson, wilson_interval
 
 BINS = 10
 LENGTHS = (

@@ -5,10 +5,9 @@ import math
 import pytest
 import torch
 
+from data.rows import Comparison
 from tests.trainer.stage_tools import CPU, new_codec, scores_alone
 from tests.trainer.tiny_models import scorer
-from trainer import data
-from trainer.data import Comparison
 from trainer.models.attention import pack_as
 from trainer.spec import DataSpec, RewardModelSpec
 from trainer.stages.reward_model import accumulate, bradley_terry_loss, encode, evaluate, rankings
@@ -73,7 +72,7 @@ def test_pairs_that_could_teach_nothing_are_counted_and_left_out() -> None:
 
 
 def test_a_tie_has_no_margin() -> None:
-    pairs, _ = encode([data.Comparison("film", "good", "bad", label, margin=2.0) for label in ("b", "tie")], CODEC)
+    pairs, _ = encode([Comparison("film", "good", "bad", label, margin=2.0) for label in ("b", "tie")], CODEC)
     assert [pair.margin for pair in pairs] == [2.0, 0.0]
 
 

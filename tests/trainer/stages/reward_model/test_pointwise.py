@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from data.statistics import area_under_curve
 from tests import tolerance
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import CPU, new_codec, scores_alone, session_in, stop_after
@@ -23,7 +24,6 @@ from trainer.stages.reward_model.loss import pointwise_loss
 from trainer.stages.reward_model.pointwise import Judged
 from trainer.stages.sft import Example
 from trainer.stages.thumbs import Verdict
-from trainer.statistics import area_under_curve
 
 VERDICTS = [
     Verdict([3, 4], [5, 1], True, source="web"),

@@ -1,0 +1,102 @@
+"""Errors of the dataset library. `core.errors.platform_error` and `trainer.errors.data_errors` translate them.
+
+RowError             one record or row cannot be used
+DatasetError
+├── UnusableFile     a file, or the rows in it, cannot be used
+├── UnclearFormat    several formats fit a file, or none does
+├── UnusableMapping  a mapping of columns to fields is not valid
+├── InvalidOption    a format, kind or encoding does not exist, or does not fit the file
+├── OutOfSpace       the disk has no room for a temporary file
+├── UnreadableRows   a file of rows cannot be read; the message names the file and the line
+├── LibraryMissing   an optional Python package is not installed
+├── TokenizerFailed  the caller's tokenizer cannot be loaded
+└── ProcessEnded     a process of the data report has ended
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""No room on the disk, in the quota, or within the largest file size that the system allows."""
+
+
+class RowError(Exception):
+    """A record that cannot be used.
+
+    `detail` is what is wrong. `column` (characters, from 1) or `pointer` (a JSON pointer) is where. `code` is a key of
+    `data.findings.CODES`.
+    """
+
+    def __init__(
+        self, detail: str, column: int | None = None, pointer: str | None = None, code: str = "not_usable"
+    ) -> None:
+        super().__init__(detail)
+        self.detail, self.column, self.pointer, self.code = detail, column, pointer, code
+
+
+class DatasetError(Exception):
+    """Base. `detail` is a sentence for the user; `extras` are more members of the API's problem document."""
+
+    def __init__(self, detail: str = "", **extras: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.extras = extras
+
+
+class UnusableFile(DatasetError):
+    """A file, or the rows in it, cannot be used."""
+
+
+class UnclearFormat(DatasetError):
+    """Several formats fit the file, or none does."""
+
+
+class UnusableMapping(DatasetError):
+    """A mapping of columns to fields is not valid."""
+
+
+class InvalidOption(DatasetError):
+    """A format, kind or encoding that does not exist, or does not fit the file."""
+
+
+class OutOfSpace(DatasetError):
+    """The disk has no room for a temporary file."""
+
+
+class UnreadableRows(DatasetError):
+    """A file of rows cannot be read. The message names the file and the line."""
+
+
+class LibraryMissing(DatasetError):
+    """An optional Python package is not installed."""
+
+
+class TokenizerFailed(DatasetError):
+    """The caller's tokenizer cannot be loaded. `error` is the caller's exception."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.args = (error,)  # pickled between processes
+        self.error = error
+
+
+class ProcessEnded(DatasetError):
+    """A process of the data report has ended."""
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Whether `error` means a full disk, an exhausted quota or a file larger than the system allows."""
+    return error.errno in _FULL
+
+
+@contextmanager
+def out_of_space_raised() -> Iterator[None]:
+    """Raise OutOfSpace in place of the OSError of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if is_disk_full(error):
+            raise OutOfSpace() from error
+        raise

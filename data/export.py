@@ -1,0 +1,185 @@
+"""Stored rows as other programs read them: TRL's and OpenAI's JSON Lines, Parquet, or as they are.
+
+A first pass over the bytes finds what the whole file must agree on (text or messages, which columns) and what has no place
+in the format. It does not parse: stored JSON has no spaces, and no unescaped quote is inside a string, so `"label":"tie"` is
+found by searching for it.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, BinaryIO
+
+import orjson
+
+from data.errors import InvalidOption
+from data.kinds import DatasetKind
+from data.schema import NOTES, THUMBS
+
+Row = dict[str, Any]
+_CHUNK = 256 * 1024
+_NO_OPENAI = {DatasetKind.PRETRAINING: "plain texts", DatasetKind.THUMBS: "a verdict on one answer"}
+
+
+class ExportFormat(StrEnum):
+    """What an export looks like."""
+
+    TRL = "trl"
+    """TRL's JSON Lines: explicit prompts. Rankings become their pairs; ties and unlabelled pairs are left out."""
+    OPENAI = "openai"
+    """OpenAI's JSON Lines, of preferences or of conversations; notes and what TRL's leaves out are left out."""
+    PARQUET = "parquet"
+    """The platform's own rows, in Parquet."""
+    ROWS = "rows"
+    """The platform's own rows, in JSON Lines, byte for byte as they are stored."""
+
+
+@dataclass
+class Shape:
+    """What the rows of a dataset have in common."""
+
+    conversational: bool = False
+    """Whether any prompt is a list of messages."""
+    columns: frozenset[str] = frozenset()
+    left_out: int = 0
+    """Rows that say nothing about which answer is better."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file to be sent."""
+
+    media_type: str
+    suffix: str
+    left_out: int
+    """Rows that have no place in the format."""
+    body: Iterator[bytes]
+
+
+def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportFormat) -> Export:
+    """The rows of a content, piece by piece. InvalidOption for a kind that the format cannot say."""
+    if format is ExportFormat.ROWS:
+        return Export("application/jsonl", ".jsonl", 0, _chunks(open_rows))
+    if format is ExportFormat.OPENAI and (what := _NO_OPENAI.get(kind)) is not None:
+        detail = f"OpenAI's formats have no place for {what}; take rows, trl or parquet"
+        raise InvalidOption(f"{detail}.", param="format", errors=[{"pointer": "?format", "detail": detail}])
+    shape = look_over(open_rows)
+    if format is ExportFormat.PARQUET:
+        from data.export_parquet import parquet  # slow to import
+
+        return Export("application/vnd.apache.parquet", ".parquet", 0, parquet(open_rows, shape))
+    say = _openai if format is ExportFormat.OPENAI else _trl
+    body = _jsonl(open_rows, lambda row: say(row, shape.conversational))
+    left_out = shape.left_out if kind is DatasetKind.PREFERENCES else 0
+    return Export("application/jsonl", ".jsonl", left_out, body)
+
+
+_COLUMNS = (
+    "prompt",
+    "a",
+    "b",
+    "label",
+    "completions",
+    "ranks",
+    "completion",
+    "thumb",
+    "messages",
+    "text",
+    "answer",
+    *NOTES,
+)
+_KEYS = {name: f'"{name}":'.encode() for name in _COLUMNS}
+
+
+def look_over(open_rows: Callable[[], BinaryIO]) -> Shape:
+    """One pass over the bytes."""
+    shape, missing = Shape(), dict(_KEYS)
+    with open_rows() as file:
+        for line in file:
+            shape.conversational = shape.conversational or b'"prompt":[' in line
+            for name in [name for name, key in missing.items() if key in line]:
+                del missing[name]
+            shape.left_out += _says_nothing(line)
+    shape.columns = frozenset(_KEYS.keys() - missing.keys())
+    return shape
+
+
+def _says_nothing(line: bytes) -> bool:
+    if b'"label":"tie"' in line or b'"label":null' in line or b'"ranks":null' in line:
+        return True
+    return b'"ranks":[' in line and len(set(orjson.loads(line)["ranks"])) == 1
+
+
+def messages(prompt: Any) -> list[dict[str, str]]:
+    """A prompt as messages: a text is the user's."""
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+
+
+def pairs(row: Row) -> Iterator[tuple[str, str]]:
+    """The preferred and the other answer: of a pair, or of all pairs of a ranking in which one is better."""
+    if "completions" in row:
+        ranked = list(zip(row["ranks"] or [], row["completions"], strict=False))
+        for (rank, text), (other_rank, other) in itertools.combinations(ranked, 2):
+            if rank != other_rank:
+                yield (text, other) if rank < other_rank else (other, text)
+    elif row["label"] in ("a", "b"):
+        yield (row["a"], row["b"]) if row["label"] == "a" else (row["b"], row["a"])
+
+
+def _trl(row: Row, conversational: bool) -> Iterator[Row]:
+    """Conversational in every row, if in any: columns have one type."""
+    notes = {name: row[name] for name in NOTES if name in row}
+    if "prompt" not in row:  # whole conversations and texts are the same there
+        yield row
+        return
+    prompt: Any = messages(row["prompt"]) if conversational else row["prompt"]
+
+    def said(text: str) -> Any:
+        return [{"role": "assistant", "content": text}] if conversational else text
+
+    if "a" in row or "completions" in row:
+        for chosen, rejected in pairs(row):
+            yield {"prompt": prompt, "chosen": said(chosen), "rejected": said(rejected)} | notes
+    elif "completion" in row:
+        label = {"label": row["thumb"] == THUMBS[0]} if "thumb" in row else {}
+        yield {"prompt": prompt, "completion": said(row["completion"])} | label | notes
+    else:
+        yield row | {"prompt": prompt}
+
+
+def _openai(row: Row, _: bool) -> Iterator[Row]:
+    if "messages" in row:
+        yield {"messages": row["messages"]}
+        return
+    prompt = messages(row["prompt"])
+    if "a" in row or "completions" in row:
+        for chosen, rejected in pairs(row):
+            sides = ([{"role": "assistant", "content": text}] for text in (chosen, rejected))
+            yield {
+                "input": {"messages": prompt, "tools": [], "parallel_tool_calls": True},
+                "preferred_output": next(sides),
+                "non_preferred_output": next(sides),
+            }
+    elif "completion" in row:
+        yield {"messages": [*prompt, {"role": "assistant", "content": row["completion"]}]}
+    else:
+        yield {"messages": prompt} | ({"answer": row["answer"]} if "answer" in row else {})
+
+
+def _jsonl(open_rows: Callable[[], BinaryIO], say: Callable[[Row], Iterator[Row]]) -> Iterator[bytes]:
+    buffer = bytearray()
+    with open_rows() as file:
+        for line in file:
+            for row in say(orjson.loads(line)):
+                buffer += orjson.dumps(row) + b"\n"
+            if len(buffer) > _CHUNK:
+                yield bytes(buffer)
+                buffer.clear()
+    yield bytes(buffer)
+
+
+def _chunks(open_rows: Callable[[], BinaryIO]) -> Iterator[bytes]:
+    with open_rows() as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk

@@ -1,0 +1,216 @@
+"""Parquet: row group after row group, a few records at a time, and only the columns that are used."""
+
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from data.cells import unpack
+from data.errors import RowError
+from data.files.records import Record
+from data.files.streams import HARMLESS
+from data.findings import unusable
+from data.limits import Limits
+
+_MOST_FOOTER = 64 * 1024**2
+"""Bytes of the file's own description; a million columns need more."""
+_BATCH = 256
+"""Records that are read at a time."""
+_BUDGET = 16 * 1024**2
+"""Bytes of them that become objects at a time."""
+_BUFFER = 1024**2
+"""Bytes of a column that are read ahead."""
+_LEAVES = 20
+"""Nested columns for each column that is allowed."""
+
+
+class Columnar:
+    """An open Parquet file. `file` can be sought. Raises UnusableFile."""
+
+    def __init__(self, file: BinaryIO, limits: Limits, progress: Callable[[int], None] = lambda _: None) -> None:
+        # Slow to import, and few need it.
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+
+        self._limits, self._arrow, self._progress = limits, arrow, progress
+        self._bytes = _check_footer(file)
+        try:
+            described = parquet.read_metadata(file)
+            self._file = parquet.ParquetFile(
+                file, metadata=described, read_dictionary=_texts(described), pre_buffer=False, buffer_size=_BUFFER
+            )
+            self.names: list[str] = list(self._file.schema_arrow.names)
+        except (arrow.ArrowException, OSError, ValueError) as error:
+            raise unusable("broken_parquet", f"The Parquet file is broken: {_first_line(error)}") from error
+        self._check()
+
+    def _check(self) -> None:
+        described = self._file.metadata
+        if len(set(self.names)) < len(self.names):
+            raise unusable("duplicate_columns", "The Parquet file has two columns of one name.")
+        columns, leaves = len(self.names), described.num_columns
+        if columns > self._limits.columns or leaves > _LEAVES * self._limits.columns:
+            detail = f"The file has {max(columns, leaves)} columns; {self._limits.columns} are allowed."
+            raise unusable("too_many_columns", detail)
+        groups = (described.row_group(index) for index in range(described.num_row_groups))
+        self._bound(sum(group.total_byte_size for group in groups), None)
+
+    def _bound(self, size: int, line: int | None) -> None:
+        limits = self._limits
+        if size > limits.expanded_bytes:
+            detail = f"Unpacked, the file has more than {limits.expanded_bytes} bytes, which is the limit."
+            raise unusable("expands_too_far", detail, line)
+        if size > max(HARMLESS, limits.ratio * self._bytes):
+            detail = f"Unpacked, the file is more than {limits.ratio:g} times as large as it was sent."
+            raise unusable("expands_too_far", detail, line)
+
+    def records(self, wants: Callable[[str], bool] | None) -> Iterator[Record]:
+        """Rows with their index, from 1; what is null is None. `wants`: whether a column is wanted, None for all."""
+        wanted = [name for name in self.names if wants is None or wants(name)] or self.names[:1]  # none: no rows
+        number = count = 0
+        try:
+            for batch in self._batches(wanted):
+                count += self._expanded(batch)
+                self._bound(count, number + 1)
+                for row in self._rows(self._seconds(batch)):
+                    number += 1
+                    yield number, row, None
+                self._progress(self._bytes * number // self._file.metadata.num_rows)
+        except (self._arrow.ArrowException, OSError, ValueError) as error:
+            detail = f"The Parquet file is broken behind row {number}: {_first_line(error)}"
+            raise unusable("broken_parquet", detail, number + 1) from error
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        """Never across row groups: nested texts with other numbers do not fit together."""
+        described = self._file.metadata
+        size = 1 if any(_differences(described, index) for index in range(described.num_columns)) else _BATCH
+        for group in range(described.num_row_groups):
+            yield from self._file.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
+
+    def _rows(self, batch: Any) -> Iterator[dict[str, Any] | RowError]:
+        """A few at a time where they are large, and none that is too large by itself."""
+        size = self._expanded(batch)
+        if batch.num_rows > 1 and size > _BUDGET:
+            half = batch.num_rows // 2
+            yield from self._rows(batch.slice(0, half))
+            yield from self._rows(batch.slice(half))
+        elif size > _BUDGET and size > 4 * self._limits.line_bytes:
+            yield self._too_long()
+        else:
+            yield from map(self._row, batch.to_pylist())
+
+    def _expanded(self, batch: Any) -> int:
+        return sum(_expanded(column, self._arrow) for column in batch.columns)
+
+    def _too_long(self) -> RowError:
+        return RowError(f"is longer than {self._limits.line_bytes} bytes", code="line_too_long")
+
+    def _seconds(self, batch: Any) -> Any:
+        """Python has no nanoseconds: they are cut off."""
+        types = self._arrow.types
+        for index, field in enumerate(batch.schema):
+            if types.is_timestamp(field.type) and field.type.unit == "ns":
+                kind = self._arrow.timestamp("us", field.type.tz)
+                batch = batch.set_column(index, field.name, batch.column(index).cast(kind, safe=False))
+        return batch
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any] | RowError:
+        try:
+            plain = {name: _plain(value, self._limits.depth) for name, value in row.items()}
+        except RowError as bad:
+            return bad
+        if _size(plain) > self._limits.line_bytes:
+            return self._too_long()
+        unpack(plain)
+        return plain
+
+
+def _check_footer(file: BinaryIO) -> int:
+    """The file's size. Its last eight bytes are the length of its description and a mark."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - 8))
+    end = file.read(8)
+    if size < 12 or end[4:] != b"PAR1":
+        raise unusable("truncated", "The Parquet file is cut off: its end is missing. Send it again.")
+    if int.from_bytes(end[:4], "little") > _MOST_FOOTER:
+        raise unusable("too_many_columns", "The Parquet file's description of its columns is too large.")
+    file.seek(0)
+    return size
+
+
+def _texts(described: Any) -> list[str]:
+    """The columns of texts, nested ones too: they are read as numbers of the different texts, each of which is there once.
+
+    Otherwise one large text, said again and again in a few bytes, would fill the memory before anybody counts.
+    """
+    plain = [index for index in range(described.num_columns) if not _differences(described, index)]
+    columns = [described.schema.column(index) for index in plain]
+    texts = [column for column in columns if column.physical_type == "BYTE_ARRAY"]
+    return [column.path for column in texts if column.logical_type.type in ("STRING", "NONE")]
+
+
+def _differences(described: Any, index: int) -> bool:
+    """Whether a column only says how each text differs from the one before: it has no dictionary, and many large ones in a
+    few bytes nevertheless."""
+    groups = (described.row_group(group) for group in range(described.num_row_groups))
+    return any("DELTA_BYTE_ARRAY" in group.column(index).encodings for group in groups)
+
+
+def _expanded(column: Any, arrow: Any) -> int:
+    """Bytes that its values have once each is an object of its own."""
+    import pyarrow.compute as compute
+
+    types = arrow.types
+    if types.is_dictionary(column.type):
+        lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
+        return int(column.indices.nbytes) + int(compute.sum(lengths).as_py() or 0)
+    if types.is_struct(column.type):
+        return sum(_expanded(column.field(index), arrow) for index in range(column.type.num_fields))
+    if types.is_list(column.type) or types.is_large_list(column.type):
+        return _expanded(column.flatten(), arrow)
+    return int(column.nbytes)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A value as JSON has it."""
+    if value is None or type(value) is str:
+        if value is not None and "\0" in value:
+            raise RowError("holds a NUL character", code="bad_characters")
+        return value
+    if depth <= 1:
+        raise RowError("is nested too deeply", code="too_deep")
+    if isinstance(value, dict):
+        return {str(name): _plain(item, depth - 1) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in value]
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, bytes):
+        return _plain(_text(value), depth)
+    return value if isinstance(value, bool | int | float) else str(value)
+
+
+def _text(value: bytes) -> str:
+    """The text of a binary column, as writers that know no type for text store it."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise RowError("holds bytes that are not UTF-8 text", code="wrong_type") from error
+
+
+def _size(value: Any) -> int:
+    """About how many characters it would have as JSON."""
+    if type(value) is str:
+        return len(value)
+    if type(value) is dict:
+        return sum(len(name) + _size(item) for name, item in value.items())
+    return sum(_size(item) for item in value) if type(value) is list else 8
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200].rstrip(".") + "."

@@ -1,0 +1,139 @@
+"""A source file, opened: what it is, and its records."""
+
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from data.errors import out_of_space_raised
+from data.files import encodings, lines, sniff, streams, table, values
+from data.files.columnar import Columnar
+from data.files.records import Record
+from data.findings import unusable
+from data.limits import Limits
+
+__all__ = ["Opened", "Record", "opened"]
+
+
+@dataclass
+class Opened:
+    """What the bytes turned out to be. `records` can be read once."""
+
+    container: str
+    """jsonl, json, csv or parquet."""
+    compression: str
+    """none, gzip or zstd."""
+    encoding: str
+    notes: list[str] = field(default_factory=list)
+    """What is unusual about the file, in sentences."""
+    delimiter: str | None = None
+    """Of a CSV."""
+    names: list[str] | None = None
+    """The columns, where the file says them before its records."""
+    records: Callable[[Callable[[str], bool] | None], Iterator[Record]] = lambda _: iter(())
+    """Every record. Which columns are wanted, None for all, is a hint: others may come too."""
+
+
+@contextmanager
+def opened(
+    open_: Callable[[], BinaryIO],
+    filename: str,
+    limits: Limits,
+    progress: Callable[[int], None] = lambda _: None,
+    scratch: Path | None = None,
+    encoding: str | None = None,
+) -> Iterator[Opened]:
+    """Look at the file and get ready to read it. `progress` hears how many bytes of it were read.
+
+    `scratch`: a folder for what has to be unpacked first. `encoding`: of its text, if it is not to be detected. Raises UnusableFile for what is no file of records.
+    """
+    with ExitStack() as stack:
+        file = stack.enter_context(open_())
+        counted = streams.Counted(file, progress)
+        plain: BinaryIO = io.BufferedReader(counted, streams.BUFFER)
+        compression = _compression(plain.peek(4))  # type: ignore[attr-defined]  # it is the buffered one
+        if compression != "none":
+            plain = io.BufferedReader(streams.Expanded(plain, counted, compression, limits), streams.BUFFER)
+        head = plain.read(sniff.HEAD)
+        if not head.startswith(b"PAR1"):
+            yield _text(head, plain, compression, filename, limits, encoding)
+        elif encoding not in (None, "utf-8"):
+            raise unusable("wrong_encoding", "The texts of a Parquet file are UTF-8: leave `encoding` out.")
+        elif compression == "none" and file.seekable():
+            yield _columnar(file, compression, filename, limits, progress)
+        else:
+            place = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
+            with out_of_space_raised():
+                _unpack(streams.Rewound(head, plain), place, limits)
+            yield _columnar(place, compression, filename, limits, lambda _: None)
+
+
+def _unpack(packed: io.RawIOBase, place: IO[bytes], limits: Limits) -> None:
+    for block in iter(lambda: packed.read(streams.BUFFER), b""):
+        place.write(block)
+        if place.tell() > limits.unpacked_bytes:
+            advice = "Unpack it before you send it: Parquet is compressed by itself."
+            detail = f"A Parquet file in a compressed one may have {limits.unpacked_bytes} bytes. {advice}"
+            raise unusable("expands_too_far", detail)
+    place.flush()
+
+
+def _compression(head: bytes) -> str:
+    return "gzip" if head.startswith(streams.GZIP) else "zstd" if head.startswith(streams.ZSTD) else "none"
+
+
+def _columnar(
+    file: BinaryIO, compression: str, filename: str, limits: Limits, progress: Callable[[int], None]
+) -> Opened:
+    found = Opened("parquet", compression, "", _notes("parquet", compression, filename))
+    parquet = Columnar(file, limits, progress)
+    found.names, found.records = parquet.names, parquet.records
+    return found
+
+
+def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: Limits, named: str | None) -> Opened:
+    encoding, mark = encodings.agreed(head, named)
+    text: BinaryIO = _buffered(streams.Rewound(head[mark:], rest))
+    if encoding != "utf-8":
+        text = _buffered(streams.Utf8(text, encoding))
+        head = text.read(sniff.HEAD)
+        text = _buffered(streams.Rewound(head, text))
+    else:
+        head = head[mark:]
+    returns = b"\r" in head[:-1] and b"\n" not in head  # a line feed may follow the last byte
+    if returns:
+        text, head = _buffered(streams.LineFeeds(text)), head.replace(b"\r", b"\n")
+    container = sniff.container(head, filename)
+    found = Opened(container, compression, encoding, _notes(container, compression, filename))
+    if encoding != "utf-8":
+        found.notes.append(f"The text is {encoding.upper()}; it was read as that and is stored as UTF-8.")
+    elif mark:
+        found.notes.append("The byte-order mark at the beginning was skipped.")
+    if returns:
+        found.notes.append("Its lines end with carriage returns alone.")
+    _set_records(found, text, head, limits)
+    return found
+
+
+def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> None:
+    hint = encodings.Hint(head)
+    match found.container:
+        case "jsonl":
+            found.records = lambda _: hint.added(lines.read(text, limits, found.notes))
+        case "json":
+            found.records = lambda _: hint.added(values.read(text, limits, found.notes, sniff.opens_talk(head)))
+        case _:
+            found.delimiter = table.delimiter(head)
+            found.records = lambda _: table.read(text, found.delimiter or ",", limits, found.notes, hint)
+
+
+def _buffered(raw: io.RawIOBase) -> BinaryIO:
+    return io.BufferedReader(raw, streams.BUFFER)
+
+
+def _notes(container: str, compression: str, filename: str) -> list[str]:
+    note = sniff.mismatch(container, compression, filename)
+    return [note] if note else []

@@ -1,0 +1,49 @@
+"""What every container gives."""
+
+import json
+from typing import Any
+
+from data.cells import unpack
+from data.errors import RowError
+from data.limits import Limits
+from data.parse import parse
+
+Record = tuple[int, dict[str, Any] | RowError, bytes | None]
+"""Its number in the source, what it holds or what is wrong with it, and its bytes where it has some of its own."""
+
+
+class Parser:
+    """The records of one file whose texts are JSON."""
+
+    def __init__(self, limits: Limits, notes: list[str]) -> None:
+        """`notes`: where to say what is unusual."""
+        self._limits, self._notes = limits, notes
+        self._line = 0
+        self._nan = False
+
+    def parse(self, line: int, text: bytes) -> dict[str, Any]:
+        """The object, with conversations where a text holds one as JSON. RowError."""
+        self._line = line
+        record = parse(text, self._limits, self._note_nan)
+        unpack(record)
+        return record
+
+    def _note_nan(self) -> None:
+        if not self._nan:
+            self._nan = True
+            self._notes.append(f"NaN, which JSON does not have, was read as null, first in line {self._line}.")
+
+
+def shown(record: Record, characters: int) -> str:
+    """The beginning of a record, for people."""
+    _, value, raw = record
+    if raw is not None:
+        text = raw[: 4 * characters].decode(errors="replace")
+    else:
+        text = "" if isinstance(value, RowError) else compact(value)
+    return text[:characters].replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def compact(value: Any) -> str:
+    """As JSON on one line, whatever it is."""
+    return json.dumps(value, ensure_ascii=False, default=str)

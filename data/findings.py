@@ -1,0 +1,170 @@
+"""What an import finds: problems with the lines that have them, in the one shape of every finding."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from data.errors import RowError, UnusableFile
+from data.text import storable
+
+LISTED = 20
+"""Lines that are listed; all are counted."""
+SAMPLES = 3
+SAMPLE_CHARACTERS = 300
+_LONGEST = 400
+"""Characters of what is said: names of fields may be as long as a record."""
+_WORDINGS = 5
+"""Different things that are said under one code."""
+LEAVE_OUT = {"id": "leave_out", "label": "Leave these rows out"}
+
+BLOCKING, WARNING, INFO = "blocking", "warning", "info"
+CODES = {
+    "not_json": (BLOCKING, "Lines that are not JSON"),
+    "not_utf8": (BLOCKING, "Lines that are not UTF-8"),
+    "not_an_object": (BLOCKING, "Records that are not objects"),
+    "duplicate_key": (BLOCKING, "A key twice in one object"),
+    "bad_number": (BLOCKING, "Numbers that JSON does not know"),
+    "bad_characters": (BLOCKING, "NUL characters or halves of surrogate pairs"),
+    "line_too_long": (BLOCKING, "Records that are too long"),
+    "too_deep": (BLOCKING, "Records that are nested too deeply"),
+    "too_many_fields": (BLOCKING, "Records with too many fields"),
+    "wrong_field_count": (BLOCKING, "Records with more or fewer fields than the header"),
+    "bad_quotes": (BLOCKING, "Quotes that do not fit together"),
+    "missing_field": (BLOCKING, "A field is missing"),
+    "unknown_field": (BLOCKING, "A field's name looks misspelt"),
+    "wrong_type": (BLOCKING, "A field is not what it should be"),
+    "empty_text": (BLOCKING, "Empty prompts or answers"),
+    "identical_answers": (BLOCKING, "Both answers are the same"),
+    "repeated_answer": (BLOCKING, "An answer twice in one ranking"),
+    "prompt_differs": (BLOCKING, "The two sides do not share a prompt"),
+    "bad_conversation": (BLOCKING, "Conversations that do not fit together"),
+    "several_turns": (BLOCKING, "Answers that are not exactly one turn"),
+    "not_text": (BLOCKING, "Images or other content that is not text"),
+    "reasoning": (BLOCKING, "Reasoning beside the answers, which is not trained here"),
+    "tools": (BLOCKING, "Tool calls, which are not trained here"),
+    "bad_label": (BLOCKING, "Labels that say nothing"),
+    "one_side_only": (
+        BLOCKING,
+        "Prompts whose answers are all good, or all bad: no ranking; the kind `thumbs` takes them",
+    ),
+    "single_answer": (BLOCKING, "Prompts with one answer only"),
+    "contradictory_ratings": (BLOCKING, "One answer with different ratings"),
+    "not_usable": (BLOCKING, "Records that cannot be used"),
+    "scores_disagree": (WARNING, "The chosen answer has the lower score"),
+    "rated_twice": (WARNING, "Answers with the same rating twice"),
+    "verdicts_ignored": (WARNING, "Columns that may hold verdicts or answers were not used"),
+    "weights_ignored": (WARNING, "Answers that were marked as nothing to learn are learnt"),
+    "tools_dropped": (WARNING, "Definitions of tools were left out"),
+    "reasoning_dropped": (WARNING, "Reasoning beside the answers was left out"),
+    "prompt_unlike": (WARNING, "The prompt beside two conversations is not theirs"),
+    "questions_disagree": (WARNING, "Two questions say different answers are better"),
+    "context_missing": (WARNING, "What was said before the prompt is missing"),
+    "prompt_repeated": (WARNING, "Both answers repeat the prompt"),
+    "columns_ignored": (INFO, "Columns that were not used"),
+    "numbers_as_text": (INFO, "Numbers that were written as text"),
+    "not_imitated": (INFO, "Answers that are marked as bad, which SFT leaves out"),
+    "unlabelled": (INFO, "Pairs that nobody has compared yet"),
+    "read_as": (INFO, "How the file was read"),
+}
+"""What an import finds: how bad it is, and its title."""
+
+
+@dataclass
+class Finding:
+    """One kind of trouble, and where it is. `line` is the source's, `row` the stored one's."""
+
+    code: str
+    severity: str
+    title: str
+    detail: str
+    count: int
+    share: float
+    lines: list[int] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """`{"line", "row", "text"}`"""
+    fix: dict[str, str] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class _Seen:
+    """What is known of one code so far; bounded, however many lines have it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.lines: list[int] = []
+        self.samples: list[dict[str, Any]] = []
+        self.wordings: Counter[str] = Counter()
+
+    def add(self, line: int, wording: str, text: str) -> None:
+        self.count += 1
+        if len(self.lines) < LISTED and line not in self.lines:
+            self.lines.append(line)
+        if len(self.samples) < SAMPLES:
+            self.samples.append({"line": line, "row": None, "text": text[:SAMPLE_CHARACTERS]})
+        wording = wording[:_LONGEST]
+        if wording in self.wordings or len(self.wordings) < _WORDINGS:
+            self.wordings[wording] += 1
+
+    def detail(self) -> str:
+        if len(self.wordings) == 1 and self.count == self.wordings.total():
+            return f"{next(iter(self.wordings))}."
+        told = [f"{wording} ({count})" for wording, count in self.wordings.most_common()]
+        rest = self.count - self.wordings.total()
+        return "; ".join(told) + (f"; {rest} more" if rest else "") + "."
+
+
+class Findings:
+    """Collects what is found while a file is read."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+        self.errors: list[dict[str, Any]] = []
+        """The first bad records: line, detail, and column or pointer where known."""
+        self.error_count = 0
+
+    def refuse(self, line: int, bad: RowError, text: str) -> None:
+        """A record that cannot be used."""
+        self.error_count += 1
+        if len(self.errors) < LISTED:
+            pointer = None if bad.pointer is None else bad.pointer[:_LONGEST]
+            error = {"line": line, "detail": bad.detail[:_LONGEST], "column": bad.column, "pointer": pointer}
+            self.errors.append(storable({name: value for name, value in error.items() if value is not None}))
+        self.note(bad.code, line, told(bad), text)
+
+    def note(self, code: str, line: int, detail: str, text: str = "") -> None:
+        """A record that was used, and is dubious, or something to know: what the code says it is."""
+        if code not in self._seen:
+            self._seen[code] = _Seen()
+        self._seen[code].add(line, detail, text)
+
+    def as_json(self, records: int) -> list[dict[str, Any]]:
+        """All of them, the worst and most frequent first. `records`: of which `share` is the share."""
+        order = (BLOCKING, WARNING, INFO)
+        found = sorted(self._seen.items(), key=lambda item: (order.index(CODES[item[0]][0]), -item[1].count))
+        return [storable(_finding(code, seen, records).as_json()) for code, seen in found]
+
+
+def _finding(code: str, seen: _Seen, records: int) -> Finding:
+    severity, title = CODES[code]
+    share = round(min(1.0, seen.count / records), 6) if records else 0.0
+    samples = [sample for sample in seen.samples if sample["text"]]
+    fix = LEAVE_OUT if severity == BLOCKING else None
+    return Finding(code, severity, title, seen.detail(), seen.count, share, seen.lines, samples, fix)
+
+
+_VERBS = frozenset({"is", "must", "has", "holds", "ends", "names", "begins"})
+
+
+def told(bad: RowError) -> str:
+    """A sentence without its full stop: details that begin with a verb have the field, or the record, as their subject."""
+    if bad.detail.split(" ", 1)[0] not in _VERBS:
+        return bad.detail[:1].upper() + bad.detail[1:]
+    return f"`{bad.pointer.lstrip('/')}` {bad.detail}" if bad.pointer else f"The record {bad.detail}"
+
+
+def unusable(code: str, detail: str, line: int | None = None, **extras: Any) -> UnusableFile:
+    """The whole file cannot be used. `detail` is a sentence."""
+    error = {"code": code, "detail": detail} | ({} if line is None else {"line": line})
+    return UnusableFile(detail, param="file", errors=[error], error_count=1, **extras)

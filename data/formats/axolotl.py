@@ -1,0 +1,77 @@
+"""Axolotl's chatml pairs (`chatml.intel`, `.icr`, `.prompt_pairs`, `.ultra`), and AutoTrain's columns."""
+
+from data.formats import chat
+from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from data.formats.pairs import PAIR_NOTES, common_prompt, compared, pair_notes
+from data.formats.values import field, text
+
+_QUESTIONS = ("question", "input", "prompt")
+_SIDES = ("chosen", "rejected")
+
+
+def _asks(record: Source) -> str | None:
+    return next((name for name in _QUESTIONS if isinstance(record.get(name), str)), None)
+
+
+def _chatml(record: Source, reading: Reading) -> Rows:
+    asked = _asks(record) or "question"
+    prompt = text(record, asked)
+    instruction = record.get("prompt")
+    if asked == "input" and isinstance(instruction, str) and instruction not in prompt:
+        prompt = f"{instruction}\n{prompt}"
+    # Whole conversations (`.ultra`) hold the question again, and perhaps not the system message.
+    prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES, reading)
+    prompt = chat.told(record.get("system"), prompt)
+    yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
+
+
+def _autotrain(record: Source, reading: Reading) -> Rows:
+    prefix = "autotrain_" if "autotrain_text" in record else ""
+    names = f"{prefix}text", f"{prefix}rejected_text"
+    chosen, rejected = (field(record, name) for name in names)
+    prompt = record.get(f"{prefix}prompt")
+    if isinstance(prompt, str) and not prompt.strip():
+        prompt = None
+    if prompt is None and isinstance(chosen, str) and isinstance(rejected, str):
+        prompt, a, b = common_prompt(chosen, rejected)
+    else:
+        prompt, a, b = compared(prompt, chosen, rejected, names, reading)
+    yield {"prompt": prompt, "a": a, "b": b, "label": "a"}
+
+
+def _is_chatml(record: Source) -> bool:
+    return (
+        has(record, "chosen", "rejected")
+        and ("question" in record or "input" in record or has(record, "prompt", "system"))
+        and _asks(record) is not None
+    )
+
+
+CHATML = Format(
+    id="axolotl_chatml",
+    title="Axolotl chatml; Intel Orca pairs",
+    about="A question with a system message, and a chosen and a rejected answer.",
+    source="https://docs.axolotl.ai/docs/rlhf.html",
+    kinds=(PREFERENCES,),
+    example=(
+        {"system": "You answer briefly.", "question": "What colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
+    ),
+    fields=PAIR_NOTES | {"system", *_QUESTIONS, *_SIDES},
+    fits=_is_chatml,
+    rows=_chatml,
+    names={"prompt": "question"},
+    specific=65,
+)  # fmt: skip
+AUTOTRAIN = Format(
+    id="autotrain",
+    title="AutoTrain columns",
+    about="`text` (the chosen one), `rejected_text` and, for DPO, `prompt`; without it, what the two share is the prompt. Text, or lists of messages.",
+    source="https://huggingface.co/docs/autotrain/llm_finetuning",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "What colour is the sky?", "text": "Blue, by day.", "rejected_text": "Green."},),
+    fields=frozenset({f"{prefix}{name}" for prefix in ("", "autotrain_") for name in ("prompt", "text", "rejected_text")}),
+    fits=lambda record: has(record, "text", "rejected_text") or has(record, "autotrain_text", "autotrain_rejected_text"),
+    rows=_autotrain,
+    names={"a": "text", "b": "rejected_text"},
+    specific=80,
+)  # fmt: skip

@@ -1,0 +1,168 @@
+"""What a format is: how a record of somebody else's becomes rows of ours."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from data.findings import Findings
+from data.kinds import DatasetKind
+
+Source = dict[str, Any]
+"""A record as it came."""
+Row = dict[str, Any]
+"""A row of ours, before its canonical form."""
+
+PREFERENCES, THUMBS, PROMPTS, SFT, PRETRAINING = (
+    DatasetKind.PREFERENCES,
+    DatasetKind.THUMBS,
+    DatasetKind.PROMPTS,
+    DatasetKind.SFT,
+    DatasetKind.PRETRAINING,
+)
+
+MEDIA = frozenset({"image", "images", "video", "videos", "audio", "audios"})
+"""Columns of what a text refers to with a mark such as <image>."""
+SYSTEM = frozenset({"system", "system_prompt"})
+"""Columns of a system message; the second name is OpenOrca's."""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One answer with a score, to be ranked among the other answers to its prompt."""
+
+    prompt: Any
+    """Text or messages."""
+    completion: str
+    score: float
+    """More is better."""
+    notes: Row = field(default_factory=dict)
+
+
+@dataclass
+class Reading:
+    """What a mapping may ask for while it reads one file."""
+
+    kind: DatasetKind
+    findings: Findings
+    mapping: Mapping[str, Any] = field(default_factory=dict)
+    line: int = 0
+    """The record's."""
+
+    def note(self, code: str, detail: str) -> None:
+        """Something about the record that does not keep it from being used: a code of findings.CODES."""
+        self.findings.note(code, self.line, detail)
+
+
+Rows = Iterable[Row | Rated]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way in which people write preference data and their like."""
+
+    id: str
+    title: str
+    about: str
+    """What a record is and what becomes of it, in a sentence or two."""
+    source: str
+    """Where it is described, or the data set that it is known from."""
+    kinds: tuple[DatasetKind, ...]
+    """What it can be read as, the usual first."""
+    example: tuple[Source, ...]
+    """Records that show it, and give rows."""
+    fields: frozenset[str]
+    """Columns that `rows` reads. A reader gets no others, whatever the container."""
+    fits: Callable[[Source], float]
+    """How much a record looks like this: 0 or false not at all, 1 or true as it should."""
+    rows: Callable[[Source, Reading], Rows]
+    """What becomes of a record. Raises RowError."""
+    for_prompts: frozenset[str] = frozenset()
+    """Those that it reads for prompts alone."""
+    pattern: re.Pattern[str] | None = None
+    """Names of further columns that `rows` reads."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The record's names for fields of ours, for messages: `a` is its `chosen`."""
+    grouped: Literal["", "consecutive", "anywhere"] = ""
+    """Where the answers to one prompt lie, if each is a record of its own."""
+    sided: bool = False
+    """Whether scores are thumbs, up or down: a prompt needs both."""
+    labelled: bool = False
+    """Whether a label says which of two sides is better: then the sides stand as they were judged, whoever always wins."""
+    specific: int = 50
+    """Of two formats that fit, the one that says more about the record counts."""
+    one_of_many: bool = False
+    """Whether a person has to choose among its kinds."""
+    fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
+    """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
+
+    suggests: Callable[[Sequence[Source]], DatasetKind] | None = None
+    """Which of its kinds the first records speak for, where one record does not say it. None: the first of `kinds`."""
+
+    def columns(self, kind: DatasetKind) -> frozenset[str]:
+        """Every column that may change rows of this kind: its own, media, and the system message that goes before a prompt."""
+        beside = frozenset() if kind is PROMPTS else self.for_prompts
+        return (self.fields - beside) | MEDIA | (SYSTEM if kind is not PRETRAINING else frozenset())
+
+
+_LONG = 60
+"""Characters of a text that is hardly a mark or a name."""
+_ANSWERS = ("response", "answer", "completion", "output", "generation", "chosen", "rejected", "reply", "candidate")
+_LABELS = ("winner", "label", "prefer", "choice", "vote", "better", "rank", "score", "rating", "reward")
+
+
+def says_more(record: Source, known: Collection[str]) -> bool:
+    """Whether other fields than metadata hold texts or lists that somebody would miss, or are named as answers are."""
+    for name, value in record.items():
+        if name not in known and value and "metadata" not in name:
+            long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict)
+            if long or any(word in name.lower() for word in _ANSWERS):
+                return True
+    return False
+
+
+def says_which(record: Source, known: Collection[str]) -> bool:
+    """Whether another field is named as labels and scores are."""
+    return any(word in name.lower() for name in record if name not in known for word in _LABELS)
+
+
+_VERDICT = re.compile(r"label|thumb|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
+_REJECTED = re.compile(r"rejected.*|.*\.responses", re.IGNORECASE)
+"""Worse answers, and what Argilla's annotators said."""
+_WORDS = frozenset(
+    ("true", "false", "yes", "no", "good", "bad", "positive", "negative", "up", "down", "thumbs_up", "thumbs_down",
+     "chosen", "rejected", "accepted", "correct", "incorrect", "right", "wrong", "desirable", "undesirable")
+)  # fmt: skip
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_COUNTED = re.compile(r"[\d_.-]+$")
+
+
+def names_verdict(name: str) -> bool:
+    """Whether a column of this name usually says how good the answer is, or holds a worse one."""
+    return _VERDICT.fullmatch(name) is not None or _REJECTED.fullmatch(name) is not None
+
+
+def names_answer(name: str) -> bool:
+    """Whether a column of this name usually holds an answer: `model_response` and `answer_2`, not `response_model`."""
+    return _COUNTED.sub("", name.lower()).endswith(_ANSWERS)
+
+
+def judges(value: Any) -> bool:
+    """Whether a value can be a verdict: true or false, a number, or a word for either."""
+    if isinstance(value, str):
+        said = value.strip().lower()
+        return said in _WORDS or _NUMBER.fullmatch(said) is not None
+    return isinstance(value, int | float)
+
+
+def judged(record: Source) -> bool:
+    """Whether a field seems to say how good the answer is: then not every answer of the file is one to imitate."""
+    return any(
+        (_VERDICT.fullmatch(name) and judges(value)) or (value and _REJECTED.fullmatch(name))
+        for name, value in record.items()
+    )
+
+
+def has(record: Source, *names: str) -> bool:
+    """Whether it has all of these fields, whatever they hold."""
+    return all(name in record for name in names)

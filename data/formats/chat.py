@@ -1,0 +1,224 @@
+"""Conversations in everybody's dialect, as messages of ours."""
+
+from typing import Any
+
+from data.errors import RowError
+from data.formats.base import MEDIA, Reading, Source
+from data.formats.values import field
+
+Message = dict[str, str]
+_ROLES = {
+    "system": "system", "developer": "system",
+    "user": "user", "human": "user", "prompter": "user",
+    "assistant": "assistant", "gpt": "assistant", "chatgpt": "assistant", "model": "assistant", "bot": "assistant",
+}  # fmt: skip
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_PICTURES = ("image", "image_url", "audio", "input_audio", "video", "video_url", "file")
+_THOUGHTS = frozenset({"reasoning", "reasoning_content", "thinking", "redacted_thinking", "think"})
+_CALLS = frozenset(
+    ("tool_call", "tool-call", "tool_calls", "tool_use", "tool_result", "tool-result", "tool_response", "function_call",
+     "function_call_output", "function_response")
+)  # fmt: skip
+"""Types of parts of a content."""
+_TOOLS = frozenset(
+    {"tool", "function", "ipython", "observation", "function_call", "function_response", "tool_call", "tool_response"}
+)
+
+
+def messages(value: Any, pointer: str) -> list[Message]:
+    """A list of messages: `role` and `content`, or `from` and `value`; content as text or as parts of text.
+
+    Empty system messages say nothing and are left out. RowError for tools, pictures, and roles that nobody knows.
+    """
+    if isinstance(value, dict):
+        value = [value]
+    if not isinstance(value, list):
+        detail, code = _unlike(value, "must be a list of messages")
+        raise RowError(detail, pointer=pointer, code=code)
+    found = [_message(message, f"{pointer}/{index}") for index, message in enumerate(_turns(value))]
+    return [message for message in found if message["role"] != "system" or message["content"].strip()]
+
+
+def prompt_and_answer(value: Any, pointer: str) -> tuple[list[Message], str]:
+    """A conversation cut before its last turn, which is the assistant's."""
+    found = messages(value, pointer)
+    if not found or found[-1]["role"] != "assistant":
+        raise RowError("ends without an answer of the assistant", pointer=pointer, code="several_turns")
+    return found[:-1], found[-1]["content"]
+
+
+def answer(value: Any, pointer: str) -> str:
+    """A text, or exactly one message of the assistant's."""
+    if isinstance(value, str):
+        return value
+    found = messages(value, pointer)
+    if len(found) != 1 or found[0]["role"] != "assistant":
+        detail = "must be exactly one message of the assistant's"
+        raise RowError(detail, pointer=pointer, code="several_turns")
+    return found[0]["content"]
+
+
+def shared(first: list[Message], second: list[Message], pointer: str) -> list[Message]:
+    """What two conversations have in common, if they differ in nothing but their last turn. RowError otherwise."""
+    if first == second:
+        if not first:
+            raise RowError("there is no prompt before the answers", pointer=pointer, code="prompt_differs")
+        return first
+    at = next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), None)
+    turn = 1 + (min(len(first), len(second)) if at is None else at)
+    detail = f"the two conversations differ from their message {turn} on, before the last answer"
+    raise RowError(detail, pointer=pointer, code="prompt_differs")
+
+
+def told(system: Any, prompt: Any) -> Any:
+    """A prompt behind the system message that stands beside it, unless there is none, or the prompt has its own."""
+    if not (isinstance(system, str) and system.strip()):
+        return prompt
+    said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    return said if said[:1] and said[0]["role"] == "system" else [{"role": "system", "content": system}, *said]
+
+
+def prompt(record: Source, name: str = "prompt") -> Any:
+    """The prompt in this column, text or messages, behind the `system` beside it."""
+    value = field(record, name)
+    return told(record.get("system"), value if isinstance(value, str) else messages(value, f"/{name}"))
+
+
+def readable(record: Source) -> Source:
+    """What every format is spared: OpenOrca's name of the system message is the usual one. RowError for pictures and sounds
+    beside the text, without which it would say something else."""
+    if not MEDIA.isdisjoint(record) and (
+        name := next((name for name in record if name in MEDIA and _filled(record[name])), None)
+    ):
+        raise RowError("holds an image or something else that is not text", pointer=f"/{name}", code="not_text")
+    if record.get("system_prompt") and record.get("system") is None:
+        return record | {"system": record["system_prompt"]}
+    return record
+
+
+def is_talk(value: Any) -> bool:
+    """Whether it looks like a list of messages; an empty one may be one."""
+    if not isinstance(value, list):
+        return False
+    first = next(iter(_turns(value)), {"role": None})
+    return isinstance(first, dict) and ("role" in first or "from" in first)
+
+
+def only_asks(value: list[Any]) -> bool:
+    """Whether nobody but the user, and who set the scene, says anything."""
+    said = [turn for turn in _turns(value) if isinstance(turn, dict)]
+    roles = {_ROLES.get(_role(turn)) for turn in said}
+    return bool(roles) and roles <= {"user", "system"}
+
+
+def pass_over_tools(record: Source, reading: Reading) -> None:
+    """Definitions of tools in `tools`, as a list or as JSON text, that no message calls: they are left out, with a warning."""
+    if _filled(record.get("tools")):
+        reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
+
+
+_BESIDE = ("reasoning_content", "reasoning", "thinking")
+"""Keys of a message beside its `content`, as DeepSeek, OpenRouter and gpt-oss name them."""
+
+
+def pass_over_thoughts(record: Source, reading: Reading) -> None:
+    """Reasoning in a key of its own beside the `content` of an assistant's message: it is left out, with a warning."""
+    for value in record.values():
+        for turn in _turns(value if isinstance(value, list) else [value]):
+            if isinstance(turn, dict) and ("role" in turn or "from" in turn):
+                found = next((name for name in _BESIDE if _filled(turn.get(name))), None)
+                if found is not None:
+                    detail = f"`{found}` stands beside `content` and was left out; write it into the text if it is to be learnt"
+                    reading.note("reasoning_dropped", detail)
+                    return
+
+
+def _filled(value: Any) -> bool:
+    """Whether there is anything in it: JSON that lies in a text and tables' objects without values are empty too."""
+    if isinstance(value, str):
+        return value.strip() not in ("", "[]", "{}", "null")
+    return any(value.values()) if isinstance(value, dict) else bool(value)
+
+
+def unlearnt(value: Any) -> list[bool]:
+    """For each of the assistant's turns, whether it is marked as nothing to learn: `weight` 0 (OpenAI), `loss_weight` 0,
+    `train` false (Axolotl), `loss` false (ms-swift)."""
+    said = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]
+    turns = [turn for turn in said if _ROLES.get(_role(turn)) == "assistant"]
+    return [
+        0 in (turn.get("weight"), turn.get("loss_weight")) or False in (turn.get("train", 1), turn.get("loss", 1))
+        for turn in turns
+    ]
+
+
+def _turns(value: list[Any]) -> list[Any]:
+    """Turn by turn, also where each element is a question with its answer, as Capybara has it."""
+    turns: list[Any] = []
+    for said in value:
+        if isinstance(said, dict) and said.keys() >= {"input", "output"}:
+            turns += [{"role": "user", "content": said["input"]}, {"role": "assistant", "content": said["output"]}]
+        else:
+            turns.append(said)
+    return turns
+
+
+def _message(value: Any, pointer: str) -> Message:
+    if not isinstance(value, dict):
+        raise RowError("must be a message", pointer=pointer, code="wrong_type")
+    name = _role(value)
+    if name in _TOOLS or value.get("tool_calls") or value.get("function_call"):
+        raise RowError("calls a tool or answers one; only text is trained here", pointer=pointer, code="tools")
+    if "content" not in value and "value" not in value:
+        raise RowError("is a message without content", pointer=pointer, code="wrong_type")
+    if name not in _ROLES:
+        detail, where = f"must be one of system, user, assistant; found {name[:40]!r}", f"{pointer}/role"
+        raise RowError(detail, pointer=where, code="bad_conversation")
+    content = _either(value, "content", "value")
+    if content is None and value.get("refusal"):
+        detail = "is empty; the message has a `refusal` in its place"
+        raise RowError(detail, pointer=f"{pointer}/content", code="empty_text")
+    return {"role": _ROLES[name], "content": _content(content, pointer)}
+
+
+def _role(turn: dict[str, Any]) -> str:
+    return str(_either(turn, "role", "from")).lower()
+
+
+def _either(turn: dict[str, Any], name: str, other: str) -> Any:
+    """OpenAI's name or ShareGPT's: a table that has both fills one of them in each row."""
+    return turn[name] if turn.get(name) is not None else turn.get(other)
+
+
+def _unlike(value: Any, detail: str) -> tuple[str, str]:
+    """What is wrong with something that is not what it should be, and its code."""
+    return ("is empty", "empty_text") if value is None else (detail, "wrong_type")
+
+
+def _content(value: Any, pointer: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(_part(part, f"{pointer}/content/{index}") for index, part in enumerate(value))
+    detail, code = _unlike(value, "must be text")
+    raise RowError(detail, pointer=f"{pointer}/content", code=code)
+
+
+def _part(part: Any, pointer: str) -> str:
+    """The text of one part of a content. RowError for a part that is none, with what it is."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        raise RowError("must be a text, or a part with `type` and `text`", pointer=pointer, code="wrong_type")
+    kind, text = str(part.get("type") or "text").lower(), _either(part, "text", "value")
+    if kind in _CALLS:
+        raise RowError(f"is a part of the type {kind}; only text is trained here", pointer=pointer, code="tools")
+    if kind in _THOUGHTS:
+        detail = f"is a part of the type {kind}: remove it, or write it into the text if it is to be learnt"
+        raise RowError(detail, pointer=pointer, code="reasoning")
+    if kind not in _TEXTS or any(part.get(name) for name in _PICTURES):
+        shown = next((name for name in _PICTURES if part.get(name)), kind)
+        raise RowError(f"is a part of the type {shown[:40]}, not text", pointer=pointer, code="not_text")
+    if not isinstance(text, str):
+        detail, code = _unlike(text, "must be text")
+        raise RowError(detail, pointer=f"{pointer}/text", code=code)
+    return text

@@ -1,0 +1,99 @@
+"""A mapping to begin with, by what columns are usually called."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from data.columns import Column
+from data.formats.labels import is_number, suggested
+
+_PROMPTS = ("prompt", "question", "problem", "instruction", "query", "input", "context", "post", "history")
+_PAIRS = (
+    ("response_a", "response_b"), ("response_1", "response_2"), ("response_0", "response_1"), ("response1", "response2"),
+    ("completion_a", "completion_b"), ("completion_1", "completion_2"), ("output_a", "output_b"), ("output_1", "output_2"),
+    ("answer_a", "answer_b"), ("answer_1", "answer_2"), ("answer_0", "answer_1"), ("human_ref_A", "human_ref_B"),
+    ("text_a", "text_b"), ("left", "right"), ("a", "b"), ("response_j", "response_k"), ("edited_response", "original_response"),
+)  # fmt: skip
+_SIDES = (
+    ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
+    ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("chosen_response", "rejected_response"),
+    ("good_edited_response", "bad_edited_response"),
+)  # fmt: skip
+"""Names that state which of the two is better."""
+_LABELS = (
+    "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
+)  # fmt: skip
+_ANSWERS = ("completion", "response", "output", "answer", "generation", "target", "solution")
+_VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$|\.responses$", re.IGNORECASE)
+"""What a column is called that says how good an answer is, as Argilla's `quality.responses` does."""
+_YES = re.compile(r"(^|[._-])is_\w+$", re.IGNORECASE)
+"""Of `is_safe` and `is_toxic`, whether yes is better is a person's to say."""
+_TEXTS = {"text", "messages"}
+"""Types of columns that say something."""
+_NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("time", "timestamp", "created_at")}
+
+
+def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
+    """`{"fields": …, "labels": …}`, or None where no prompt, pair or answer is to be seen."""
+    names = _named(columns)
+    fields: dict[str, str] = {}
+    if (prompt := _first(names, _PROMPTS)) is not None:
+        fields["prompt"] = prompt
+        if prompt != names.get("input") and prompt == names.get("instruction") and "input" in names:
+            fields["input"] = names["input"]
+    fields |= _answers(names)
+    if not fields.keys() - {"prompt", "input"}:
+        return None
+    if "completion" in fields and (verdict := _verdict(columns)) is not None:
+        if "prompt" not in fields or not _counts(verdict):
+            return None  # some of the answers may be bad: they are nothing to imitate
+        fields["score"] = verdict.name
+    if "chosen" in fields or "a" in fields:
+        for note, known in _NOTES.items():
+            if (said := _first(names, known)) is not None:
+                fields[note] = said
+    values = next((column.examples for column in columns if column.name == fields.get("label")), [])
+    return {"fields": fields, "labels": suggested(values, fields)}
+
+
+def _named(columns: Sequence[Column]) -> dict[str, str]:
+    """Columns by what they may be called: their whole path, its end, or an object that holds no other text."""
+    names = {column.name.lower(): column.name for column in columns}
+    texts: dict[str, list[str]] = {}
+    for column in columns:
+        *parents, end = column.name.lower().split(".")
+        names.setdefault(end, column.name)
+        for depth in range(len(parents) if _TEXTS.intersection(column.type.split(" or ")) else 0):
+            texts.setdefault(".".join(parents[: depth + 1]), []).append(column.name)
+    for parent, inside in texts.items():
+        if len(inside) == 1:
+            names.setdefault(parent.rpartition(".")[2], inside[0])
+    return names
+
+
+def _answers(names: dict[str, str]) -> dict[str, str]:
+    for field_names, pairs in ((("chosen", "rejected"), _SIDES), (("a", "b"), _PAIRS)):
+        for pair in pairs:
+            if all(name.lower() in names for name in pair):
+                found = {field: names[name.lower()] for field, name in zip(field_names, pair, strict=True)}
+                label = _first(names, _LABELS) if "a" in found else None
+                return found | ({"label": label} if label is not None else {})
+    answer = _first(names, _ANSWERS)
+    return {"completion": answer} if answer is not None else {}
+
+
+def _verdict(columns: Sequence[Column]) -> Column | None:
+    return next((column for column in columns if column.examples and _VERDICT.search(column.name)), None)
+
+
+def _counts(verdict: Column) -> bool:
+    """Whether more of it is better, as far as name and values say: numbers, true and false."""
+    return not _YES.search(verdict.name) and all(_is_score(text) for text in verdict.examples)
+
+
+def _is_score(text: str) -> bool:
+    return text.strip().lower() in ("true", "false") or is_number(text)
+
+
+def _first(names: dict[str, str], known: Iterable[str]) -> str | None:
+    return next((names[name] for name in known if name in names), None)

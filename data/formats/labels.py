@@ -1,0 +1,82 @@
+"""What the values of a label's column mean, where the mapping or the words themselves say so."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from data.errors import RowError
+from data.files.records import compact
+
+_WORDS = {
+    "a": "a", "model_a": "a", "response_a": "a", "left": "a", "first": "a", "chosen": "a",
+    "b": "b", "model_b": "b", "response_b": "b", "right": "b", "second": "b", "rejected": "b",
+    "tie": "tie", "both_bad": "tie", "bothbad": "tie", "both bad": "tie", "tie (bothbad)": "tie",
+    "equal": "tie", "same": "tie", "a=b": "tie",
+    "a>b": "a", "a>>b": "a", "b>a": "b", "b>>a": "b",
+}  # fmt: skip
+_NUMBERED = re.compile(r"(\d+)\D*$")
+"""The last number in the name of a side's column, as in `response_2` or `answers.1.text`."""
+
+
+def label_text(value: Any) -> str:
+    """A value as a mapping names it: `true` of JSON, whatever is around it cut off."""
+    return (value if isinstance(value, str) else compact(value)).strip()
+
+
+def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str:
+    """a, b or tie: as the mapping says; otherwise by the name of a side's column, or a word that everybody uses so.
+
+    RowError for what neither says, and for what the mapping says is not usable (None). A number says nothing by itself: people count from 0 and from 1.
+    """
+    said = "" if value is None else label_text(value)
+    label = labels[said] if said in labels else _by_itself(said, labels, fields)
+    if label is not None:
+        return label
+    if not said:
+        detail = "the label is empty"
+    elif said in labels:
+        detail = f"the mapping says that the label {said[:40]!r} is not usable"
+    elif not labels and _number(said) is not None:
+        detail = f"the label {said[:40]!r} is a number: say in the mapping's labels which values mean a, b and tie"
+    else:
+        detail = f"the label {said[:40]!r} is not among those that the mapping knows"
+    raise RowError(detail, pointer="/label", code="bad_label")
+
+
+def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str]:
+    """Labels for the values of a column, where the file states them: words, and numbers in the names of the sides' columns.
+
+    Other numbers get none: 1 is the first answer in some files, the second in others, and means "yes" in others.
+    """
+    said = [label_text(value) for value in values]
+    numbers = {text: number for text in said if (number := _number(text)) is not None}
+    numbered = _numbered(fields, set(numbers.values()))
+    found = {text: numbered.get(numbers[text]) if text in numbers else _by_itself(text, {}, fields) for text in said}
+    return {text: label for text, label in found.items() if label is not None}
+
+
+def _numbered(fields: Mapping[str, str], numbers: set[float]) -> dict[float, str]:
+    """Which number is which side, by the names of their columns. Nothing where further numbers show that they are grades."""
+    ends = [(_NUMBERED.search(fields.get(side, "")), side) for side in ("a", "b")]
+    named = {float(end[1]): side for end, side in ends if end is not None}
+    return named if len(named) == 2 and numbers <= {0, *named} else {}
+
+
+def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str | None:
+    """What a word means; None where the mapping uses such words in another way."""
+    words = _WORDS | {path.lower(): side for side, path in fields.items() if side in ("a", "b")}
+    if any(words.get(text.lower(), label) != label for text, label in labels.items() if label is not None):
+        return None
+    return words.get(said.lower())
+
+
+def is_number(text: str) -> bool:
+    """Whether this text says a number."""
+    return _number(text) is not None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

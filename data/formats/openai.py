@@ -1,0 +1,82 @@
+"""OpenAI's preference fine-tuning, as Azure and Fireworks take it too; and its reinforcement fine-tuning."""
+
+from typing import Any
+
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import PREFERENCES, PROMPTS, Format, Reading, Rows, Source, has
+from data.formats.values import field, given
+from data.schema import NOTES
+
+_REFERENCE = "reference_answer"
+
+
+def _rows(record: Source, reading: Reading) -> Rows:
+    said = field(record, "input")
+    value = said.get("messages") if isinstance(said, dict) else said
+    prompt: Any = value if isinstance(value, str) else chat.messages(value, "/input/messages")
+    if isinstance(said, dict):
+        chat.pass_over_tools(said, reading)
+    sides = {name: field(record, name) for name in ("preferred_output", "non_preferred_output")}
+    answers = [_answer(value, name) for name, value in sides.items()]
+    yield {"prompt": prompt, "a": answers[0], "b": answers[1], "label": "a"} | given(record, reading, *NOTES)
+
+
+def _answer(value: Any, name: str) -> str:
+    """One assistant message, text or a list of one. RowError for tool calls."""
+    if isinstance(value, list) and len(value) != 1:
+        chat.messages(value, f"/{name}")  # a tool's part in it is the better reason
+        raise RowError(f"must be one message; it has {len(value)}", pointer=f"/{name}", code="several_turns")
+    return chat.answer(value, f"/{name}")
+
+
+def _asked(record: Source, reading: Reading) -> Rows:
+    chat.pass_over_tools(record, reading)
+    yield {"prompt": chat.prompt(record, "messages"), "answer": field(record, _REFERENCE)} | given(
+        record, reading, "source"
+    )
+
+
+def _fits_asked(record: Source) -> float:
+    """An answer in parts, for a grader of somebody's own, is none that is compared here."""
+    talk, answer = record.get("messages"), record.get(_REFERENCE)
+    plain = isinstance(answer, str | int | float) and not isinstance(answer, bool)
+    return plain and isinstance(talk, list) and chat.is_talk(talk) and chat.only_asks(talk)
+
+
+FORMAT = Format(
+    id="openai_preference",
+    title="OpenAI preference",
+    about="`input` with messages, and a preferred and a non-preferred output of one assistant message each.",
+    source="https://platform.openai.com/docs/guides/direct-preference-optimization",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "input": {
+                "messages": [{"role": "user", "content": "How cold is San Francisco today?"}],
+                "tools": [],
+                "parallel_tool_calls": True,
+            },
+            "preferred_output": [{"role": "assistant", "content": "About 12 °C, and it feels colder by the water."}],
+            "non_preferred_output": [{"role": "assistant", "content": "It is not particularly cold."}],
+        },
+    ),
+    fields=frozenset({"input", "preferred_output", "non_preferred_output", *NOTES}),
+    fits=lambda record: has(record, "preferred_output", "non_preferred_output"),
+    rows=_rows,
+    names={"a": "preferred_output", "b": "non_preferred_output", "prompt": "input/messages"},
+    specific=90,
+)
+REINFORCEMENT = Format(
+    id="openai_reinforcement",
+    title="OpenAI reinforcement",
+    about="`messages` up to the user's turn, and the `reference_answer` that a grader compares with: text or a number.",
+    source="https://platform.openai.com/docs/guides/reinforcement-fine-tuning",
+    kinds=(PROMPTS,),
+    example=({"messages": [{"role": "user", "content": "What is 6 × 12?"}], "reference_answer": "72"},),
+    fields=frozenset({"messages", "tools", "system", "source", _REFERENCE}),
+    fits=_fits_asked,
+    rows=_asked,
+    names={"prompt": "messages", "answer": _REFERENCE},
+    specific=60,
+)

@@ -1,0 +1,160 @@
+"""What formats of pairs share: the prompt of two sides, and margins out of scores."""
+
+from typing import Any
+
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import Reading, Row, Source
+from data.formats.values import NOTED, given, notes, number
+from data.schema import NOTES
+
+_SCORES = (
+    ("score_chosen", "score_rejected"), ("chosen_score", "rejected_score"), ("chosen_rating", "rejected_rating"),
+    ("rating_chosen", "rating_rejected"), ("chosen-rating", "rejected-rating"),
+    ("chosen_avg_rating", "rejected_avg_rating"),
+)  # fmt: skip
+SCORED = frozenset(name for pair in _SCORES for name in pair)
+"""Columns with scores of the two sides."""
+PAIR_NOTES = SCORED | NOTED | set(NOTES)
+"""Columns that `pair_notes` reads."""
+
+
+def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], reading: Reading) -> tuple[Any, str, str]:
+    """Prompt and answers of two sides. Each side is an answer, or the whole conversation that ends with it; in the second
+    case the prompt is what the two share, and what is said about it elsewhere (`prompt`, None if nothing) only the same again,
+    or a part of it.
+    """
+    said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
+    if not (_is_conversation(chosen) or _is_conversation(rejected)):
+        return said, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
+    found, a = _told_apart(chosen, f"/{names[0]}")
+    if _is_conversation(rejected) and found and chosen[:-1] == rejected[:-1]:
+        b = chat.answer(rejected[-1:], f"/{names[1]}")
+    else:
+        second, b = _told_apart(rejected, f"/{names[1]}")
+        found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
+    if isinstance(said, list):
+        found = _joined(said, found, names)
+    elif found and isinstance(said, str) and not _told_in(said, found):
+        reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
+    return found or said, a, b
+
+
+def _told_apart(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
+    """A conversation cut before its last answer; a text is an answer by itself."""
+    return ([], side) if isinstance(side, str) else chat.prompt_and_answer(side, pointer)
+
+
+def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:
+    """The prompt beside two conversations and how these begin. RowError where one does not go on where the other ends."""
+    if not found or said[-len(found) :] == found:
+        return said  # the sides leave out how it begins, as a system message
+    if all(message in found for message in said if message["role"] != "system"):
+        scene = [message for message in said[:1] if message["role"] == "system"]
+        return scene + found if found[0]["role"] != "system" else found
+    if said[-1]["role"] == "user" and found[0]["role"] != "assistant":
+        detail = f"{names[0]} and {names[1]} begin with another prompt than the one beside them"
+        raise RowError(detail, pointer=f"/{names[0]}", code="prompt_differs")
+    return said + found  # the sides go on where the prompt ends
+
+
+def _told_in(text: str, found: list[chat.Message]) -> bool:
+    """Whether some message says so: mixes of data sets have the first or the last turn beside the conversations, or all of
+    them in a template."""
+    contents = [content for message in found if (content := message["content"].strip())]
+    return any(text.strip() in content or content in text for content in contents)
+
+
+def _is_conversation(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1
+
+
+def whole(record: Source) -> bool:
+    """Whether `chosen` or `rejected` is a whole conversation, and not an answer only."""
+    return _is_conversation(record.get("chosen")) or _is_conversation(record.get("rejected"))
+
+
+def pair_notes(record: Source, reading: Reading) -> Row:
+    """Ours where they are given, otherwise what is usually called so; a margin otherwise from the scores."""
+    found = {} if NOTED.isdisjoint(record) else notes(record) | given(record, reading, "annotator", "source", "time")
+    found |= given(record, reading, "margin")
+    if "margin" not in found and not SCORED.isdisjoint(record):
+        for pair in _SCORES:
+            found |= margin(record, reading, *pair)
+    return found
+
+
+def scored(record: Source) -> bool:
+    """Whether both sides have a score."""
+    return any(record.keys() >= {*pair} for pair in _SCORES)
+
+
+def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
+    """`{"margin": …}`, by how much the chosen side was rated higher; nothing where that is not said, or where it was not."""
+    if record.get(chosen) is None or record.get(rejected) is None:
+        return {}
+    better, worse = number(record[chosen], chosen, reading), number(record[rejected], rejected, reading)
+    if better < worse:
+        reading.note("scores_disagree", f"`{chosen}` is less than `{rejected}`")
+        return {}
+    return {"margin": round(better - worse, 12)}
+
+
+def repeats(prompt: Any, a: Any, b: Any, reading: Reading) -> None:
+    """Warn where both answers begin with the whole prompt: it would be learnt as part of the answer."""
+    texts = isinstance(prompt, str) and isinstance(a, str) and isinstance(b, str)
+    if texts and len(prompt) > 20 and a.startswith(prompt) and b.startswith(prompt):
+        reading.note("prompt_repeated", "both answers begin with the whole prompt")
+
+
+_TURNS = (
+    "\n\nAssistant:", "### Response:\n", "<|im_start|>assistant\n", "<|assistant|>\n", "<|assistant|>", "[/INST]",
+    "<start_of_turn>model\n", "<|start_header_id|>assistant<|end_header_id|>\n\n", "\nAnswer:", "\nA:", "\nTL;DR:",
+)  # fmt: skip
+"""Where an answer begins in texts that hold a whole conversation."""
+_IN_ANSWERS = ("\nAnswer:", "\nA:", "\nTL;DR:")
+"""Those of them that an answer may hold."""
+
+
+def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
+    """The longest beginning that two texts share, cut where an answer could begin, and the two rests.
+
+    That is behind the last sign of a turn, otherwise before a space, so that no word is torn apart (as TRL's extract_prompt
+    does). RowError if nothing is left that could be a prompt.
+    """
+    prefix = chosen[: _shared_length(chosen, rejected)]
+    cut = max((prefix.rfind(sign) + len(sign) for sign in _TURNS if sign in prefix), default=None)
+    if cut is None:
+        cut = _between_words(prefix, chosen, rejected)
+    prompt = prefix[:cut]
+    if any(sign in prompt and sign in chosen[cut:] + rejected[cut:] for sign in _TURNS if sign not in _IN_ANSWERS):
+        detail = "chosen and rejected part before their last answer: a further turn follows"
+        raise RowError(detail, pointer="/rejected", code="prompt_differs")
+    if chosen == rejected:
+        raise RowError("chosen and rejected are the same text", pointer="/rejected", code="identical_answers")
+    if len(prompt.strip()) < 4 or (prompt.isascii() and len(prompt.split()) < 2):
+        shared = f"share only {prompt.strip()[:40]!r}" if prompt.strip() else "share no beginning"
+        raise RowError(f"chosen and rejected {shared}, so there is no prompt", code="prompt_differs")
+    return prompt, chosen[cut:], rejected[cut:]
+
+
+def _shared_length(first: str, second: str) -> int:
+    """Of the longest common beginning, by halves: whole pieces are compared at once."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _between_words(prefix: str, chosen: str, rejected: str) -> int:
+    """Where to cut so that neither rest is blank and no word is torn; the space goes with the answers."""
+    end = len(prefix)
+    torn = prefix[-1:].isalnum() and not all(text[end : end + 1].isspace() for text in (chosen, rejected))
+    whole = all(text[end:].strip() for text in (chosen, rejected))
+    if whole and not (torn and prefix.isascii()):
+        return end - 1 if prefix.endswith(" ") else end
+    return max(prefix.rstrip().rfind(" "), prefix.rstrip().rfind("\n"), 0)

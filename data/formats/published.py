@@ -1,0 +1,144 @@
+"""Human preferences that were published in forms of their own: OpenAI's summaries and WebGPT, Stanford's SHP, PKU's SafeRLHF."""
+
+from typing import Any
+
+from data.errors import RowError
+from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from data.formats.values import NOTED, field, listed, notes, number, text
+
+
+def _label(value: Any, name: str, labels: dict[float, str], reading: Reading) -> str:
+    found = labels.get(number(value, name, reading))
+    if found is None:
+        told = " or ".join(f"{one:g}" for one in labels)
+        raise RowError(f"must be {told}", pointer=f"/{name}", code="bad_label")
+    return found
+
+
+def _summaries(record: Source, reading: Reading) -> Rows:
+    info, summaries = field(record, "info"), listed(record, "summaries")
+    if not isinstance(info, dict) or len(summaries) != 2 or not all(isinstance(one, dict) for one in summaries):
+        raise RowError("must be two summaries of what `info` holds", pointer="/summaries", code="wrong_type")
+    first, second = (text(one, "text") for one in summaries)
+    label = _label(field(record, "choice"), "choice", {0: "a", 1: "b"}, reading)
+    yield {"prompt": _post(info), "a": first, "b": second, "label": label} | notes(record)
+
+
+def _post(info: dict[str, Any]) -> str:
+    """As the paper's models were asked (Stiennon et al. 2020, table 12); news have nothing but their text."""
+    if not isinstance(info.get("post"), str):
+        return f"{text(info, 'article')}\n\nTL;DR:"
+    heads = [f"SUBREDDIT: r/{info['subreddit']}"] if info.get("subreddit") else []
+    heads += [f"TITLE: {info['title']}"] if info.get("title") else []
+    return "\n".join([*heads, f"POST: {info['post']}", "TL;DR:"])
+
+
+def _shp(record: Source, reading: Reading) -> Rows:
+    label = _label(field(record, "labels"), "labels", {1: "a", 0: "b"}, reading)
+    row = {"prompt": text(record, "history"), "a": text(record, "human_ref_A"), "b": text(record, "human_ref_B")}
+    yield row | {"label": label} | notes(record, time=None)
+
+
+def _safe(record: Source, reading: Reading) -> Rows:
+    label = _label(field(record, "better_response_id"), "better_response_id", {0: "a", 1: "b"}, reading)
+    row = {"prompt": text(record, "prompt"), "a": text(record, "response_0"), "b": text(record, "response_1")}
+    yield row | {"label": label} | notes(record)
+
+
+def _webgpt(record: Source, reading: Reading) -> Rows:
+    said = field(record, "question")
+    question = said if isinstance(said, dict) else {"full_text": said}
+    first, second = (number(field(record, name), name, reading) for name in ("score_0", "score_1"))
+    label = "a" if first > second else "b" if second > first else "tie"
+    row = {"prompt": text(question, "full_text"), "a": text(record, "answer_0"), "b": text(record, "answer_1")}
+    strength = {} if first == second else {"margin": round(abs(first - second), 12)}
+    yield row | {"label": label} | strength | notes(question)
+
+
+SUMMARIES = Format(
+    id="summarize_from_feedback",
+    title="OpenAI, summaries compared",
+    about="A post with two summaries and the one that was chosen; `worker` is the annotator.",
+    source="https://huggingface.co/datasets/openai/summarize_from_feedback",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "info": {"post": "The sky was blue all day.", "title": "Weather", "subreddit": "weather"},
+            "summaries": [{"text": " It was green."}, {"text": " Blue sky."}],
+            "choice": 1,
+            "worker": "w1",
+        },
+    ),
+    fields=NOTED | {"info", "summaries", "choice"},
+    fits=lambda record: has(record, "info", "summaries", "choice"),
+    rows=_summaries,
+    names={"a": "summaries/0/text", "b": "summaries/1/text", "prompt": "info"},
+    specific=90,
+    labelled=True,
+)
+SHP = Format(
+    id="shp",
+    title="Stanford Human Preferences",
+    about="A post and two replies; `labels` is 1 where the first has more votes.",
+    source="https://huggingface.co/datasets/stanfordnlp/SHP",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "domain": "askscience_train",
+            "history": "What colour is the sky?",
+            "human_ref_A": "Blue.",
+            "human_ref_B": "Green.",
+            "labels": 1,
+        },
+    ),
+    fields=NOTED | {"history", "human_ref_A", "human_ref_B", "labels"},
+    fits=lambda record: has(record, "history", "human_ref_A", "human_ref_B", "labels"),
+    rows=_shp,
+    names={"a": "human_ref_A", "b": "human_ref_B", "prompt": "history"},
+    specific=90,
+    labelled=True,
+)
+SAFE = Format(
+    id="pku_saferlhf",
+    title="PKU-SafeRLHF",
+    about="A prompt, two responses, and the number of the better one (not of the safer one).",
+    source="https://huggingface.co/datasets/PKU-Alignment/PKU-SafeRLHF",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "prompt": "What colour is the sky?",
+            "response_0": "Green.",
+            "response_1": "Blue.",
+            "better_response_id": 1,
+            "safer_response_id": 0,
+        },
+    ),
+    fields=NOTED | {"prompt", "response_0", "response_1", "better_response_id"},
+    fits=lambda record: has(record, "prompt", "response_0", "response_1", "better_response_id"),
+    rows=_safe,
+    names={"a": "response_0", "b": "response_1"},
+    specific=90,
+    labelled=True,
+)
+WEBGPT = Format(
+    id="webgpt_comparisons",
+    title="OpenAI, WebGPT comparisons",
+    about="A question with two answers and their scores from -1 to 1; the difference is the margin, the same score a tie.",
+    source="https://huggingface.co/datasets/openai/webgpt_comparisons",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "question": {"dataset": "eli5", "id": "q1", "full_text": "What colour is the sky?"},
+            "answer_0": "Green.",
+            "answer_1": "Blue, by day [1].",
+            "score_0": -0.5,
+            "score_1": 0.5,
+        },
+    ),
+    fields=frozenset({"question", "answer_0", "answer_1", "score_0", "score_1"}),
+    fits=lambda record: has(record, "question", "answer_0", "answer_1", "score_0", "score_1"),
+    rows=_webgpt,
+    names={"a": "answer_0", "b": "answer_1", "prompt": "question/full_text"},
+    specific=90,
+    labelled=True,
+)

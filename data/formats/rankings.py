@@ -1,0 +1,129 @@
+"""Several answers to one prompt in one record: with ranks, with scores, or as samples with their evaluations."""
+
+from typing import Any
+
+from data.errors import RowError
+from data.formats import chat, hh_rlhf, instruction
+from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from data.formats.ranking import ranked
+from data.formats.values import NOTED, first_named, listed, notes, number
+
+_ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
+_QUESTIONS = ("prompt", "instruction", "input")
+_CONTEXT = "context"
+"""NeMo-RL's name of a prompt in messages."""
+_RANKS, _SCORES = ("ranks", "rank", "ranking"), ("scores", "rewards", "ratings", "rating")
+
+
+def _prompt(record: Source) -> Any:
+    name = first_named(record, _QUESTIONS) or _QUESTIONS[0]
+    if hh_rlhf.waits(record.get(name)):  # Nectar's
+        return chat.told(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
+    return instruction.prompt(record, name, ("input",))
+
+
+def _lists(record: Source, reading: Reading) -> Rows:
+    """Lists side by side. Of ranks less is better, of scores more."""
+    answers, by_rank = first_named(record, _ANSWERS) or "completions", first_named(record, _RANKS)
+    measure = by_rank or first_named(record, _SCORES) or "ranks"
+    texts, values = listed(record, answers), listed(record, measure)
+    if len(texts) != len(values):
+        detail = f"has {len(values)} entries for {len(texts)} answers"
+        raise RowError(detail, pointer=f"/{measure}", code="wrong_type")
+    sign = -1 if by_rank else 1
+    scores = [sign * number(value, f"{measure}/{index}", reading) for index, value in enumerate(values)]
+    sides = [chat.answer(text, f"/{answers}/{index}") for index, text in enumerate(texts)]
+    yield ranked(_prompt(record), list(zip(sides, scores, strict=True)), reading) | notes(record)
+
+
+def _objects(record: Source, reading: Reading) -> Rows:
+    """Answers that carry their own rank (Nectar) or score."""
+    name = first_named(record, _ANSWERS) or "answers"
+    answers = []
+    for index, item in enumerate(listed(record, name)):
+        pointer = f"{name}/{index}"
+        if not isinstance(item, dict):
+            raise RowError("must be an answer with its rank or score", pointer=f"/{pointer}", code="wrong_type")
+        said = item.get(first_named(item, ("answer", "response", "text", "content", "completion")) or "")
+        measure = first_named(item, ("rank", "score")) or "score"
+        sign, value = -1 if measure == "rank" else 1, item.get(measure)
+        said = said if said is None else chat.answer(said, f"/{pointer}")
+        answers.append((said, sign * number(value, f"{pointer}/{measure}", reading)))
+    asked = _prompt(record) if first_named(record, _QUESTIONS) else chat.prompt(record, _CONTEXT)
+    yield ranked(asked, answers, reading) | notes(record)
+
+
+def _samples(record: Source, reading: Reading) -> Rows:
+    """Conversations with one prompt, each with what it was given: the Fireworks cookbook's form."""
+    prompt: list[chat.Message] | None = None
+    answers = []
+    for index, sample in enumerate(listed(record, "samples")):
+        pointer = f"samples/{index}"
+        if not isinstance(sample, dict):
+            raise RowError("must be a sample with messages and evals", pointer=f"/{pointer}", code="wrong_type")
+        before, answer = chat.prompt_and_answer(sample.get("messages"), f"/{pointer}/messages")
+        prompt = before if prompt is None else chat.shared(prompt, before, f"/{pointer}/messages")
+        evals = sample.get("evals")
+        score = evals.get("score") if isinstance(evals, dict) else sample.get("score")
+        answers.append((answer, number(score, f"{pointer}/evals/score", reading)))
+    yield ranked(chat.told(record.get("system"), prompt), answers, reading) | notes(record)
+
+
+def _side_by_side(record: Source) -> bool:
+    answers, measure = first_named(record, _ANSWERS), first_named(record, _RANKS) or first_named(record, _SCORES)
+    ours = has(record, "completions", "ranks")
+    return not ours and answers is not None and measure is not None and first_named(record, _QUESTIONS) is not None
+
+
+def _carries(record: Source) -> bool:
+    answers = record.get(first_named(record, _ANSWERS) or "")
+    first = answers[0] if isinstance(answers, list) and answers else None
+    asked = "prompt" in record or chat.is_talk(record.get(_CONTEXT))
+    return asked and isinstance(first, dict) and ("rank" in first or "score" in first)
+
+
+_ASKED = {"role": "user", "content": "The sky?"}
+
+LISTS = Format(
+    id="rankings",
+    title="Rankings and scores side by side",
+    about="A prompt, a list of answers, and a list of ranks (1 the best) or of scores (more is better).",
+    source="https://huggingface.co/datasets/argilla/OpenHermesPreferences",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "The sky is", "responses": [" blue.", " green.", " grey."], "scores": [0.9, 0.1, 0.5]},),
+    fields=NOTED | {"system", "history", *_QUESTIONS, *_ANSWERS, *_RANKS, *_SCORES},
+    fits=_side_by_side,
+    rows=_lists,
+    specific=60,
+)
+OBJECTS = Format(
+    id="ranked_answers",
+    title="Answers with ranks (Nectar, NeMo-RL)",
+    about="A prompt and a list of answers, each with its own rank or score.",
+    source="https://huggingface.co/datasets/berkeley-nest/Nectar",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
+    fields=NOTED | {"history", _CONTEXT, *_QUESTIONS, *_ANSWERS},
+    fits=_carries,
+    rows=_objects,
+    specific=75,
+)
+SAMPLES = Format(
+    id="scored_samples",
+    title="Scored samples",
+    about="Conversations with one prompt, each with the score of its last answer.",
+    source="https://docs.fireworks.ai/fine-tuning",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "samples": [
+                {"messages": [_ASKED, {"role": "assistant", "content": text}], "evals": {"score": score}}
+                for text, score in (("Blue.", 1.0), ("Green.", 0.0))
+            ]
+        },
+    ),
+    fields=NOTED | {"samples", "system"},
+    fits=lambda record: has(record, "samples") and isinstance(record["samples"], list),
+    rows=_samples,
+    specific=80,
+)

@@ -1,0 +1,150 @@
+"""Demonstrations: conversations, prompt and completion, alpaca's columns."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
+from data.formats.instruction import FIELDS, asked, prompt
+from data.formats.values import REFERENCES, field, first_named, reference
+
+_TALKS = ("messages", "conversations", "conversation", "chat")
+_QUESTIONS = ("prompt", "instruction", "question", "query")
+_ANSWERS = ("completion", "response", "output", "generation")
+
+
+def source(record: Source) -> Row:
+    """Where it is from, if that is a text: the one note of demonstrations and prompts."""
+    return {"source": record["source"]} if isinstance(record.get("source"), str) and record["source"] else {}
+
+
+def _talk(record: Source, reading: Reading) -> Rows:
+    name = first_named(record, _TALKS) or _TALKS[0]
+    messages = chat.told(record.get("system"), chat.messages(field(record, name), f"/{name}"))
+    chat.pass_over_tools(record, reading)
+    if reading.kind is SFT:
+        yield from (row | source(record) for row in _learnt(messages, chat.unlearnt(record[name]), reading))
+    else:
+        yield {"prompt": _before_the_last_answer(messages, name)} | reference(record) | source(record)
+
+
+def _learnt(messages: list[chat.Message], unlearnt: list[bool], reading: Reading) -> Iterator[Row]:
+    """`unlearnt`: of each of the assistant's turns. Where the last one alone is to be learnt, it is the completion."""
+    if not any(unlearnt):
+        yield {"messages": messages}
+    elif unlearnt[-1]:
+        reading.note("not_imitated", "the last answer is marked as nothing to learn (as by `weight` 0)")
+    elif all(unlearnt[:-1]) and messages[-1]["role"] == "assistant":
+        yield {"prompt": messages[:-1], "completion": messages[-1]["content"]}
+    else:
+        reading.note("weights_ignored", "some earlier answers are marked as nothing to learn, and others are not")
+        yield {"messages": messages}
+
+
+def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[chat.Message]:
+    while messages and messages[-1]["role"] == "assistant":
+        messages = messages[:-1]
+    if not messages:
+        raise RowError("has no turn of the user's", pointer=f"/{name}", code="bad_conversation")
+    return messages
+
+
+def _answered(record: Source, reading: Reading) -> Rows:
+    """Also whole conversations, where a file has a few among them, as one of the platform's rows may."""
+    name = next((name for name in _ANSWERS if record.get(name) is not None), None)
+    if name is None and record.get("prompt") is None and record.get("messages") is not None:
+        yield from _talk(record, reading)
+        return
+    asked_in = next((one for one in (*_QUESTIONS, *_TALKS) if record.get(one) is not None), "prompt")
+    name = name or first_named(record, _ANSWERS) or _ANSWERS[0]
+    answer = chat.answer(field(record, name), f"/{name}")
+    yield {"prompt": prompt(record, asked_in), "completion": answer} | source(record)
+
+
+def _alpaca(record: Source, reading: Reading) -> Rows:
+    sft = reading.kind is SFT
+    answer = {"completion": chat.answer(field(record, "output"), "/output")} if sft else reference(record)
+    yield {"prompt": asked(record)} | answer | source(record)
+
+
+def _conversation(record: Source) -> list[Any] | None:
+    found = next((record[name] for name in _TALKS if name in record), None)
+    return found if chat.is_talk(found) and "chosen" not in record else None
+
+
+def _trusted(record: Source) -> float:
+    """Weakly where something else in the record may say that the answer is a bad one."""
+    return 0.5 if judged(record) else 1
+
+
+def _demonstrates(record: Source) -> float:
+    talk = _conversation(record)
+    return talk is not None and not chat.only_asks(talk) and _trusted(record)
+
+
+def _asks(record: Source) -> float:
+    """Weakly where the assistant speaks, or other fields may hold what it says: then somebody has to say that only the
+    prompts are meant."""
+    talk = _conversation(record)
+    if talk is None or not chat.only_asks(talk):
+        return 0 if talk is None else 0.1
+    return 0.5 if says_more(record, (MESSAGES.fields - {"solution"}) | {"prompt", "prompt_id"}) else 1
+
+
+def _completes(record: Source) -> float:
+    """Weakly where the question is under another name than `prompt`, and more stands beside it."""
+    if record.get("prompt") is not None:
+        return any(record.get(name) is not None for name in _ANSWERS) and _trusted(record)
+    answers = _ANSWERS if "instruction" not in record else tuple(name for name in _ANSWERS if name != "output")
+    if not any(isinstance(record.get(name), str) for name in answers):
+        return 0
+    talk = _conversation(record)
+    asks = chat.only_asks(talk) if talk is not None else any(isinstance(record.get(name), str) for name in _QUESTIONS)
+    return asks and (0.5 if says_more(record, COMPLETION.fields | {"prompt_id"}) else _trusted(record))
+
+
+def _instructs(record: Source) -> float:
+    return has(record, "instruction", "output") and isinstance(record["output"], str | None) and _trusted(record)
+
+
+MESSAGES = Format(
+    id="messages",
+    title="Conversations",
+    about="A conversation in `messages` (OpenAI, TRL) or `conversations` (ShareGPT). For SFT as it is; as prompts, up to the last answer.",
+    source="https://huggingface.co/docs/trl/dataset_formats#conversational",
+    kinds=(SFT, PROMPTS),
+    example=({"messages": [{"role": "user", "content": "What colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}]},),
+    fields=frozenset({*_TALKS, "tools", "source", *REFERENCES}),
+    for_prompts=frozenset(REFERENCES),
+    fits=lambda record: 0,
+    fits_as={SFT: _demonstrates, PROMPTS: _asks},
+    rows=_talk,
+    specific=40,
+)  # fmt: skip
+COMPLETION = Format(
+    id="prompt_completion",
+    title="Prompt and completion",
+    about="A prompt (or `instruction`, `question`, `query`, or messages up to the user's) and the answer to imitate.",
+    source="https://huggingface.co/docs/trl/dataset_formats#prompt-completion",
+    kinds=(SFT,),
+    example=({"prompt": "The sky is", "completion": " blue."},),
+    fields=FIELDS.union(_QUESTIONS, _ANSWERS, _TALKS, {"tools", "source"}),
+    fits=_completes,
+    rows=_answered,
+    specific=40,
+)
+ALPACA = Format(
+    id="alpaca",
+    title="Alpaca instructions",
+    about="An instruction with its input, and the output to imitate.",
+    source="https://github.com/tatsu-lab/stanford_alpaca",
+    kinds=(SFT, PROMPTS),
+    example=({"instruction": "Translate into French.", "input": "Good morning.", "output": "Bonjour."},),
+    fields=FIELDS | {"output", "source", *REFERENCES},
+    for_prompts=frozenset(REFERENCES),
+    fits=_instructs,
+    rows=_alpaca,
+    names={"prompt": "instruction", "completion": "output"},
+    specific=40,
+)

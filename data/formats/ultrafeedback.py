@@ -1,0 +1,107 @@
+"""UltraFeedback as it was published, with every completion and its ratings; and Argilla's pairs of it."""
+
+from typing import Any
+
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, has
+from data.formats.pairs import PAIR_NOTES, pair_notes
+from data.formats.ranking import ranked
+from data.formats.values import NOTED, field, listed, notes, number, text
+
+_SCORES = ("fine-grained_score", "overall_score")
+"""The mean of the ratings first: some overall scores are off by a factor of ten, as Argilla found."""
+
+
+def _original(record: Source, reading: Reading) -> Rows:
+    completions = listed(record, "completions")
+    for index, completion in enumerate(completions):
+        if not isinstance(completion, dict) or "response" not in completion:
+            raise RowError("has no response", pointer=f"/completions/{index}", code="missing_field")
+    answers = [completion["response"] for completion in completions]
+    scores = _scores(completions, reading)
+    yield ranked(text(record, "instruction"), list(zip(answers, scores, strict=True)), reading) | notes(record)
+
+
+def _scores(completions: list[dict[str, Any]], reading: Reading) -> list[float]:
+    """By one measure that all of them have: two are on different scales."""
+    for name in _SCORES:
+        if all(completion.get(name) is not None for completion in completions):
+            values = enumerate(completion[name] for completion in completions)
+            return [number(value, f"completions/{index}/{name}", reading) for index, value in values]
+    ratings = [_ratings(completion) for completion in completions]
+    shared = [aspect for aspect in ratings[0] if all(aspect in one for one in ratings)] if ratings else []
+    if not shared:
+        detail = f"have no score that each has ({' or '.join(_SCORES)}, or a rating)"
+        raise RowError(detail, pointer="/completions", code="missing_field")
+    return [sum(one[aspect] for aspect in shared) / len(shared) for one in ratings]
+
+
+def _ratings(completion: dict[str, Any]) -> dict[str, float]:
+    """What it was given for helpfulness, honesty and so on: numbers as text, and N/A."""
+    annotations = completion.get("annotations")
+    aspects = annotations.items() if isinstance(annotations, dict) else ()
+    ratings = {aspect: one.get("Rating") for aspect, one in aspects if isinstance(one, dict)}
+    return {aspect: float(said) for aspect, rating in ratings.items() if (said := str(rating)).isdecimal()}
+
+
+def _argilla(record: Source, reading: Reading) -> Rows:
+    row: Row = {
+        "prompt": chat.prompt(record, "instruction"),
+        "a": chat.answer(field(record, "chosen_response"), "/chosen_response"),
+    }
+    row |= {"b": chat.answer(field(record, "rejected_response"), "/rejected_response"), "label": "a"}
+    yield row | pair_notes(record, reading)
+
+
+def _is_original(record: Source) -> bool:
+    first = record.get("completions")
+    return has(record, "instruction", "completions") and (
+        not isinstance(first, list) or not first or (isinstance(first[0], dict) and "response" in first[0])
+    )
+
+
+ORIGINAL = Format(
+    id="ultrafeedback",
+    title="UltraFeedback, original",
+    about="An instruction with several completions and their ratings: a ranking by the mean rating.",
+    source="https://huggingface.co/datasets/openbmb/UltraFeedback",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "source": "evol_instruct",
+            "instruction": "What colour is the sky?",
+            "completions": [
+                {"model": "one", "response": "Blue, by day.", "overall_score": 8.0, "fine-grained_score": 4.75},
+                {"model": "two", "response": "Green.", "overall_score": 2.0, "fine-grained_score": 1.5},
+            ],
+        },
+    ),
+    fields=NOTED | {"instruction", "completions"},
+    fits=_is_original,
+    rows=_original,
+    names={"prompt": "instruction"},
+    specific=80,
+)
+ARGILLA = Format(
+    id="argilla_pairs",
+    title="Argilla pairs",
+    about="`instruction`, `chosen_response`, `rejected_response`, with average ratings whose difference is the margin.",
+    source="https://huggingface.co/datasets/argilla/ultrafeedback-binarized-preferences",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "source": "evol_instruct",
+            "instruction": "What colour is the sky?",
+            "chosen_response": "Blue, by day.",
+            "rejected_response": "Green.",
+            "chosen_avg_rating": 4.75,
+            "rejected_avg_rating": 1.5,
+        },
+    ),
+    fields=PAIR_NOTES | {"system", "instruction", "chosen_response", "rejected_response"},
+    fits=lambda record: has(record, "instruction", "chosen_response", "rejected_response"),
+    rows=_argilla,
+    names={"prompt": "instruction", "a": "chosen_response", "b": "rejected_response"},
+    specific=80,
+)

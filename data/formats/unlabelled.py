@@ -1,0 +1,64 @@
+"""Answers that nobody has compared yet, for annotating."""
+
+from typing import Any
+
+from data.formats import chat
+from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
+from data.formats.instruction import FIELDS, asked, several_outputs
+from data.formats.values import field, given, listed
+
+_PAIRS = (
+    ("a", "b"), ("response_a", "response_b"), ("response1", "response2"), ("response_1", "response_2"),
+    ("completion_a", "completion_b"), ("output_1", "output_2"), ("answer_a", "answer_b"),
+)  # fmt: skip
+_LISTS = ("completions", "output")
+
+
+def _rows(record: Source, reading: Reading) -> Rows:
+    reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+    row = {"prompt": _prompt(record)} | given(record, reading, "source")
+    pair = _pair(record)
+    if name := next((name for name in _LISTS if record.get(name) is not None and pair is None), None):
+        answers = [chat.answer(said, f"/{name}/{at}") for at, said in enumerate(listed(record, name))]
+        yield row | {"completions": answers, "ranks": None}
+        return
+    a, b = pair or _PAIRS[0]
+    yield row | {
+        "a": chat.answer(field(record, a), f"/{a}"),
+        "b": chat.answer(field(record, b), f"/{b}"),
+        "label": None,
+    }
+
+
+def _prompt(record: Source) -> Any:
+    """As alpaca asks, with whatever stands beside it."""
+    prompt = record.get("prompt")
+    if "prompt" in record and not isinstance(prompt, str):
+        return chat.prompt(record)
+    return asked(record if prompt is None else record | {"instruction": prompt})
+
+
+def _pair(record: Source) -> tuple[str, str] | None:
+    return next((pair for pair in _PAIRS if has(record, *pair)), None)
+
+
+def _fits(record: Source) -> float:
+    """Weakly where some field may be a label under a name that nobody knows here."""
+    answers = "completions" in record or several_outputs(record) or _pair(record)
+    if not ("prompt" in record or "instruction" in record) or not answers:
+        return 0
+    return 0.5 if says_which(record, ()) else 1
+
+
+FORMAT = Format(
+    id="unlabelled",
+    title="Unlabelled answers",
+    about="A prompt and answers that have no comparison yet: for annotating.",
+    source="",
+    kinds=(PREFERENCES,),
+    example=({"prompt": "The sky is", "response_a": " blue.", "response_b": " grey."},),
+    fields=FIELDS.union({"prompt", "source"}, _LISTS, *_PAIRS),
+    fits=_fits,
+    rows=_rows,
+    specific=30,
+)

@@ -1,0 +1,180 @@
+"""One answer a record: thumbs up or down (KTO), or a score. The answers to one prompt become a ranking, or thumbs stay thumbs."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, Rows, Source, judges
+from data.formats.instruction import FIELDS
+from data.formats.instruction import prompt as whole_prompt
+from data.formats.values import NOTED, field, first_named, number, truth
+from data.formats.values import notes as usual_notes
+from data.kinds import DatasetKind
+
+_DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
+_ANSWERS = ("completion", "response", "output", "answer", "text")
+_SCORES = ("score", "reward", "rating")
+_TAGS = ("kto_tag", "label", "tag")
+_UNFILLED = 0.9
+"""An empty column may be a verdict that is missing; but one that is empty in every record is none."""
+_QUESTIONS, _TALKS = ("prompt", "instruction", "question"), ("messages", "conversations", "conversation")
+_SAID = ("completion", "response", "output", "generation")
+_JUDGED_FIELDS = FIELDS.union(NOTED, _QUESTIONS, _TALKS, _SAID, _TAGS)
+
+
+def _thumb(record: Source, reading: Reading) -> Rows:
+    name = next((name for name in _TAGS if judges(record.get(name))), None) or first_named(record, _TAGS) or "label"
+    good = truth(field(record, name), name)
+    prompt, answer = _judged(record)
+    yield from _told(Rated(prompt, answer, float(good), usual_notes(record)), reading)
+
+
+def _judged(record: Source) -> tuple[Any, str]:
+    """The prompt and the answer, which may be a conversation in one column (argilla/kto-mix-15k, LLaMA-Factory)."""
+    asked, talk, said = (_first(record, names) for names in (_QUESTIONS, _TALKS, _SAID))
+    whole = said if said is not None and _is_conversation(record[said]) else talk if said is None else None
+    if whole is None:
+        said = said or first_named(record, _SAID) or _SAID[0]
+        answer = chat.answer(field(record, said), f"/{said}")
+        return whole_prompt(record, asked or talk or "prompt"), answer
+    prompt, answer = chat.prompt_and_answer(record[whole], f"/{whole}")
+    if whole == said and (not prompt or prompt[0]["role"] == "assistant"):
+        raise RowError("begins with an answer of the assistant's", pointer=f"/{whole}", code="several_turns")
+    return chat.told(record.get("system"), prompt), answer
+
+
+def _first(record: Source, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if record.get(name) is not None), None)
+
+
+def _is_conversation(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and chat.is_talk(value)
+
+
+def _told(rated: Rated, reading: Reading) -> Rows:
+    """To be ranked; or as it is; or, to be imitated, only if it is good."""
+    if reading.kind is THUMBS:
+        thumb = "up" if rated.score else "down"
+        notes = {name: note for name, note in rated.notes.items() if name != "margin"}
+        yield {"prompt": rated.prompt, "completion": rated.completion, "thumb": thumb} | notes
+    elif reading.kind is not SFT:
+        yield rated
+    elif rated.score:
+        yield {"prompt": rated.prompt, "completion": rated.completion}
+    else:
+        reading.note("not_imitated", "a thumb down: the answer is nothing to imitate")
+
+
+def _suggests(records: Sequence[Source]) -> DatasetKind:
+    """A ranking needs good and bad answers to one prompt. Where no prompt has both, thumbs are what the file holds."""
+    found: dict[bytes, set[bool]] = defaultdict(set)
+    for record in records:
+        name = next((name for name in _TAGS if judges(record.get(name))), None)
+        try:
+            prompt, _ = _judged(record)
+            found[orjson.dumps(prompt)].add(truth(record.get(name or "label"), name or "label"))
+        except (RowError, TypeError):
+            continue  # the import tells what is wrong with it
+    return PREFERENCES if any(len(said) == 2 for said in found.values()) else THUMBS
+
+
+def _scored(record: Source, reading: Reading) -> Rows:
+    answer, score = first_named(record, _ANSWERS) or "response", first_named(record, _SCORES) or "score"
+    value = number(field(record, score), score, reading)
+    yield Rated(chat.prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
+
+
+def _is_thumb(record: Source) -> float:
+    """Whatever the label is, unless it is the name of something."""
+    asked = any(name in record for name in (*_QUESTIONS, *_TALKS)) or _is_conversation(record.get("completion"))
+    return asked and "completion" in record and _says(record, ("label",))
+
+
+def _is_factory(record: Source) -> float:
+    if ("completion" in record and "label" in record) or "chosen" in record:
+        return 0
+    said = record.get(_first(record, _SAID) or "")
+    answered = isinstance(said, str | dict) or chat.is_talk(said)
+    asked = any(name in record for name in _QUESTIONS) and answered
+    return (asked or any(chat.is_talk(record.get(name)) for name in _TALKS)) and _says(record, _TAGS)
+
+
+def _says(record: Source, tags: tuple[str, ...]) -> float:
+    """Whether one of these columns holds a verdict."""
+    if any(judges(record.get(name)) for name in tags):
+        return 1
+    return _UNFILLED if any(name in record and record[name] in (None, "") for name in tags) else 0
+
+
+def _is_scored(record: Source) -> float:
+    if (
+        "prompt" not in record
+        or not any(name in record for name in _ANSWERS)
+        or not any(name in record for name in _SCORES)
+    ):
+        return 0
+    return _UNFILLED if all(record.get(name) in (None, "") for name in _SCORES) else 1
+
+
+KTO = Format(
+    id="trl_unpaired",
+    title="TRL, unpaired (KTO)",
+    about="A prompt, one completion, and whether it is good, as Axolotl has them too. Read as `thumbs`, each is a row; read as `preferences`, good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count. Unless you say which: preferences where a prompt of the first records has both, else thumbs.",
+    source=_DOCS,
+    kinds=(PREFERENCES, THUMBS, SFT),
+    suggests=_suggests,
+    example=(
+        {"prompt": "The sky is", "completion": " blue.", "label": True},
+        {"prompt": "The sky is", "completion": " green.", "label": False},
+    ),
+    fields=_JUDGED_FIELDS,
+    fits=_is_thumb,
+    rows=_thumb,
+    grouped="anywhere",
+    sided=True,
+    specific=80,
+)
+FACTORY = Format(
+    id="llama_factory_kto",
+    title="LLaMA-Factory, KTO",
+    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good. What becomes of it: as of TRL's.",
+    source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
+    kinds=(PREFERENCES, THUMBS, SFT),
+    suggests=_suggests,
+    example=(
+        {
+            "messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Blue."}],
+            "label": True,
+        },
+        {
+            "messages": [{"role": "user", "content": "The sky?"}, {"role": "assistant", "content": "Green."}],
+            "label": False,
+        },
+    ),
+    fields=_JUDGED_FIELDS,
+    fits=_is_factory,
+    rows=_thumb,
+    grouped="anywhere",
+    sided=True,
+    specific=80,
+)
+SCORED = Format(
+    id="scored_answers",
+    title="Scored answers",
+    about="A prompt, one answer and its score (`score`, `reward` or `rating`). Those of one prompt, wherever they stand, become a ranking.",
+    source="",
+    kinds=(PREFERENCES,),
+    example=(
+        {"prompt": "The sky is", "response": " blue.", "score": 0.9},
+        {"prompt": "The sky is", "response": " green.", "score": 0.1},
+    ),
+    fields=NOTED | {"prompt", "system", *_ANSWERS, *_SCORES},
+    fits=_is_scored,
+    rows=_scored,
+    grouped="anywhere",
+    specific=70,
+)

@@ -1,0 +1,160 @@
+"""Fields of records, with the complaint where one is missing or something else."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from data.cells import looks_printed, structure
+from data.errors import RowError
+from data.formats.base import Reading, Row, Source
+from data.schema import LARGEST
+
+
+def field(record: Source, name: str) -> Any:
+    """What it holds. RowError if it is not there, or null."""
+    if name not in record:
+        raise RowError(f"the field {name!r} is missing", pointer=f"/{name}", code="missing_field")
+    value = record[name]
+    if value is None:
+        raise RowError("is empty", pointer=f"/{name}", code="empty_text")
+    return value
+
+
+def named(record: Source) -> str:
+    """The names of the fields that hold something, for a message."""
+    said = [name for name, value in record.items() if value is not None]
+    return ", ".join(repr(name[:60]) for name in said[:12]) or "none"
+
+
+def first_named(record: Source, names: Sequence[str]) -> str | None:
+    """The first of these columns that holds something, otherwise the first that is there. A table has all columns in each record."""
+    return next((name for name in names if record.get(name) is not None), None) or next(
+        (name for name in names if name in record), None
+    )
+
+
+def text(record: Source, name: str) -> str:
+    """A text; whether it says anything is looked at later."""
+    value = field(record, name)
+    if not isinstance(value, str):
+        raise RowError("must be text", pointer=f"/{name}", code="wrong_type")
+    return value
+
+
+def number(value: Any, name: str, reading: Reading | None = None) -> float | int:
+    """A number, also one that was written as text (which is noted)."""
+    if isinstance(value, bool):
+        raise RowError("must be a number", pointer=f"/{name}", code="wrong_type")
+    if isinstance(value, str):
+        value = _read_number(value, name)
+        if reading is not None:
+            reading.note("numbers_as_text", f"`{name}` is text; it was read as a number")
+    if not isinstance(value, int | float) or value != value:
+        raise RowError("must be a number", pointer=f"/{name}", code="wrong_type")
+    if abs(value) > LARGEST:
+        raise RowError("is too large a number", pointer=f"/{name}", code="bad_number")
+    return value
+
+
+def _read_number(value: str, name: str) -> float | int:
+    try:
+        return int(value) if value.strip().lstrip("+-").isdecimal() and len(value) < 20 else float(value)
+    except ValueError as error:
+        raise RowError("must be a number", pointer=f"/{name}", code="wrong_type") from error
+
+
+_TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+
+
+def truth(value: Any, name: str) -> bool:
+    """True or false, as JSON, as 1 and 0, or in words."""
+    if isinstance(value, str):
+        value = _TRUTHS.get(value.strip().lower())
+    if isinstance(value, bool) or value in (0, 1):
+        return bool(value)
+    raise RowError("must be true or false", pointer=f"/{name}", code="bad_label")
+
+
+def listed(record: Source, name: str) -> list[Any]:
+    """A list, also one that was written into a cell as JSON, or as Python prints it."""
+    value = field(record, name)
+    if isinstance(value, str):
+        found = structure(value)
+        if found is None:
+            known = "is a list as Python or numpy prints it, not JSON: write the column with json.dumps"
+            detail = known if looks_printed(value) else "must be a list, written as JSON"
+            raise RowError(detail, pointer=f"/{name}", code=_json_trouble(value))
+        value = found
+    if not isinstance(value, list):
+        raise RowError("must be a list", pointer=f"/{name}", code="wrong_type")
+    return value
+
+
+def _json_trouble(text: str) -> str:
+    """Halves of surrogate pairs, which emoji that were cut leave behind, are the usual one."""
+    return "bad_characters" if "\\ud" in text.lower() else "wrong_type"
+
+
+REFERENCES = ("answer", "reference_answer", "expected_answer", "ground_truth", "final_answer", "solution")
+"""Columns of the answer that a reward checks, the more exact ones first."""
+
+
+def reference(record: Source) -> Row:
+    """The reference answer of a prompt, if it has one. An empty text is none."""
+    said = [record[name] for name in REFERENCES if record.get(name) not in (None, "")]
+    return {"answer": said[0]} if said else {}
+
+
+_SECONDS = re.compile(r"\d{9,13}(\.\d+)?")
+"""Seconds or milliseconds since 1970 in digits. A date in digits (20260131) is shorter."""
+
+
+def time(value: Any) -> str | None:
+    """RFC 3339 in the zone that was said, or UTC. Seconds or milliseconds since 1970, ISO 8601, or None."""
+    try:
+        if isinstance(value, str) and _SECONDS.fullmatch(value):  # as a CSV has it
+            value = float(value)
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            at = datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+        else:
+            return None
+    except (ValueError, OverflowError, OSError):
+        return None
+    said = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return said.isoformat().replace("+00:00", "Z")
+
+
+_TIMES = ("time", "timestamp", "tstamp", "created_at", "created_at_utc")
+_ANNOTATORS = ("annotator", "annotator_id", "annotator_index", "labeler", "worker")
+_SOURCES = ("source", "dataset", "domain")
+
+
+NOTED = frozenset((*_TIMES, *_ANNOTATORS, *_SOURCES))
+"""Columns that `notes` reads."""
+
+
+def notes(record: Source, **own: Any) -> Row:
+    """Who, when and where from, under the names that are usual; `own` counts before those. What is None is left out."""
+    found: Row = {"annotator": _first(record, _ANNOTATORS), "source": _first(record, _SOURCES)}
+    found["time"] = next((at for name in _TIMES if (at := time(record.get(name))) is not None), None)
+    found |= own
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _first(record: Source, names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return str(value)
+    return None
+
+
+def given(record: Source, reading: Reading, *names: str) -> Row:
+    """Our own notes, as they are: what is wrong with them is told, not passed over."""
+    found = {name: value for name in names if (value := record.get(name)) is not None and value != ""}
+    if isinstance(found.get("margin"), str):
+        found["margin"] = number(found["margin"], "margin", reading)
+    return found

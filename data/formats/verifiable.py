@@ -1,0 +1,130 @@
+"""Prompts with the answer that a reward checks, as trainers of verifiable rewards lay them out: verl, NeMo-RL, OpenRLHF."""
+
+from typing import Any
+
+from data.cells import structure
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has
+from data.formats.values import field, first_named
+
+_ASKED = ("context_messages", "input", "prompt")
+
+
+def _verl(record: Source, reading: Reading) -> Rows:
+    truth = _reward(record)
+    if truth is None:
+        raise RowError("must be an object with `ground_truth`", pointer="/reward_model", code="wrong_type")
+    yield {"prompt": chat.prompt(record)} | _answer(truth.get("ground_truth")) | _source(record, "data_source")
+
+
+def _reward(record: Source) -> Row | None:
+    """`reward_model`, also where it was written into a text as JSON."""
+    said = record.get("reward_model")
+    found = structure(said) if isinstance(said, str) else said
+    return found if isinstance(found, dict) else None
+
+
+def _is_verl(record: Source) -> bool:
+    return "prompt" in record and "ground_truth" in (_reward(record) or {})
+
+
+def _nemo(record: Source, reading: Reading) -> Rows:
+    """The assistant's last turn, or `output`, is the demonstration, or the answer that the environment compares with."""
+    if record.get("messages") is None:
+        prompt, said = chat.prompt(record, "input"), field(record, "output")
+    else:
+        chat.pass_over_tools(record, reading)
+        prompt, said = chat.prompt_and_answer(record["messages"], "/messages")
+    name = "completion" if reading.kind is SFT else "answer"
+    yield {"prompt": prompt, name: said} | _source(record, "task_name")
+
+
+def _is_nemo(record: Source) -> bool:
+    talk = record.get("messages")
+    if chat.is_talk(talk):
+        return "task_name" in record and not chat.only_asks(talk)  # type: ignore[arg-type]  # it is a list
+    others = ("instruction", "prompt", "question", "messages", "label", "chosen")
+    return (
+        isinstance(record.get("input"), str)
+        and isinstance(record.get("output"), str)
+        and not any(record.get(name) is not None for name in others)
+    )
+
+
+def _openrlhf(record: Source, reading: Reading) -> Rows:
+    asked = first_named(record, _ASKED) or "input"
+    yield (
+        {"prompt": chat.prompt(record, asked)} | _answer(record.get("label")) | _source(record, "datasource", "dataset")
+    )
+
+
+def _is_openrlhf(record: Source) -> bool:
+    """`datasource` is the one column whose name is fixed; `context_messages` that of its published prompts."""
+    talk = record.get("context_messages")
+    labelled = has(record, "label", "datasource") and ("input" in record or "prompt" in record)
+    return (chat.is_talk(talk) and chat.only_asks(talk)) or (labelled and "completion" not in record)  # type: ignore[arg-type]
+
+
+def _answer(truth: Any) -> Row:
+    return {} if truth is None or truth == "" else {"answer": truth}
+
+
+def _source(record: Source, *names: str) -> Row:
+    name = first_named(record, ("source", *names))
+    said = None if name is None else record[name]
+    return {"source": said} if isinstance(said, str) and said.strip() else {}
+
+
+VERL = Format(
+    id="verl",
+    title="verl",
+    about="`prompt` as messages and `reward_model` with the `ground_truth`, which becomes the answer; `data_source` is the source.",
+    source="https://verl.readthedocs.io/en/latest/preparation/prepare_data.html",
+    kinds=(PROMPTS,),
+    example=(
+        {
+            "data_source": "openai/gsm8k",
+            "prompt": [{"role": "user", "content": "What is 6 times 12?"}],
+            "ability": "math",
+            "reward_model": {"style": "rule", "ground_truth": "72"},
+            "extra_info": {"split": "train", "index": 0},
+        },
+    ),
+    fields=frozenset({"prompt", "reward_model", "data_source", "source"}),
+    fits=_is_verl,
+    rows=_verl,
+    names={"answer": "reward_model/ground_truth"},
+    specific=90,
+)
+NEMO = Format(
+    id="nemo_rl",
+    title="NeMo-RL",
+    about="`messages` that end with the expected answer and `task_name`, or `input` and `output`: for a reward to check (prompts), or to imitate (SFT). The user says which.",
+    source="https://docs.nvidia.com/nemo/rl/latest/guides/grpo.html",
+    kinds=(PROMPTS, SFT),
+    example=(
+        {
+            "messages": [{"role": "user", "content": "What is 6 times 12?"}, {"role": "assistant", "content": "72"}],
+            "task_name": "math",
+        },
+    ),
+    fields=frozenset({"messages", "task_name", "input", "output", "tools", "source"}),
+    fits=_is_nemo,
+    rows=_nemo,
+    specific=60,
+    one_of_many=True,
+)
+OPENRLHF = Format(
+    id="openrlhf",
+    title="OpenRLHF, prompts",
+    about="A prompt in `input`, `prompt` or `context_messages`, as text or as messages; `label` is the answer, `datasource` the source.",
+    source="https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/datasets/prompts_dataset.py",
+    kinds=(PROMPTS,),
+    example=({"input": "What is 6 times 12?", "label": "72", "datasource": "gsm8k"},),
+    fields=frozenset({*_ASKED, "label", "datasource", "dataset", "source"}),
+    fits=_is_openrlhf,
+    rows=_openrlhf,
+    names={"prompt": "input", "answer": "label"},
+    specific=70,
+)

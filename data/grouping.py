@@ -1,0 +1,142 @@
+"""Answers to one prompt that lie in records of their own, brought together into rankings."""
+
+import hashlib
+import sqlite3
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+
+from data.errors import OutOfSpace, RowError
+from data.findings import Findings
+from data.formats.ranking import TWICE, ranks
+from data.schema import MOST_RANKED
+
+Other = TypeVar("Other")
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+"""The second where a quota or the largest size of a file is in the way."""
+
+
+class Unit(NamedTuple):
+    """A row, or why there is none."""
+
+    line: int
+    row: dict[str, Any] | RowError
+    text: str = ""
+    """What shows the trouble, of one that is none."""
+    answer_lines: Sequence[int] = ()
+    """Of each completion, where those lie in records of their own."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to a prompt, with its score."""
+
+    line: int
+    prompt: Any
+    completion: str
+    score: float
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> bytes:
+        """The same for all answers that belong together: to one prompt, by one person, from one source."""
+        said = [self.prompt, self.notes.get("annotator"), self.notes.get("source")]
+        return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
+
+
+def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
+    """The ranking of the answers to one prompt, or several where there are too many for one; and those that cannot be ranked.
+
+    `sided`: scores are thumbs, and without both up and down there is nothing to compare. One answer given twice with one
+    score is one answer, and a finding.
+    """
+    scores: dict[str, set[float]] = defaultdict(set)
+    for answer in answers:
+        scores[answer.completion].add(answer.score)
+    first: dict[str, Answer] = {}
+    for answer in answers:
+        if len(scores[answer.completion]) == 1:
+            if first.setdefault(answer.completion, answer) is not answer:
+                findings.note("rated_twice", answer.line, TWICE, answer.completion)
+        else:
+            told = " and ".join(f"{score:g}" for score in sorted(scores[answer.completion]))
+            yield _bad(answer, f"the same answer has the scores {told}", "contradictory_ratings")
+    for part in _parts(list(first.values())):
+        if sided and len({answer.score for answer in part}) < 2:
+            which = "good" if part[0].score else "bad"
+            detail = f"every answer to this prompt is {which}: there is nothing to compare it with (as `thumbs` it can be used)"
+            yield from (_bad(answer, detail, "one_side_only") for answer in part)
+        elif len(part) < 2:
+            yield from (_bad(answer, "there is only one answer to this prompt", "single_answer") for answer in part)
+        else:
+            lines = [answer.line for answer in part]
+            yield Unit(min(lines), _ranking(part), answer_lines=lines)
+
+
+def _bad(answer: Answer, detail: str, code: str) -> Unit:
+    return Unit(answer.line, RowError(detail, code=code), answer.completion)
+
+
+def _ranking(part: list[Answer]) -> dict[str, Any]:
+    row: dict[str, Any] = {"prompt": part[0].prompt, "completions": [answer.completion for answer in part]}
+    row["ranks"] = ranks([answer.score for answer in part])
+    shared = part[0].notes.items()
+    return row | {name: note for name, note in shared if all(one.notes.get(name) == note for one in part)}
+
+
+def _parts(answers: list[Answer]) -> Iterator[list[Answer]]:
+    """As few rankings as there must be; where that is more than one, each gets its share of every score."""
+    count = max(1, -(-len(answers) // MOST_RANKED))
+    dealt = answers if count == 1 else sorted(answers, key=lambda answer: -answer.score)
+    for at in range(count if answers else 0):
+        yield dealt[at::count]
+
+
+def spooled(answers: Iterator[Answer | Other], scratch: Path | None) -> Iterator[list[Answer] | Other]:
+    """The answers to each prompt, wherever they lie, in the order of their first ones; everything else at once.
+
+    They wait in a file of SQLite: one prompt's answers are in memory at a time.
+    """
+    with tempfile.TemporaryDirectory(dir=scratch, prefix="gather-") as folder:
+        connection = sqlite3.connect(Path(folder) / "answers.db", isolation_level=None)
+        try:
+            yield from _through(connection, answers)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in _FULL:
+                raise
+            raise OutOfSpace("There is no room to bring the answers to each prompt together.") from error
+        finally:
+            connection.close()
+
+
+def _through(connection: sqlite3.Connection, answers: Iterator[Answer | Other]) -> Iterator[list[Answer] | Other]:
+    # Nothing has to survive a crash; the first line of a prompt is the order in which its answers are read again.
+    connection.executescript(
+        """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
+        CREATE TABLE prompts (key BLOB PRIMARY KEY, first INTEGER) WITHOUT ROWID;
+        CREATE TABLE answers (first INTEGER, number INTEGER, data BLOB, PRIMARY KEY (first, number)) WITHOUT ROWID;
+        BEGIN;"""
+    )
+    for number, answer in enumerate(answers):
+        if not isinstance(answer, Answer):
+            yield answer
+            continue
+        key = answer.key
+        connection.execute("INSERT INTO prompts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, number))
+        data = orjson.dumps([answer.line, answer.prompt, answer.completion, answer.score, answer.notes])
+        connection.execute("INSERT INTO answers SELECT first, ?, ? FROM prompts WHERE key = ?", (number, data, key))
+    group: list[Answer] = []
+    at = None
+    for first, data in connection.execute("SELECT first, data FROM answers ORDER BY first, number"):
+        if first != at and group:
+            yield group
+            group = []
+        at = first
+        group.append(Answer(*orjson.loads(data)))
+    if group:
+        yield group

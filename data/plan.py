@@ -1,0 +1,207 @@
+"""How one file is read: settled once, stored with the dataset, and the same whenever it is read again."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from data.errors import InvalidOption, UnclearFormat
+from data.findings import unusable
+from data.formats import FORMATS, SPELT, custom
+from data.formats.base import Format
+from data.formats.guess import guess
+from data.kinds import DatasetKind
+from data.spelling import Names
+
+if TYPE_CHECKING:
+    from data.detect import Candidate, Detection
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything in it is plain JSON."""
+
+    container: str
+    compression: str
+    format: str
+    kind: str
+    mapping: dict[str, Any] | None = None
+    """Of the format `custom`."""
+    encoding: str | None = None
+    """Of the text, as the user named it; None: as it is detected."""
+
+    @classmethod
+    def of(
+        cls,
+        detection: "Detection",
+        format: str | None = None,
+        kind: str | None = None,
+        mapping: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """What is asked for, and what was detected for the rest.
+
+        Raises UnclearFormat where neither says enough, InvalidOption for a format that is not there or cannot be read as
+        this kind, UnusableMapping, UnusableFile for a file without records.
+        """
+        if detection.records == 0:
+            raise unusable("no_rows", _without_rows(detection))
+        if format is None and mapping is not None:
+            format = custom.FORMAT.id
+        if format is None:
+            found = _detected(detection, kind)
+            format, kind = found if found is not None else (_own(kind), kind)
+        known = _known(format)
+        if known is custom.FORMAT:
+            made, checked = custom.checked(mapping)
+            kind = _kind(known, kind or made, made)
+            return cls(detection.container, detection.compression, known.id, kind, checked, detection.named_encoding)
+        if mapping is not None:
+            raise _invalid("mapping", "belongs to the format custom")
+        chosen = kind or _kind_of(known, detection)
+        return cls(
+            detection.container,
+            detection.compression,
+            known.id,
+            _kind(known, chosen),
+            encoding=detection.named_encoding,
+        )
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """As it was stored."""
+        return cls(**value)
+
+    def as_json(self) -> dict[str, Any]:
+        """To be stored."""
+        return {name: value for name, value in asdict(self).items() if name != "encoding" or value is not None}
+
+    @property
+    def reads_as(self) -> Format:
+        """The format itself."""
+        return FORMATS[self.format]
+
+    @property
+    def grouped(self) -> str:
+        """Where the answers to one prompt lie, if each is a record of its own: "consecutive", "anywhere" or ""."""
+        if self.kind != DatasetKind.PREFERENCES:
+            return ""
+        if self.format == custom.FORMAT.id:
+            return "anywhere" if custom.grouped(self.mapping or {}) else ""
+        return self.reads_as.grouped
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The record's names for fields of ours."""
+        if self.format == custom.FORMAT.id:
+            return {name: path.replace(".", "/") for name, path in (self.mapping or {})["fields"].items()}
+        return self.reads_as.names
+
+    @cached_property
+    def columns(self) -> Names:
+        """Those that its rows depend on. Readers get these alone, from every container."""
+        if self.format == custom.FORMAT.id:
+            mapped = custom.columns(self.mapping or {})
+            return Names(mapped, None, {name.lower(): name for name in mapped})
+        return Names(self.reads_as.columns(DatasetKind(self.kind)), self.reads_as.pattern, SPELT)
+
+
+def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | None:
+    """Format and kind, if one stands out among those of the kind that is asked for; None if none is of that kind.
+
+    UnclearFormat where several are as likely, or where nothing is likely and no kind was named.
+    """
+    candidates = ordered([one for one in detection.candidates if kind in (None, one.kind)])
+    # Somebody who names the kind has looked; then a weak likeness will do, and records that are otherwise are told.
+    if stands_out(candidates, _LIKELY if kind is None else _POSSIBLE):
+        return candidates[0].format, candidates[0].kind
+    if kind is not None and not candidates:
+        return None
+    raise _unclear(detection, candidates)
+
+
+_LIKELY, _POSSIBLE, _AS_WELL = 0.6, 0.1, 0.97
+
+
+def stands_out(candidates: list["Candidate"], least: float = _LIKELY) -> bool:
+    """Whether the first of them, in their order, fits this share of the records, and says more than others that fit as well."""
+    if not candidates or candidates[0].score < least:
+        return False
+    rest = [one for one in candidates[1:] if one.score >= _AS_WELL * candidates[0].score]
+    return all(one.specific < candidates[0].specific for one in rest)
+
+
+def ordered(candidates: list["Candidate"]) -> list["Candidate"]:
+    """Those that fit about as well as any come first, the more telling the earlier: a few records that are otherwise do not
+    make another format of a file."""
+    best = max((one.score for one in candidates), default=0)
+    return sorted(
+        candidates, key=lambda one: (-1, -one.specific) if one.score >= _AS_WELL * best else (-one.score, -one.specific)
+    )
+
+
+def _own(kind: str | None) -> str:
+    """Rows of the platform: what is missing is then told line by line."""
+    if kind not in list(DatasetKind):
+        raise _invalid("kind", f"must be one of {', '.join(DatasetKind)}")
+    return "rows"
+
+
+def _unclear(detection: "Detection", candidates: list["Candidate"]) -> UnclearFormat:
+    shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
+    suggested = guess(detection.columns)
+    names = ", ".join(column.name for column in detection.columns[:12]) or "none"
+    if shown and candidates[0].score >= _LIKELY:
+        likely = [one for one in candidates[:_LISTED] if one.score >= _AS_WELL * candidates[0].score]
+        detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
+    elif detection.columns:
+        ways = "Map them to fields, with the format custom" + (" (a mapping is suggested)" if suggested else "")
+        detail = f"No known format fits these columns: {names}. {ways}, or name a format."
+    else:
+        detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
+    return UnclearFormat(
+        detail, param="format", candidates=shown[:_LISTED], suggested=suggested, errors=detection.problems[:20]
+    )
+
+
+def _without_rows(detection: "Detection") -> str:
+    names = ", ".join(column.name for column in detection.columns[:12])
+    return (
+        f"The file has no rows, only the names of its columns: {names}."
+        if names
+        else "The file has no rows: it is empty."
+    )
+
+
+def _named(candidate: "Candidate") -> str:
+    return f"{candidate.format} (as {candidate.kind})"
+
+
+def _kind_of(known: Format, detection: "Detection") -> str:
+    """Without a word about the kind: the one that was detected, or the only one."""
+    found = [one.kind for one in detection.candidates if one.format == known.id]
+    if known.one_of_many or (not found and len(known.kinds) > 1):
+        kinds, why = ", ".join(known.kinds), "The format was named."
+        ways = [{"format": known.id, "kind": kind.value, "score": 1.0, "why": why} for kind in known.kinds]
+        detail = f"{known.title} can be read as {kinds}: say which."
+        raise UnclearFormat(detail, param="kind", candidates=ways, suggested=None)
+    return found[0] if found else known.kinds[0].value
+
+
+def _kind(known: Format, kind: str, made: str | None = None) -> str:
+    """The kind, if the format gives it. `made`: what the fields of a mapping give."""
+    kinds = list(known.kinds) if made is None else [made]
+    if kind not in kinds:
+        raise _invalid("kind", f"must be {' or '.join(kinds)} for {known.title}")
+    return DatasetKind(kind).value
+
+
+def _known(format: str) -> Format:
+    if format not in FORMATS:
+        raise _invalid("format", f"must be one of {', '.join(FORMATS)}")
+    return FORMATS[format]
+
+
+def _invalid(name: str, detail: str) -> InvalidOption:
+    return InvalidOption(f"{name}: {detail}", param=name, errors=[{"pointer": f"#/{name}", "detail": detail}])

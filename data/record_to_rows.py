@@ -1,0 +1,148 @@
+"""Records become rows: each through its format and then through the canonical form, or with what is wrong with it."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from data.errors import RowError
+from data.files import Record
+from data.files.records import compact, shown
+from data.findings import SAMPLE_CHARACTERS, Findings
+from data.formats import chat, custom
+from data.formats.base import Rated, Reading, Row, Source
+from data.formats.values import named
+from data.grouping import Answer, Unit, ranking_units, spooled
+from data.kinds import DatasetKind
+from data.plan import Plan
+from data.schema import SHAPES
+
+__all__ = ["Unit", "units"]
+
+
+def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Path | None = None) -> Iterator[Unit]:
+    """Rows and refusals. A record gives all of its rows or none. Where answers to one prompt lie in several records, each
+    prompt's ranking stands at the line of its first answer.
+    """
+    known = plan.reads_as
+    reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
+    if not plan.grouped:
+        for record in records:
+            yield from _of(record, plan, reading)
+        return
+    answers = _answers(records, plan, reading)
+    for group in _runs(answers) if plan.grouped == "consecutive" else spooled(answers, scratch):
+        if isinstance(group, Unit):
+            yield group
+        else:
+            yield from _ranked(group, known.sided, findings)
+
+
+def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[Unit]:
+    line, value, _ = record
+    if isinstance(value, RowError):
+        yield Unit(line, value, _sample(record, value))
+        return
+    reading.line = line
+    shape = SHAPES[reading.kind]
+    try:
+        rows = [shape(row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
+    except RowError as bad:
+        bad = _renamed(bad, value, plan.names)
+        yield Unit(line, bad, _sample(record, bad))
+        return
+    for row in rows:
+        yield Unit(line, row)
+
+
+def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterator[Answer | Unit]:
+    for record in records:
+        line, value, _ = record
+        reading.line = line
+        try:
+            if isinstance(value, RowError):
+                raise value
+            for rated in _read(value, plan, reading):
+                assert isinstance(rated, Rated)
+                yield _checked(line, rated)
+        except RowError as bad:
+            bad = bad if isinstance(value, RowError) else _renamed(bad, value, plan.names)
+            yield Unit(line, bad, _sample(record, bad))
+
+
+def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
+    """The rows of a record. The reader gets the columns that the plan declares, and no others.
+
+    The system message beside a prompt goes before it. Under a mapping, the mapping names the columns and this does not apply.
+    """
+    record, known = plan.columns.of(value), plan.reads_as
+    if reading.kind is not DatasetKind.PROMPTS:
+        chat.pass_over_thoughts(record, reading)
+    if known is custom.FORMAT:
+        return known.rows(record, reading)
+    record = chat.readable(record)
+    rows, system = known.rows(record, reading), record.get("system")
+    return rows if system is None else [_behind(system, row) for row in rows]
+
+
+def _behind(system: Any, row: Row | Rated) -> Row | Rated:
+    if isinstance(row, Rated):
+        return replace(row, prompt=chat.told(system, row.prompt))
+    return row | {name: chat.told(system, row[name]) for name in ("prompt", "messages") if row.get(name)}
+
+
+def _checked(line: int, rated: Rated) -> Answer:
+    """In canonical form, or what is wrong with it."""
+    demonstration = SHAPES[DatasetKind.SFT]({"prompt": rated.prompt, "completion": rated.completion})
+    return Answer(line, demonstration["prompt"], demonstration["completion"], rated.score, rated.notes)
+
+
+def _runs(answers: Iterator[Answer | Unit]) -> Iterator[list[Answer] | Unit]:
+    """Answers to one prompt that follow each other."""
+    run: list[Answer] = []
+    for answer in answers:
+        if isinstance(answer, Unit):
+            yield answer
+            continue
+        if run and answer.key != run[0].key:
+            yield run
+            run = []
+        run.append(answer)
+    if run:
+        yield run
+
+
+def _ranked(group: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
+    for unit in ranking_units(group, sided, findings):
+        try:
+            row = unit.row if isinstance(unit.row, RowError) else SHAPES[DatasetKind.PREFERENCES](unit.row)
+            yield unit._replace(row=row)
+        except RowError as bad:
+            yield Unit(unit.line, bad, group[0].completion)
+
+
+_OF_A_FIELD = frozenset({"wrong_type", "bad_label", "bad_number", "unknown_field"})
+_BREAK = re.compile(r"\n\s*")
+
+
+def _sample(record: Record, bad: RowError) -> str:
+    """What shows the trouble: the field, where it is the field's own, otherwise how the record begins."""
+    _, value, _ = record
+    name = (bad.pointer or "").removeprefix("/").partition("/")[0]
+    if bad.code in _OF_A_FIELD and isinstance(value, dict) and name in value:
+        return compact({name: value[name]})[:SAMPLE_CHARACTERS]
+    return _BREAK.sub(" ", shown(record, 2 * SAMPLE_CHARACTERS))[:SAMPLE_CHARACTERS]
+
+
+def _renamed(bad: RowError, record: Source, names: Mapping[str, str]) -> RowError:
+    """With the names that the record has; behind a missing field, those that it has in its place."""
+    if bad.pointer is None:
+        return bad
+    first, slash, rest = bad.pointer.removeprefix("/").partition("/")
+    detail = bad.detail
+    if bad.code == "identical_answers" and first == "b":
+        detail = f"{names.get('a', 'a')} and {names.get('b', 'b')} are the same text"
+    if bad.code == "missing_field" and not slash and record.get(first) is None:
+        detail = f"{detail}; found {named(record)}"
+    return RowError(detail, bad.column, f"/{names.get(first, first)}{slash}{rest}", bad.code)

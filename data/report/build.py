@@ -1,0 +1,188 @@
+"""A report from beginning to end: scan the file, look at the columns, write what was found."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from data.report import (
+    about_copies,
+    about_rows,
+    about_tokens,
+    about_verdicts,
+    duplicates,
+    fitting,
+    histograms,
+    languages,
+    length_bias,
+    opinions,
+    positions,
+    rows_file,
+    splits,
+    summary,
+)
+from data.report.columns import Collector, Columns
+from data.report.findings import KINDS, Found, Writer
+from data.report.lines import Lines
+from data.report.pool import Pool, cores
+from data.report.reading import Texts
+from data.report.scanned import Chunk
+from data.report.settings import ReportSettings
+from data.report.tokenizer import LoadTokenizer, TokenizerFacts
+
+Tell = Callable[[float, str], None]
+"""Is told how far the report is, from 0 to 1, and at what."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The trainer's part in a report."""
+
+    steps: summary.Steps
+    load_tokenizer: LoadTokenizer | None = None
+    """None: the settings name no model, and lengths are in characters and words."""
+
+
+_SCANNING, _COMPARING, _JUDGING = 0.75, 0.9, 0.97
+"""Where reading the rows, comparing near duplicates, and looking at verdicts end."""
+_SMALL = 2 * rows_file.CHUNK
+"""Bytes up to which further processes cost more than they bring."""
+
+
+def make(
+    path: Path,
+    settings: ReportSettings,
+    rows_dir: Path,
+    tell: Tell,
+    job: Job,
+    processes: int | None = None,
+) -> dict[str, Any]:
+    """The report on the rows at `path`, as JSON; the numbers of the rows of each finding go to `rows_dir`/<code>.u64.
+
+    Raises UnreadableRows for rows that the trainer would refuse, TokenizerFailed for a tokenizer that cannot be loaded, and
+    LibraryMissing where a library is not installed.
+    """
+    rows_dir.mkdir(parents=True, exist_ok=True)
+    for code in KINDS:  # of an earlier report
+        (rows_dir / f"{code}.u64").unlink(missing_ok=True)
+    cut = rows_file.chunks(path)
+    count = processes or (1 if sum(chunk.length for chunk in cut) <= _SMALL else min(cores(), len(cut)))
+    with (
+        tempfile.TemporaryDirectory(dir=rows_dir, prefix=".bands-") as scratch,
+        Pool(path, settings, count, job.load_tokenizer) as pool,
+    ):
+        columns = _scan(path, cut, pool, Path(scratch), tell)
+        return _Maker(path, settings, columns, pool, Path(scratch), tell, job.steps).report(rows_dir)
+
+
+def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
+    total = cut[-1].offset + cut[-1].length
+    sampled = languages.sample(rows_file.lines_in(path, cut))
+    tell(0.0, "reading rows")
+    with Collector(scratch) as collector:
+        found = pool.map("scan", rows_file.with_samples(cut, sampled))
+        for chunk, scanned in zip(cut, found, strict=True):
+            collector.add(scanned)
+            tell(_SCANNING * (chunk.offset + chunk.length) / total, "reading rows")
+        return collector.columns()
+
+
+class _Maker:
+    """What every part of a report needs."""
+
+    def __init__(
+        self,
+        path: Path,
+        settings: ReportSettings,
+        columns: Columns,
+        pool: Pool,
+        scratch: Path,
+        tell: Tell,
+        steps: summary.Steps,
+    ) -> None:
+        self._steps = steps
+        self._settings, self._columns, self._pool, self._scratch, self._tell = settings, columns, pool, scratch, tell
+        self._lines = Lines.read(settings, columns)
+        self._texts = Texts(path, settings.kind, columns.arrays["offset"], self._lines)
+        self._preferences = settings.kind == "preferences"
+        self._unit = "tokens" if columns.has_tokens() else "characters"
+
+    def report(self, rows_dir: Path) -> dict[str, Any]:
+        settings, columns = self._settings, self._columns
+        writer = Writer(rows_dir, columns.rows, self._lines)
+        found: list[Found] = list(about_rows.found(columns))
+        facts = next(iter(self._pool.map("tokenizer_facts", [None]))) or TokenizerFacts()
+        fits, kept = fitting.fitting(columns, settings), self._held_out()
+        if settings.model is not None:
+            found += about_tokens.found(columns, facts, settings, fits, kept, self._texts)
+        self._tell(_SCANNING, "comparing rows")
+        copies = duplicates.find(columns, self._pool, self._scratch)
+        found += about_copies.duplicates(copies, columns.arrays, self._texts)
+        split = None if kept is None else self._split(kept, found)
+        self._tell(_COMPARING, "comparing verdicts")
+        judged = self._verdicts(found) if self._preferences else {}
+        self._tell(_JUDGING, "writing")
+        limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
+        units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
+        return {
+            "summary": summary.of(columns, settings, fits, kept, copies, self._steps),
+            "findings": writer.write(found),
+            "histograms": [asdict(one) for one in histograms.all_of(columns, settings.kind, units, limits)],
+            "languages": summary.of_languages(columns),
+            "length_bias": None,
+            "position": None,
+            "agreement": None,
+            **judged,
+            "splits": split,
+            "special_tokens": sorted(columns.tokens),
+        }
+
+    def _held_out(self) -> splits.Flags | None:
+        """Rows that would be; nothing for rows without prompts."""
+        if self._settings.kind == "pretraining":
+            return None
+        return splits.held_out(self._columns.arrays["prompt"], self._settings.eval_fraction)
+
+    def _split(self, kept: splits.Flags, found: list[Found]) -> dict[str, Any]:
+        """How large its sides are, and what leaks."""
+        prompts = self._columns.arrays["prompt"]
+        rows, twins = splits.leaks(self._columns, kept, self._pool, self._scratch)
+        found += about_copies.leaks(rows, twins, self._texts)
+        if prompts.min() == prompts.max():
+            found.append(Found("one_prompt", "None can be held out: a run needs two different prompts at least."))
+        held_out, of_prompts = int(kept.sum()), len(np.unique(prompts[kept]))
+        return {
+            "eval_fraction": self._settings.eval_fraction,
+            "train": self._columns.rows - held_out,
+            "eval": held_out,
+            "train_prompts": len(np.unique(prompts)) - of_prompts,
+            "eval_prompts": of_prompts,
+            "shared_prompts": 0,
+            "near_prompts": len(np.unique(prompts[rows])),
+        }
+
+    def _verdicts(self, found: list[Found]) -> dict[str, Any]:
+        columns = self._columns
+        drawn = positions.drawn(columns)
+        side = positions.measure(columns, drawn | self._settings.labelled)
+        seen = opinions.gather(columns, drawn)
+        alpha, people = opinions.alpha(seen.units), opinions.annotators(columns, seen)
+        pairs = length_bias.decided(columns, columns.arrays[f"answer_{self._unit}"])
+        length = length_bias.measure(*pairs, self._unit)
+        tied, judged = summary.ties(columns)
+        found += about_verdicts.found(columns, seen, alpha, people, self._texts)
+        found += about_verdicts.ties(tied, judged)
+        found += about_verdicts.biases(length, side)
+        agreement = {
+            "alpha": alpha,
+            "items": len(seen.units),
+            "annotators": [asdict(one) for one in opinions.listed(people)],
+        }
+        return {
+            "length_bias": length and asdict(length),
+            "position": side and asdict(side),
+            "agreement": agreement if seen.units else None,
+        }

@@ -1,0 +1,116 @@
+"""What is kept of every row: numbers, about 120 bytes of them in memory for a pair, and the bands of its signatures on disk."""
+
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from data.report.minhash import BANDS
+from data.report.scanned import Sample, Scanned, show
+
+Rows = npt.NDArray[np.int64]
+"""Row numbers from 0, in order."""
+_ON_DISK = ("row_bands", "prompt_bands")
+
+
+@dataclass
+class Columns:
+    """All rows. `arrays` have one value for each row, those of answers one for each answer, row after row."""
+
+    arrays: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    annotators: list[str] = field(default_factory=list)
+    """Names; the array `annotator` counts from 1 into it, and 0 is nobody."""
+    marks: dict[str, Rows] = field(default_factory=dict)
+    answers: dict[str, Rows] = field(default_factory=dict)
+    """Of each row in `marks`, which of its answers it is (from 0), or NO_ANSWER."""
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    tokens: set[str] = field(default_factory=set)
+    languages: list[tuple[int, str]] = field(default_factory=list)
+    conversations: int = 0
+    """Rows whose prompt has several messages."""
+
+    @property
+    def rows(self) -> int:
+        return len(self.arrays["offset"])
+
+    @property
+    def starts(self) -> Rows:
+        """Where the answers of each row begin in the arrays of answers; one more for the end."""
+        return np.concatenate([[0], np.cumsum(self.arrays["answers"], dtype=np.int64)])
+
+    @property
+    def row_of(self) -> Rows:
+        """The row of each answer."""
+        return np.repeat(np.arange(self.rows), self.arrays["answers"])
+
+    def has_tokens(self) -> bool:
+        return "answer_tokens" in self.arrays
+
+    def language_counts(self) -> Counter[str]:
+        return Counter(language for _, language in self.languages)
+
+
+class Collector:
+    """Puts chunks together, in the order of the file. `with Collector(folder) as collector: …`"""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+        self._marks: dict[str, list[Rows]] = defaultdict(list)
+        self._answers: dict[str, list[Rows]] = defaultdict(list)
+        self._names: dict[str, int] = {}
+        self._columns = Columns()
+        self._rows = 0
+        self._files: dict[str, list[BinaryIO]] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> "Collector":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def add(self, found: Scanned) -> None:
+        names = np.array([0, *(self._names.setdefault(n, len(self._names) + 1) for n in found.annotators)], np.int32)
+        found.arrays["annotator"] = names[found.arrays["annotator"]]
+        for name in _ON_DISK:
+            if name in found.arrays:
+                self._write(name, found.arrays.pop(name))
+        for name, values in found.arrays.items():
+            self._parts[name].append(values)
+        for code, mark in found.marks.items():
+            self._marks[code].append(np.array(mark.rows, np.int64) + self._rows)
+            self._answers[code].append(np.array(mark.answers, np.int64))
+            for row, text in mark.samples:
+                show(self._columns.samples.setdefault(code, []), row + self._rows, text)
+        self._columns.tokens |= found.tokens
+        self._columns.languages += [(row + self._rows, language) for row, language in found.languages]
+        self._columns.conversations += found.conversations
+        self._rows += len(found.arrays["offset"])
+
+    def columns(self) -> Columns:
+        """Everything, once the last chunk was added."""
+        for name in list(self._parts):
+            self._columns.arrays[name] = np.concatenate(self._parts.pop(name))
+        self._columns.marks = {code: np.concatenate(parts) for code, parts in self._marks.items()}
+        self._columns.answers = {code: np.concatenate(parts) for code, parts in self._answers.items()}
+        self._columns.annotators = list(self._names)
+        self._open.close()
+        return self._columns
+
+    def _write(self, name: str, bands: npt.NDArray[Any]) -> None:
+        """One file for each band, so that one at a time can be read."""
+        if name not in self._files:
+            paths = [band_file(self._folder, name, band) for band in range(BANDS)]
+            self._files[name] = [self._open.enter_context(path.open("wb")) for path in paths]
+        for file, values in zip(self._files[name], bands.T, strict=True):
+            file.write(np.ascontiguousarray(values).tobytes())
+
+
+def band_file(folder: Path, name: str, band: int) -> Path:
+    """Where one band of all rows lies, 8 bytes each in this machine's order."""
+    return folder / f"{name}-{band:02d}.u64"

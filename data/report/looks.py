@@ -1,0 +1,159 @@
+"""What can be seen in a row by itself, without a tokenizer."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from typing import NamedTuple
+
+from data.report import pii
+from data.report.items import Item
+from data.report.scanned import NO_ANSWER
+from data.report.words import shared_beginning
+
+
+class Hit(NamedTuple):
+    """What was seen in a row."""
+
+    code: str
+    """The finding's."""
+    text: str
+    """An excerpt."""
+    answer: int = NO_ANSWER
+    """In which of its answers, from 0."""
+
+
+Seen = Iterator[Hit]
+"""Each code once at most."""
+Look = Callable[[Item], Seen]
+
+_EXCERPT = 80
+"""Characters shown on each side of what was found."""
+_LONG_PROMPT = 20
+"""Characters from which on an answer that begins with the prompt does not do so by chance."""
+_SHARED_SHARE, _SHARED_CHARACTERS = 0.5, 40
+"""From which on what two answers begin with looks like a part of the prompt."""
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufe0e\ufe0f")
+"""Fillers, the empty Braille cell and variation selectors: of other categories, and nothing to see."""
+_ROLE = re.compile(
+    r"^[ \t]*(?:Human|Assistant|User|#{2,4} ?(?:Instruction|Input|Response|Human|Assistant)) ?:", re.MULTILINE
+)
+
+
+def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:
+    """`text[begin:end]` and what stands around it, on one line, with its white space visible where it matters."""
+    end = begin if end is None else end
+    first, last = max(0, begin - _EXCERPT), min(len(text), max(end, begin) + _EXCERPT)
+    shown = text[first:last].replace("\r", "␍").replace("\n", "⏎").replace("\t", "⇥")
+    return f"{'…' if first else ''}{shown}{'…' if last < len(text) else ''}"
+
+
+def white_space(item: Item) -> Seen:
+    """White space around answers and messages. Before an answer to a plain text it is the space that joins the two."""
+    for answer, text in enumerate(item.answers):
+        if text and text[-1].isspace():
+            yield Hit("trailing_whitespace", excerpt(text, len(text)) + "▏", answer)
+            break
+    if item.prompt is None or isinstance(item.prompt, str):
+        return
+    for answer, text in enumerate(item.answers):
+        if text and text[0].isspace():
+            yield Hit("leading_whitespace", "▏" + excerpt(text), answer)
+            break
+    around = next((m["content"] for m in item.prompt if m["content"] != m["content"].strip()), None)
+    if around is not None:
+        yield Hit("prompt_whitespace", f"▏{excerpt(around)}")
+
+
+def emptiness(item: Item) -> Seen:
+    """Answers of white space and signs that nobody sees (zero-width spaces, control characters), or without a word."""
+    for answer, text in enumerate(item.answers):
+        if all(sign in _BLANK_LETTERS or unicodedata.category(sign) in _INVISIBLE for sign in text):
+            yield Hit("empty_answer", f"▏{text.encode('unicode_escape').decode()[:200]}▏", answer)
+            return
+    for answer, text in enumerate(item.answers):
+        if not any(map(str.isalnum, text)):
+            yield Hit("wordless_answer", excerpt(text), answer)
+            return
+
+
+def sameness(item: Item) -> Seen:
+    """Two answers that differ in nothing but white space around them; the later one is told."""
+    known: set[str] = set()
+    for answer, text in enumerate(map(str.strip, item.answers)):
+        if text in known:
+            yield Hit("same_after_trim", excerpt(text), answer)
+            return
+        known.add(text)
+
+
+def prompt_left_in(item: Item) -> Seen:
+    """Answers that begin with the prompt, or with one text that looks like a part of it."""
+    if item.prompt is None or not item.answers:
+        return
+    asked = (item.prompt if isinstance(item.prompt, str) else item.prompt[-1]["content"]).strip()
+    if len(asked) >= _LONG_PROMPT and all(text.lstrip().startswith(asked) for text in item.answers):
+        yield Hit("prompt_in_answer", excerpt(item.answers[0]))
+        return
+    if len(item.answers) < 2:
+        return
+    shared, shortest = shared_beginning(item.answers), min(map(len, item.answers))
+    if shared >= max(_SHARED_CHARACTERS, _SHARED_SHARE * shortest):
+        yield Hit("shared_beginning", f"{excerpt(item.answers[0][:shared])}▏")
+
+
+def roles(item: Item) -> Seen:
+    """Turns of a conversation that were left in an answer, or made up in it."""
+    for answer, text in enumerate(item.answers):
+        if match := _ROLE.search(text):
+            yield Hit("role_in_answer", excerpt(text, *match.span()), answer)
+            return
+
+
+def turns(item: Item) -> Seen:
+    """Conversations that the assistant begins, or in which somebody speaks twice in a row."""
+    if item.prompt is None or isinstance(item.prompt, str):
+        return
+    said = [(message["role"], message["content"]) for message in item.prompt if message["role"] != "system"]
+    said += [("assistant", text) for text in item.answers[:1]]
+    for (role, text), due in zip(said, cycle(("user", "assistant")), strict=False):
+        if role != due:
+            yield Hit("turns_do_not_alternate", f"{role}, not {due}: {excerpt(text)}")
+            return
+
+
+def special_tokens(pattern: re.Pattern[str]) -> Look:
+    def look(item: Item) -> Seen:
+        for answer, text in _placed(item):
+            if match := pattern.search(text):
+                yield Hit("special_tokens", excerpt(text, *match.span()), answer)
+                return
+
+    return look
+
+
+def personal(item: Item) -> Seen:
+    seen: dict[str, Hit] = {}
+    for answer, text in _placed(item):
+        for code, begin, end in pii.found(text):
+            seen.setdefault(code, Hit(code, excerpt(text, begin, end), answer))
+    yield from seen.values()
+
+
+def texts(item: Item) -> Iterator[str]:
+    """Every text that somebody wrote."""
+    return (text for _, text in _placed(item))
+
+
+def _placed(item: Item) -> Iterator[tuple[int, str]]:
+    """The same, each with the number of its answer."""
+    if isinstance(item.prompt, str):
+        yield NO_ANSWER, item.prompt
+    elif item.prompt is not None:
+        yield from ((NO_ANSWER, message["content"]) for message in item.prompt)
+    yield from enumerate(item.answers)
+
+
+def all_looks(special: re.Pattern[str]) -> list[Look]:
+    return [white_space, emptiness, sameness, prompt_left_in, roles, turns, special_tokens(special), personal]

@@ -1,0 +1,70 @@
+"""Near duplicates: candidates by their bands, each measured in the texts.
+
+In a bucket of texts that share a band, each is a candidate with its first one and with the PREVIOUS ones before it: all pairs of a
+bucket would grow with its square, and a thousand prompts made from one template are a bucket of a thousand.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from data.report.columns import Rows, band_file
+from data.report.minhash import BANDS
+
+PREVIOUS = 3
+MOST = 4_000_000
+"""Candidate pairs kept: 64 MB of them."""
+ROUNDS = 24
+"""Candidates tried for a text, the earliest first."""
+BATCH = 500
+"""Pairs measured at a time by one process."""
+Pairs = npt.NDArray[np.int64]
+"""(N, 2): an earlier row and a later one."""
+Measure = Callable[[Pairs], Sequence[bool]]
+Wanted = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
+
+
+def candidates(folder: Path, name: str, rows: Rows, wanted: Wanted | None = None) -> Pairs:
+    """Pairs of `rows` that share a band, in the order of the later one. `wanted` says of which pairs one wants to know."""
+    most = np.uint64(int(rows.max(initial=0)) + 1)
+    keys = np.empty(0, np.uint64)
+    for band in range(BANDS):
+        values = np.fromfile(band_file(folder, name, band), np.uint64)[rows]
+        earlier, later = _sharing(values)
+        one, other = rows[earlier], rows[later]
+        if wanted is not None:
+            chosen = wanted(one, other)
+            one, other = one[chosen], other[chosen]
+        keys = np.union1d(keys, other.astype(np.uint64) * most + one.astype(np.uint64))[:MOST]
+    return np.stack([keys % most, keys // most], axis=1).astype(np.int64)
+
+
+def _sharing(values: npt.NDArray[np.uint64]) -> tuple[Rows, Rows]:
+    """Places in `values` of each text with the first of its bucket, and with the PREVIOUS ones before it."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    begins = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.empty(0, bool)
+    places = np.arange(len(ordered))
+    first = np.maximum.accumulate(np.where(begins, places, 0)) if len(ordered) else places
+    found = [(first, places)] + [(places - back, places) for back in range(1, PREVIOUS + 1)]
+    fitting = [(one[one >= first], other[one >= first]) for one, other in found]
+    pairs = [(one[one < other], other[one < other]) for one, other in fitting]
+    earlier, later = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    return order[earlier], order[later]
+
+
+def with_twins(pairs: Pairs, measure: Measure) -> Pairs:
+    """Of each later row that has an earlier near duplicate, that pair. Who has found one is not compared any further."""
+    found: list[Pairs] = []
+    for _ in range(ROUNDS):
+        if not len(pairs):
+            break
+        _, firsts = np.unique(pairs[:, 1], return_index=True)
+        tried = pairs[firsts]
+        alike = tried[np.array(measure(tried), bool)]
+        found.append(alike)
+        rest = np.delete(pairs, firsts, axis=0)
+        pairs = rest[~np.isin(rest[:, 1], alike[:, 1])]
+    return np.concatenate(found) if found else np.empty((0, 2), np.int64)

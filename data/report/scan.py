@@ -1,0 +1,171 @@
+"""One chunk of the file: everything that can be found out without looking at other rows.
+
+Runs in several processes, each with a Scanner of its own.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from data.errors import UnreadableRows
+from data.reading import read_row
+from data.report import languages, minhash, token_counts
+from data.report.identity import NAMES, identity
+from data.report.items import Item, parser
+from data.report.looks import all_looks, excerpt
+from data.report.looks import texts as texts_of
+from data.report.scanned import NO_ANSWER, Chunk, Scanned
+from data.report.settings import ReportSettings
+from data.report.similar import Sets, sets_of, similar, similar_texts
+from data.report.special_tokens import pattern, spelt
+from data.report.tokenizer import LoadTokenizer, RowTokenizer, TokenizerFacts
+from data.report.words import shingles
+from data.splits import text_hash
+
+_KEPT = 4096
+"""Rows whose shingles are remembered while candidates are compared."""
+
+
+class Scanner:
+    """What a process needs for every chunk; made once."""
+
+    def __init__(self, path: Path, settings: ReportSettings, load_tokenizer: LoadTokenizer | None) -> None:
+        self.path = path
+        self._parse = parser(settings.kind)
+        self._kind = settings.kind
+        self._identify = languages.identifier()
+        self._tokenizer: RowTokenizer | None = None
+        self._facts: TokenizerFacts | None = None
+        if load_tokenizer is not None:
+            self._tokenizer, self._facts = load_tokenizer()
+        self._special = pattern(self._facts.special_tokens if self._facts else ())
+        self._looks = all_looks(self._special)
+        self._sets = lru_cache(_KEPT)(self._read_sets)
+
+    def scan(self, chunk: Chunk) -> Scanned:
+        """Raises UnreadableRows, naming the line, for a row that the trainer would refuse."""
+        items, offsets, lines = self._items(chunk)
+        found = Scanned()
+        found.arrays["offset"] = np.array(offsets, np.uint64)
+        found.conversations = sum(isinstance(item.prompt, list) and len(item.prompt) > 1 for item in items)
+        self._look(items, found)
+        self._identities(items, found)
+        self._lengths(items, found)
+        self._signatures(items, found)
+        row_of = {line: row for row, line in enumerate(lines)}
+        self._languages(items, [row_of[line] for line in chunk.sampled if line in row_of], found)
+        if self._tokenizer is not None:
+            self._encode(items, found)
+        return found
+
+    def similar_prompts(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
+        """Of each two rows, by their offsets: whether their prompts are near duplicates."""
+        return [similar_texts(self._sets(one)[0], self._sets(other)[0]) for one, other in pairs]
+
+    def similar_rows(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
+        """Whether prompts are near duplicates, and each answer of one row has its near duplicate in the other."""
+        return [similar(self._sets(one), self._sets(other)) for one, other in pairs]
+
+    def tokenizer_facts(self, _: None) -> TokenizerFacts | None:
+        """None without a model."""
+        return self._facts
+
+    def _items(self, chunk: Chunk) -> tuple[list[Item], list[int], list[int]]:
+        """The rows, where each begins in the file, and which line of the chunk it is. Blank lines are no rows."""
+        items, offsets, lines = [], [], []
+        offset = chunk.offset
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            block = file.read(chunk.length)
+        for number, line in enumerate(block.split(b"\n")):
+            if line.strip():
+                items.append(self._item(line, chunk.line + number))
+                offsets.append(offset)
+                lines.append(number)
+            offset += len(line) + 1
+        return items, offsets, lines
+
+    def _item(self, line: bytes, number: int) -> Item:
+        try:
+            return read_row(str(self.path), number, line.decode("utf-8-sig"), self._parse)
+        except UnicodeDecodeError as error:
+            raise UnreadableRows(
+                f"{self.path}, line {number}: not UTF-8 text (byte {error.start} of the line)."
+            ) from error
+
+    def _look(self, items: Sequence[Item], found: Scanned) -> None:
+        for row, item in enumerate(items):
+            for look in self._looks:
+                for hit in look(item):
+                    found.mark(hit.code, row, hit.text, hit.answer)
+        if "special_tokens" in found.marks:
+            for row in found.marks["special_tokens"].rows:
+                found.tokens.update(*(spelt(text, self._special) for text in texts_of(items[row])))
+
+    def _identities(self, items: Sequence[Item], found: Scanned) -> None:
+        """Numbers that are the same for what counts as the same (64 bits of BLAKE2b each)."""
+        names = {name: at for at, name in enumerate(dict.fromkeys(i.annotator for i in items if i.annotator), 1)}
+        numbers = np.array([identity(item) for item in items], np.uint64).reshape(len(items), len(NAMES))
+        found.annotators = list(names)
+        found.arrays |= {name: numbers[:, at].copy() for at, name in enumerate(NAMES)}
+        found.arrays["annotator"] = np.array([names.get(i.annotator or "", 0) for i in items], np.int32)
+        found.arrays["source"] = np.array([text_hash(i.source) if i.source else 0 for i in items], np.uint64)
+        found.arrays["answers"] = np.array([len(item.answers) for item in items], np.uint16)
+        found.arrays["answer"] = np.array([text_hash(text) for item in items for text in item.answers], np.uint64)
+        ranks = [rank for item in items for rank in item.ranks or (0,) * len(item.answers)]
+        found.arrays["rank"] = np.array(ranks, np.uint8)
+        found.arrays["judged"] = np.array([bool(item.ranks) for item in items], bool)
+
+    def _lengths(self, items: Sequence[Item], found: Scanned) -> None:
+        asked = [item.prompt_text for item in items]
+        answered = [text for item in items for text in item.answers]
+        for name, texts in (("prompt", asked), ("answer", answered)):
+            found.arrays[f"{name}_characters"] = np.array([len(text) for text in texts], np.uint32)
+            found.arrays[f"{name}_words"] = np.array([len(text.split()) for text in texts], np.uint32)
+
+    def _signatures(self, items: Sequence[Item], found: Scanned) -> None:
+        """Of each prompt, and of each row: its prompt's and its answers' shingles together, told apart by their separator."""
+        if self._kind == "pretraining":
+            found.arrays["row_bands"] = minhash.bands(minhash.signatures([shingles(i.answers[0]) for i in items]))
+            return
+        unique = {item.prompt_text: at for at, item in enumerate({item.prompt_text: item for item in items}.values())}
+        known = minhash.signatures([shingles(text) for text in unique])
+        prompts = known[[unique[item.prompt_text] for item in items]]
+        found.arrays["prompt_bands"] = minhash.bands(prompts)
+        if self._kind == "prompts":
+            return
+        answers = minhash.signatures([[s for text in i.answers for s in shingles(text, "\x1f")] for i in items])
+        found.arrays["row_bands"] = minhash.bands(np.minimum(prompts, answers))
+
+    def _languages(self, items: Sequence[Item], sampled: Sequence[int], found: Scanned) -> None:
+        for row in sampled:
+            language, differs = languages.of_item(items[row], self._identify)
+            found.languages.append((row, language))
+            if differs:
+                found.mark("language_differs", row, excerpt(items[row].best))
+
+    def _encode(self, items: Sequence[Item], found: Scanned) -> None:
+        assert self._tokenizer is not None
+        encoded = token_counts.encode(items, self._tokenizer)
+        found.arrays["prompt_tokens"] = np.array(encoded.prompts, np.uint32)
+        found.arrays["answer_tokens"] = np.array(encoded.answers, np.uint32)
+        found.arrays["first_alike"] = np.array(encoded.firsts, np.uint8)
+        for row, message in encoded.refused.items():
+            found.mark("template_refuses", row, message)
+        known = set(found.marks["same_after_trim"].rows) if "same_after_trim" in found.marks else set()
+        for row, answer in enumerate(encoded.same):
+            if answer != NO_ANSWER and row not in known:
+                found.mark("same_after_truncation", row, excerpt(items[row].answers[answer]), answer)
+        for row in [row for row, _ in found.languages]:  # a sample of the rows, as good as any
+            item = items[row]
+            if item.prompt is None or not item.answers or row in encoded.refused:
+                continue
+            if token_counts.rewrites(self._tokenizer, item.prompt, item.best):
+                found.mark("template_rewrites", row, excerpt(item.prompt_text))
+
+    def _read_sets(self, offset: int) -> Sets:
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return sets_of(self._item(file.readline(), 0))

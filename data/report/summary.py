@@ -1,0 +1,87 @@
+"""The figures at the top of a report."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from data.report.columns import Columns
+from data.report.duplicates import Duplicates
+from data.report.fitting import Fitting, Flags
+from data.report.languages import UNKNOWN
+from data.report.settings import ReportSettings
+
+Steps = Callable[[str, int], int]
+"""Returns how many gradient steps a stage takes for a number of items."""
+
+
+def of(
+    columns: Columns, settings: ReportSettings, fits: Fitting, kept: Flags | None, copies: Duplicates, steps: Steps
+) -> dict[str, float]:
+    """Counts of rows, unless the name says otherwise."""
+    found: dict[str, float] = {"rows": columns.rows}
+    if settings.kind != "pretraining":
+        found["prompts"] = len(np.unique(columns.arrays["prompt"]))
+    if settings.kind == "preferences":
+        tied, judged = ties(columns)
+        counts = columns.arrays["answers"].astype(np.int64)
+        found |= {"pairs": int((counts * (counts - 1) // 2).sum()), "rankings": int((counts > 2).sum())}
+        found |= {"ties": tied, "unlabelled": columns.rows - judged, "annotators": len(columns.annotators)}
+    if settings.kind == "thumbs":
+        down = int((columns.arrays["rank"] == 1).sum())
+        found |= {"thumbs_up": columns.rows - down, "thumbs_down": down, "annotators": len(columns.annotators)}
+    found["duplicates"] = len(copies.exact) + len(copies.normalised) + len(copies.near)
+    if columns.has_tokens():
+        found["truncated"] = int((fits.long_answer | fits.eos_alone_missing).sum())
+        found["prompts_too_long"] = int(fits.long_prompt.sum())
+        found["tokens"] = int(columns.arrays["prompt_tokens"].sum()) + int(columns.arrays["answer_tokens"].sum())
+    if kept is not None:
+        found |= _steps(columns, settings, fits, ~kept, steps)
+    return found
+
+
+def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: Flags, steps: Steps) -> dict[str, float]:
+    """Gradient steps of each stage, counted over the rows that are trained on and fit."""
+    if settings.kind == "sft":
+        return {"steps_sft": steps("sft", int((trained & fits.usable_prompt).sum()))}
+    if settings.kind == "thumbs":
+        used = trained & fits.usable_prompt & fits.whole
+        good = used & (columns.arrays["rank"] == 0)
+        return {
+            "steps_sft": steps("sft", int(good.sum())),
+            "steps_reward_model": steps("reward_model", int(used.sum())),
+            "steps_kto": steps("kto", int(used.sum())),
+        }
+    if settings.kind != "preferences":
+        return {}
+    usable = trained & fits.usable_prompt
+    pairs = fits.pairs[usable & columns.arrays["judged"]]
+    decided = usable & (_worst(columns) > 0)
+    preferred = (columns.arrays["rank"] == 0) & decided[columns.row_of]
+    return {
+        "steps_sft": steps("sft", int(preferred.sum())),
+        "steps_reward_model": steps("reward_model", int(np.count_nonzero(pairs))),
+        "steps_dpo": steps("dpo", int(pairs.sum())),
+    }
+
+
+def ties(columns: Columns) -> tuple[int, int]:
+    """Rows whose answers are all worth the same, and rows that somebody has judged."""
+    judged = columns.arrays["judged"]
+    return int((judged & (_worst(columns) == 0)).sum()), int(judged.sum())
+
+
+def _worst(columns: Columns) -> npt.NDArray[np.int64]:
+    """The worst rank in each row; 0 where all are worth the same."""
+    worst = np.zeros(columns.rows, np.int64)
+    np.maximum.at(worst, columns.row_of, columns.arrays["rank"].astype(np.int64))
+    return worst
+
+
+def of_languages(columns: Columns) -> list[dict[str, Any]]:
+    """Of the rows looked at, most first; those that cannot be told come last, as `und`."""
+    counts = Counter(language for _, language in columns.languages)
+    ordered = sorted(counts.items(), key=lambda item: (item[0] == UNKNOWN, -item[1], item[0]))
+    return [{"language": name, "rows": count, "share": count / counts.total()} for name, count in ordered]

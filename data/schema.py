@@ -1,0 +1,236 @@
+"""What a row of each kind may look like, and its canonical form (which is what the trainer reads).
+
+preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null, and optionally "annotator", "margin", "source", "time"}
+             also accepted: {"prompt", "chosen", "rejected"}
+             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, with the notes but "margin"
+             null, said outright: nobody has compared them yet; such rows wait to be annotated and train nothing
+thumbs       {"prompt", "completion", "thumb": "up"|"down", and optionally "annotator", "source", "time"}
+             also accepted: "label", true or false, in place of "thumb"
+sft          {"prompt", "completion"} or {"messages"}
+prompts      {"prompt"} and optionally "answer": text or a number; an object or a list becomes its JSON text
+pretraining  {"text"}
+
+A prompt is text or a list of messages and stays what it is; a completion is text or one assistant message and becomes
+text. A ranking stays one row, so that its pairs count together.
+"""
+
+import difflib
+import json
+from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from data.errors import RowError
+from data.kinds import DatasetKind
+
+Row = dict[str, Any]
+ROLES = ("system", "user", "assistant")
+LABELS = ("a", "b", "tie")
+THUMBS = ("up", "down")
+NOTES = ("annotator", "margin", "source", "time")
+OPTIONAL = (*NOTES, "answer")
+"""May be left out, or null."""
+MOST_RANKED = 100
+"""Completions of one ranking: their pairs are compared, which grow with the square."""
+LARGEST = 2**53
+"""Beyond it, not every reader of JSON sees the same number."""
+
+
+def preferences(row: Row) -> Row:
+    if "completions" in row or "ranks" in row:
+        return _ranking(row)
+    if "chosen" in row or "rejected" in row:
+        _only(row, "prompt", "chosen", "rejected", *NOTES)
+        sides, label = ("chosen", "rejected"), "a"
+    else:
+        _only(row, "prompt", "a", "b", "label", *NOTES)
+        sides, label = ("a", "b"), row["label"]
+        if label is not None and label not in LABELS:
+            raise RowError(f"must be one of {', '.join(LABELS)}", pointer="/label", code="bad_label")
+    first, second = (_completion(row[side], f"/{side}") for side in sides)
+    if first == second:
+        detail = f"{sides[0]} and {sides[1]} are the same text"
+        raise RowError(detail, pointer=f"/{sides[1]}", code="identical_answers")
+    return {"prompt": _prompt(row), "a": first, "b": second, "label": label} | _notes(row)
+
+
+def thumbs(row: Row) -> Row:
+    name = "label" if "label" in row else "thumb"
+    _only(row, "prompt", "completion", name, "annotator", "source", "time")
+    if name == "label" and type(row["label"]) is not bool:
+        raise RowError("must be true or false", pointer="/label", code="bad_label")
+    if name == "thumb" and row["thumb"] not in THUMBS:
+        raise RowError(f"must be {' or '.join(THUMBS)}", pointer="/thumb", code="bad_label")
+    thumb = row["thumb"] if name == "thumb" else THUMBS[0] if row["label"] else THUMBS[1]
+    completion = _completion(row["completion"], "/completion")
+    return {"prompt": _prompt(row), "completion": completion, "thumb": thumb} | _notes(row)
+
+
+def sft(row: Row) -> Row:
+    if "messages" in row:
+        _only(row, "messages", "source")
+        return {"messages": _conversation(row["messages"])} | _notes(row)
+    _only(row, "prompt", "completion", "source")
+    return {"prompt": _prompt(row), "completion": _completion(row["completion"], "/completion")} | _notes(row)
+
+
+def prompts(row: Row) -> Row:
+    _only(row, "prompt", "answer", "source")
+    answer = {} if row.get("answer") is None else {"answer": _answer(row["answer"])}
+    return {"prompt": _prompt(row)} | answer | _notes(row)
+
+
+def pretraining(row: Row) -> Row:
+    _only(row, "text", "source")
+    return {"text": _text(row["text"], "/text")} | _notes(row)
+
+
+SHAPES: dict[DatasetKind, Callable[[Row], Row]] = {
+    DatasetKind.PREFERENCES: preferences,
+    DatasetKind.THUMBS: thumbs,
+    DatasetKind.SFT: sft,
+    DatasetKind.PROMPTS: prompts,
+    DatasetKind.PRETRAINING: pretraining,
+}
+
+
+def _ranking(row: Row) -> Row:
+    _only(row, "prompt", "completions", "ranks", "annotator", "source", "time")
+    values, ranks = row["completions"], row["ranks"]
+    if not isinstance(values, list) or not 2 <= len(values) <= MOST_RANKED:
+        detail = f"must be a list of 2 to {MOST_RANKED} completions"
+        raise RowError(detail, pointer="/completions", code="wrong_type")
+    if ranks is not None and (not isinstance(ranks, list) or len(ranks) != len(values)):
+        raise RowError("must be a list with one rank for each completion", pointer="/ranks", code="wrong_type")
+    completions = [_completion(value, f"/completions/{index}") for index, value in enumerate(values)]
+    for index, text in enumerate(completions):
+        if completions.index(text) < index:
+            detail = f"is the same text as completion {completions.index(text)}"
+            raise RowError(detail, pointer=f"/completions/{index}", code="repeated_answer")
+    for index, rank in enumerate(ranks or ()):
+        if type(rank) is not int or abs(rank) > LARGEST:
+            detail = "must be an integer: 1 for the best, the same number for a tie"
+            raise RowError(detail, pointer=f"/ranks/{index}", code="bad_label")
+    return {"prompt": _prompt(row), "completions": completions, "ranks": ranks} | _notes(row)
+
+
+def _only(row: Row, *known: str) -> None:
+    """Every field is known, and every one that is not optional is there."""
+    least, most = _bounds(known)
+    if least <= row.keys() <= most:
+        return
+    required = [name for name in known if name not in OPTIONAL]
+    unknown = [name for name in row if name not in known]
+    if missing := [name for name in required if name not in row]:
+        found = f"; found {', '.join(map(repr, row))}" if unknown else ""
+        detail = f"the field {missing[0]!r} is missing (needed: {', '.join(required)}){found}"
+        raise RowError(detail, pointer=f"/{missing[0]}", code="missing_field")
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+        raise RowError(f"unknown field {unknown[0]!r}; {hint}", pointer=f"/{unknown[0]}", code="unknown_field")
+
+
+@lru_cache
+def _bounds(known: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """What must be there, and all that may."""
+    return frozenset(known).difference(OPTIONAL), frozenset(known)
+
+
+def _prompt(row: Row) -> Any:
+    prompt = row["prompt"]
+    if isinstance(prompt, str):
+        return _text(prompt, "/prompt")
+    messages = _messages(prompt, "/prompt")
+    if messages[-1]["role"] != "user":
+        detail, pointer = "the last message of a prompt must be the user's", f"/prompt/{len(messages) - 1}/role"
+        raise RowError(detail, pointer=pointer, code="bad_conversation")
+    return messages
+
+
+def _completion(value: Any, pointer: str) -> str:
+    if isinstance(value, str):
+        return _text(value, pointer)
+    messages = _messages(value, pointer)
+    if len(messages) != 1 or messages[0]["role"] != "assistant":
+        detail = "must be exactly one assistant message; the turns before it belong into `prompt`"
+        raise RowError(detail, pointer=pointer, code="several_turns")
+    return messages[0]["content"]
+
+
+def _conversation(value: Any) -> list[dict[str, str]]:
+    """Whose last assistant turn SFT learns, or each one: there must be one, and something before it."""
+    messages = _messages(value, "/messages")
+    if not any(message["role"] == "assistant" for message in messages[1:]):
+        detail = "must have an assistant's turn after another one"
+        raise RowError(detail, pointer="/messages", code="bad_conversation")
+    return messages
+
+
+def _messages(value: Any, pointer: str) -> list[dict[str, str]]:
+    if not isinstance(value, list) or not value:
+        raise RowError("must be text, or a list of messages", pointer=pointer, code="wrong_type")
+    messages = [_message(message, f"{pointer}/{index}") for index, message in enumerate(value)]
+    for index, message in enumerate(messages[1:], 1):
+        if message["role"] == "system":
+            where = f"{pointer}/{index}/role"
+            raise RowError("a system message can only be the first", pointer=where, code="bad_conversation")
+    return messages
+
+
+def _message(value: Any, pointer: str) -> dict[str, str]:
+    if not isinstance(value, dict) or value.keys() != {"role", "content"}:
+        detail = "a message has the fields role and content, and no others"
+        raise RowError(detail, pointer=pointer, code="wrong_type")
+    if value["role"] not in ROLES:
+        raise RowError(f"must be one of {', '.join(ROLES)}", pointer=f"{pointer}/role", code="bad_conversation")
+    return {"role": value["role"], "content": _text(value["content"], f"{pointer}/content")}
+
+
+def _text(value: Any, pointer: str) -> str:
+    if not isinstance(value, str):
+        raise RowError("must be text", pointer=pointer, code="empty_text" if value is None else "wrong_type")
+    if not value or value.isspace():
+        raise RowError("is empty", pointer=pointer, code="empty_text")
+    return value
+
+
+def _notes(row: Row) -> Row:
+    return {name: _note(value, name) for name in NOTES if (value := row.get(name)) is not None}
+
+
+def _note(value: Any, name: str) -> Any:
+    if name == "margin":
+        return _number(value, "/margin", "must be a number")
+    if not isinstance(value, str):
+        raise RowError("must be text", pointer=f"/{name}", code="wrong_type")
+    return _time(value) if name == "time" else value
+
+
+def _time(value: str) -> str:
+    """RFC 3339: with a zone, or it would be another moment for everybody."""
+    try:
+        if datetime.fromisoformat(value).tzinfo is not None:
+            return value
+    except ValueError:
+        pass  # told below
+    detail = "must be a time with its zone, as 2026-01-31T12:00:00Z"
+    raise RowError(detail, pointer="/time", code="wrong_type")
+
+
+def _answer(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value, "/answer")
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    # the trainer reads a number as its digits
+    return _number(value, "/answer", "must be text, a number, an object or a list; write true and false as texts")
+
+
+def _number(value: Any, pointer: str, otherwise: str) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RowError(otherwise, pointer=pointer, code="wrong_type")
+    if abs(value) > LARGEST:
+        raise RowError("is too large a number", pointer=pointer, code="bad_number")
+    return value

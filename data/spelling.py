@@ -1,0 +1,102 @@
+"""Names of columns: the same in upper and lower case, and names that are one slip of the finger away from a known one."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from data.errors import RowError
+
+_SHORTEST = 5
+"""Characters of a name that is compared with others: `test` is hardly a `text` misspelt."""
+
+
+class Names:
+    """The columns that one way of reading a file declares. Rows depend on these columns and on no others.
+
+    `fields` are exact names, `pattern` matches further ones. `known` maps lower-case names to the spelling that readers use.
+    """
+
+    def __init__(self, fields: frozenset[str], pattern: re.Pattern[str] | None, known: Mapping[str, str]) -> None:
+        self._fields, self._pattern, self._known = fields, pattern, known
+        self._handed_out = lru_cache(maxsize=10_000)(self._find)
+
+    def declares(self, name: str) -> bool:
+        """Whether the rows may depend on a column of this name, whatever its case."""
+        return self._declares(self._spelt(name))
+
+    def is_respelt(self, name: str) -> bool:
+        """Whether the name differs in case from the one that readers use."""
+        return self._spelt(name) != name
+
+    def is_hidden(self, name: str, record: Mapping[str, Any]) -> bool:
+        """Whether the value is lost because the column of the exact name holds one as well."""
+        return self.is_respelt(name) and record[name] is not None and record.get(self._spelt(name)) is not None
+
+    def hands_out(self, name: str) -> bool:
+        """Whether a reader gets the column: a declared one, or one whose name looks misspelt, so that it can be refused."""
+        return self._handed_out(name) is not None
+
+    def of(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record as a reader gets it. Of two names that differ in case alone, the exact one counts."""
+        if record.keys() <= self._fields:
+            return record
+        found: dict[str, Any] = {}
+        for name, value in record.items():
+            spelt = self._handed_out(name)
+            if spelt is not None:
+                _put(found, spelt, value, exact=spelt == name)
+        return found
+
+    def _find(self, name: str) -> str | None:
+        spelt = self._spelt(name)
+        return spelt if self._declares(spelt) or near(spelt[:100], self._fields) is not None else None
+
+    def _declares(self, spelt: str) -> bool:
+        return spelt in self._fields or (self._pattern is not None and self._pattern.fullmatch(spelt) is not None)
+
+    def _spelt(self, name: str) -> str:
+        return name if name in self._fields else self._known.get(name.lower(), name)
+
+
+def respelt(record: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The record with the spelling of `known` in place of names that differ from it in case alone."""
+    spelt = {name: known.get(name.lower(), name) for name in record}
+    if all(name == other for name, other in spelt.items()):
+        return record
+    found: dict[str, Any] = {}
+    for name, other in spelt.items():
+        _put(found, other, record[name], exact=other == name)
+    return found
+
+
+def _put(found: dict[str, Any], name: str, value: Any, *, exact: bool) -> None:
+    """A column under the name that readers use. A table has all columns in each record: one that is empty hides no other."""
+    if found.get(name) is None or (exact and value is not None):
+        found[name] = value
+
+
+def refuse_misspelt(record: Mapping[str, Any], known: frozenset[str]) -> None:
+    """RowError for a field whose name is nearly a known one: its value would be lost. An empty field loses nothing."""
+    if record.keys() <= known:
+        return
+    for name, value in record.items():
+        if value is not None and name not in known and (meant := near(name[:100], known)) is not None:
+            detail = f"unknown field {name!r}; did you mean {meant!r}?"
+            raise RowError(detail, pointer=f"/{name}", code="unknown_field")
+
+
+@lru_cache(maxsize=10_000)
+def near(name: str, known: frozenset[str]) -> str | None:
+    """The known name that differs from this one by one slip of the finger. The same names come with every record."""
+    return next((one for one in sorted(known) if len(one) >= _SHORTEST and _slipped(name, one)), None)
+
+
+def _slipped(name: str, known: str) -> bool:
+    """Whether one letter is missing, added or replaced, or two are exchanged. A longer name (`sources`) is its own name."""
+    if name.startswith(known) or abs(len(name) - len(known)) > 1:
+        return False
+    at = next((at for at, pair in enumerate(zip(name, known, strict=False)) if pair[0] != pair[1]), len(name))
+    rest, other = name[at:], known[at:]
+    exchanged = rest[:2] == other[1::-1] and rest[2:] == other[2:]
+    return exchanged or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]

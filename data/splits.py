@@ -1,0 +1,62 @@
+"""Which prompts a run holds out, by the hash of the prompt, and what makes two prompts the same."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from data.rows import Prompt
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and held-out items; no prompt is in both."""
+
+    train: list[Any]
+    held_out: list[Any]
+
+
+def prompt_key(prompt: Prompt) -> str:
+    """The same string for the same prompt, whatever file it came from, and as text or as one message of the user's."""
+    if isinstance(prompt, list) and len(prompt) == 1 and prompt[0]["role"] == "user":
+        return prompt[0]["content"]
+    return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, ensure_ascii=False)
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """A prompt for people and judges to read."""
+    return prompt if isinstance(prompt, str) else "\n".join(f"{m['role']}: {m['content']}" for m in prompt)
+
+
+def text_hash(text: str) -> int:
+    """64 bits, the same in every run. Of a prompt's key, as a share of 2^64, it decides whether the prompt is held out."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def hash_share(number: int) -> float:
+    """Where a hash lies among all of them, from 0 to 1."""
+    return number / 2**64
+
+
+def hash01(text: str) -> float:
+    return hash_share(text_hash(text))
+
+
+def held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], eval_fraction: float) -> set[str]:
+    """Prompts whose hash falls below `eval_fraction`: the same ones in every file and every run.
+
+    Of `prompts`, those for PPO and evaluation, one is held out and one trained on at least, where there are two.
+    """
+    asked = sorted({prompt_key(prompt) for prompt in prompts}, key=hash01)
+    everything = {*asked, *(prompt_key(prompt) for prompt in others)}
+    held_out = {key for key in everything if hash01(key) < eval_fraction}
+    return (held_out | set(asked[:1])) - set(asked[-1:])
+
+
+def split(items: list[Any], held_out: set[str]) -> Split:
+    train: list[Any] = []
+    kept: list[Any] = []
+    for item in items:
+        (kept if prompt_key(item.prompt) in held_out else train).append(item)
+    return Split(train, kept)

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from data.report.columns import Columns
+from data.report.positions import Positions, drawn, measure
+from tests.data.report.test_length_bias import columns
+
+A, B, TIE = [0, 1], [1, 0], [0, 0]
+
+
+def measured(found: Columns, labelled: bool = False) -> Positions | None:
+    return measure(found, drawn(found) | labelled)
+
+
+def test_shares_by_hand() -> None:
+    found = measured(columns([A, A, B, TIE, [0, 1, 2]]))
+    assert found is not None
+    assert (found.pairs, found.a, found.b, found.tie, found.a_of_decided) == (4, 0.5, 0.25, 0.25, 2 / 3)
+    assert (found.low, found.high) == (pytest.approx(0.20766, abs=1e-5), pytest.approx(0.93851, abs=1e-5))
+
+
+def test_where_a_always_wins_sides_mean_nothing() -> None:
+    assert measured(columns([A, A, TIE])) is None
+
+
+def test_where_a_always_wins_by_a_label_the_side_tells_it() -> None:
+    found = measured(columns([A, A, TIE]), labelled=True)
+    assert found is not None and (found.pairs, found.a_of_decided) == (3, 1)
+    assert measured(columns([TIE, TIE]), labelled=True) is None
+
+
+def test_what_nobody_has_judged_does_not_count() -> None:
+    found = measured(columns([A, B, TIE], judged=[True, True, False]))
+    assert found is not None and (found.pairs, found.tie) == (2, 0)
+
+
+def test_a_source_of_chosen_answers_does_not_count_beside_one_whose_sides_were_drawn() -> None:
+    both = columns([A] * 30 + [A, A, B, TIE])
+    both.arrays["source"][30:] = 2**40
+    found = measured(both)
+    assert found is not None and (found.pairs, found.a_of_decided) == (4, 2 / 3)
+    assert drawn(both).tolist() == [False] * 30 + [True] * 4
+
+
+def test_what_people_add_to_a_source_is_apart_from_what_was_uploaded() -> None:
+    both = columns([A] * 30 + [A, B], source=7)
+    both.arrays["annotator"][30:] = np.array([1, 2])
+    found = measured(both)
+    assert found is not None and (found.pairs, found.a_of_decided) == (2, 0.5)
+
+
+def test_few_pairs_may_all_say_a_by_chance() -> None:
+    both = columns([A] * 9 + [A, B])
+    both.arrays["source"][9:] = 2**40
+    found = measured(both)
+    assert found is not None and found.pairs == 11

@@ -1,0 +1,233 @@
+"""What is said of a file before it is imported, and who has to say more."""
+
+import io
+from typing import Any
+
+import pytest
+
+from data.detect import Detection, Plan, detect, look
+from data.errors import InvalidOption, UnclearFormat, UnusableFile, UnusableMapping
+from data.limits import Limits
+from tests.data.reading import Row, jsonl, read, talk
+
+PAIR = {"prompt": "p", "chosen": "c", "rejected": "r"}
+VOTE = {"meta": {"id": 1, "who": "kim"}, "question": "q", "left": {"text": "x"}, "right": {"text": "y"}, "vote": "left"}
+FIELDS = {"prompt": "question", "a": "left.text", "b": "right.text", "label": "vote", "annotator": "meta.who"}
+
+
+def seen(*records: Row) -> Detection:
+    content = jsonl(*records)
+    return detect(lambda: io.BytesIO(content), "x.jsonl", Limits())
+
+
+def test_columns_are_shown_flat_with_types_and_different_values() -> None:
+    columns = {column.name: column for column in seen(VOTE, VOTE | {"vote": "right"}, VOTE | {"vote": None}).columns}
+    assert list(columns) == ["meta.id", "meta.who", "question", "left.text", "right.text", "vote"]
+    assert (columns["vote"].type, columns["vote"].examples, columns["vote"].share) == (
+        "text or null",
+        ["left", "right"],
+        0.6667,
+    )
+    assert columns["meta.id"].type == "number"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(True, "true/false"), ([1], "list"), (talk("q"), "messages"), ({}, "object"), (None, "null"), (1.5, "number")],
+)
+def test_types_are_told_in_words(value: Any, kind: str) -> None:
+    assert [column.type for column in seen({"x": value}).columns] == [kind]
+
+
+def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
+    detection = seen(VOTE, VOTE)
+    assert not detection.sure
+    fields = {name: FIELDS[name] for name in ("prompt", "a", "b", "label")}
+    assert detection.suggested == {"fields": fields, "labels": {"left": "a"}}
+    with pytest.raises(UnclearFormat) as unclear:
+        Plan.of(detection)
+    assert "left.text, right.text, vote" in unclear.value.detail and "a mapping is suggested" in unclear.value.detail
+    assert unclear.value.extras["suggested"] == detection.suggested
+
+
+def test_pairs_with_a_label_under_another_name_are_suggested_not_guessed() -> None:
+    record = {"prompt": "p", "left": "x", "right": "y", "choice": 1, "annotator": "kim"}
+    detection = seen(record)
+    assert not detection.sure
+    assert detection.suggested == {
+        "fields": {
+            "prompt": "prompt",
+            "a": "left",
+            "b": "right",
+            "label": "choice",
+            "annotator": "annotator",
+        },
+        "labels": {},
+    }
+
+
+def test_several_candidates_are_listed_and_one_may_be_named() -> None:
+    detection = seen({"question": "q", "answer": "a"})
+    assert [(one.format, one.kind) for one in detection.candidates] == [
+        ("question_answer", "sft"),
+        ("question_answer", "prompts"),
+    ]
+    with pytest.raises(UnclearFormat) as unclear:
+        Plan.of(detection)
+    assert [one["kind"] for one in unclear.value.extras["candidates"]] == ["sft", "prompts"]
+    assert Plan.of(detection, kind="prompts").kind == "prompts"
+    with pytest.raises(UnclearFormat, match="say which"):
+        Plan.of(detection, format="question_answer")
+
+
+def test_a_kind_that_is_named_picks_among_the_formats_that_give_it() -> None:
+    record = PAIR | {"notes": "a long remark that somebody would miss if this were read as a plain prompt, surely"}
+    assert Plan.of(seen(record)).format == "trl_explicit"
+    assert Plan.of(seen(record), kind="prompts").format == "prompts"
+
+
+def test_a_few_odd_records_do_not_make_another_format_of_a_file() -> None:
+    dialogue = {"chosen": "\n\nHuman: q\n\nAssistant: a", "rejected": "\n\nHuman: q\n\nAssistant: b"}
+    detection = seen(*[dialogue] * 99, {"chosen": "no dialogue a", "rejected": "no dialogue b"})
+    assert (detection.candidates[0].format, detection.sure) == ("hh_rlhf", True)
+
+
+def test_half_and_half_is_nothing_sure() -> None:
+    detection = seen(*[PAIR, {"text": "t"}] * 10)
+    assert (detection.candidates[0].score, detection.sure) == (0.5, False)
+
+
+def test_records_that_cannot_be_read_are_told() -> None:
+    content = b"no\n" + jsonl(PAIR)
+    detection = detect(lambda: io.BytesIO(content), "x.jsonl", Limits())
+    assert detection.problems == [{"line": 1, "detail": "is not valid JSON: expecting value"}]
+    assert detection.sure
+    with pytest.raises(UnclearFormat, match="Line 1: is not valid JSON"):
+        Plan.of(detect(lambda: io.BytesIO(b"no\n"), "x.jsonl", Limits()))
+    with pytest.raises(UnusableFile, match="has no rows: it is empty"):
+        Plan.of(detect(lambda: io.BytesIO(b"\n"), "x.jsonl", Limits()))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"format": "trl"}, "must be one of trl_explicit"),
+        ({"format": "trl_explicit", "kind": "sft"}, "must be preferences for TRL, explicit prompt"),
+        ({"format": "trl_explicit", "mapping": {"fields": {"text": "x"}}}, "belongs to the format custom"),
+        ({"kind": "pairs"}, "must be one of preferences, thumbs, prompts, sft, pretraining"),
+    ],
+)
+def test_what_there_is_not_cannot_be_asked_for(asked: Row, told: str) -> None:
+    with pytest.raises(InvalidOption, match=told):
+        Plan.of(seen(PAIR), **asked)
+
+
+def test_a_plan_survives_being_stored() -> None:
+    import dataclasses
+    import json
+
+    plan = Plan.of(seen(VOTE), mapping={"fields": FIELDS, "labels": {"left": "a"}})
+    assert Plan(**json.loads(json.dumps(dataclasses.asdict(plan)))) == plan == Plan.from_json(plan.as_json())
+
+
+def test_a_mapping_says_which_column_is_what() -> None:
+    votes = [VOTE, VOTE | {"vote": "right"}, VOTE | {"vote": "same"}, VOTE | {"vote": "?"}, VOTE | {"left": None}]
+    labels = {"left": "a", "right": "b", "same": "tie"}
+    found = read(jsonl(*votes), mapping={"fields": FIELDS, "labels": labels})
+    assert found.rows == [
+        {"prompt": "q", "a": "x", "b": "y", "label": label, "annotator": "kim"} for label in ("a", "b", "tie")
+    ]
+    assert found.found == {"bad_label": [4], "missing_field": [5]}
+    assert "`left/text` is missing or empty" in found.finding("missing_field")["detail"]
+
+
+ONE_ROW = [
+    (
+        {"chosen": "left.text", "rejected": "right.text", "prompt": "question"},
+        {"prompt": "q", "a": "x", "b": "y", "label": "a"},
+    ),
+    ({"a": "left.text", "b": "right.text", "prompt": "question"}, {"prompt": "q", "a": "x", "b": "y", "label": None}),
+    ({"prompt": "question", "completion": "left.text"}, {"prompt": "q", "completion": "x"}),
+    ({"prompt": "question", "system": "vote", "input": "left.text"}, {"prompt": talk("q\nx", system="left")}),
+    ({"prompt": "question", "answer": "meta.id"}, {"prompt": "q", "answer": 1}),
+    ({"text": "question", "source": "meta.who"}, {"text": "q", "source": "kim"}),
+]
+
+
+@pytest.mark.parametrize(("fields", "row"), ONE_ROW)
+def test_what_the_rows_are_follows_from_the_fields(fields: dict[str, str], row: Row) -> None:
+    assert read(jsonl(VOTE), mapping={"fields": fields}).rows == [row]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"prompt": "asked", "a": "left", "b": "right"},
+        {"prompt": "asked", "completions": "both", "scores": "how"},
+        {"a": "whole.0", "b": "whole.1"},
+    ],
+)
+def test_the_system_message_of_a_mapping_goes_before_messages_too(fields: dict[str, str]) -> None:
+    asked = [{"from": "human", "value": "q"}]
+    record = {"asked": asked, "left": "x", "right": "y", "both": ["x", "y"], "how": [2, 1], "set": "s"}
+    record |= {"whole": [talk("q", "x"), talk("q", "y")]}
+    (row,) = read(jsonl(record), mapping={"fields": fields | {"system": "set"}}).rows
+    assert row["prompt"] == talk("q", system="s")
+
+
+def test_a_mapping_reads_messages_lists_and_scores() -> None:
+    record = {"talk": talk("q", "z"), "all": ["x", "y"], "how": [0.1, 0.9], "said": [{"to": "p"}]}
+    assert read(jsonl(record), mapping={"fields": {"messages": "talk"}}).rows == [{"messages": talk("q", "z")}]
+    fields = {"prompt": "said.0.to", "completions": "all", "scores": "how"}
+    assert read(jsonl(record), mapping={"fields": fields}).rows == [
+        {"prompt": "p", "completions": ["x", "y"], "ranks": [2, 1]}
+    ]
+    table = b"q,a,s\np,x,1\np,y,2\n"
+    scored = read(table, "x.csv", mapping={"fields": {"prompt": "q", "completion": "a", "score": "s"}})
+    assert scored.rows == [{"prompt": "p", "completions": ["x", "y"], "ranks": [2, 1]}]
+
+
+def test_a_column_whose_name_has_dots_is_found() -> None:
+    assert read(jsonl({"a.b": "t"}), mapping={"fields": {"text": "a.b"}}).rows == [{"text": "t"}]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "pointer"),
+    [
+        ({}, "#/mapping/fields"),
+        ({"fields": {"promt": "x"}}, "#/mapping/fields/promt"),
+        ({"fields": {"prompt": 3}}, "#/mapping/fields/prompt"),
+        ({"fields": {"a": "x"}}, "#/mapping/fields"),
+        ({"fields": {"text": "x", "margin": "y"}}, "#/mapping/fields/margin"),
+        ({"fields": {"prompt": "p", "a": "x", "b": "y"}, "labels": {"1": "A"}}, "#/mapping/labels"),
+    ],
+)
+def test_a_mapping_that_says_too_little_or_too_much_is_refused(mapping: Row, pointer: str) -> None:
+    with pytest.raises(UnusableMapping) as refused:
+        Plan.of(seen(VOTE), mapping=mapping)
+    assert refused.value.extras["errors"][0]["pointer"] == pointer
+
+
+def test_a_preview_shows_rows_and_why_others_are_none() -> None:
+    content = jsonl(PAIR, PAIR | {"chosen": ""})
+    found = look(lambda: io.BytesIO(content), "x.jsonl", Limits())
+    assert found.plan is not None and found.plan.format == "trl_explicit"
+    assert [(row.line, row.row, row.problem) for row in found.rows] == [
+        (1, {"prompt": "p", "a": "c", "b": "r", "label": "a"}, None),
+        (2, None, "`chosen` is empty"),
+    ]
+    assert found.rows[0].raw == content.splitlines()[0].decode()
+
+
+def test_what_is_unclear_is_shown_without_rows_and_a_bad_mapping_is_told() -> None:
+    content = jsonl(VOTE)
+    assert look(lambda: io.BytesIO(content), "x.jsonl", Limits()).plan is None
+    with pytest.raises(UnusableMapping):
+        look(lambda: io.BytesIO(content), "x.jsonl", Limits(), mapping={"fields": {"a": "left"}})
+
+
+def test_a_preview_of_gathered_answers_shows_the_rankings_so_far() -> None:
+    thumbs = [{"prompt": "p", "completion": c, "label": good} for c, good in (("x", True), ("y", False))]
+    content = jsonl(*thumbs)
+    (row,) = look(lambda: io.BytesIO(content), "x.jsonl", Limits()).rows
+    assert (row.line, row.row) == (1, {"prompt": "p", "completions": ["x", "y"], "ranks": [1, 2]})

@@ -1,0 +1,182 @@
+"""Rows of every shape, and what they become."""
+
+import re
+from typing import Any
+
+import pytest
+
+from data import rows
+from data.errors import RowError
+from data.rows import Comparison, Demonstration, Row, Thumb
+from data.splits import prompt_key
+from trainer import run_data
+
+RANKED = {"prompt": "q", "completions": ["x", "y", "z"], "ranks": [2, 1, 2], "annotator": "kim", "source": "pilot"}
+
+
+def test_a_ranking_becomes_all_its_pairs_in_one_group() -> None:
+    notes: dict[str, Any] = {"annotator": "kim", "source": "pilot", "group": 7}
+    assert rows.comparisons(RANKED, 7) == [
+        Comparison("q", "x", "y", "b", **notes),
+        Comparison("q", "x", "z", "tie", **notes),
+        Comparison("q", "y", "z", "a", **notes),
+    ]
+
+
+def test_a_pair_keeps_who_said_so_by_how_much_and_where_from() -> None:
+    row = {"prompt": "q", "chosen": "x", "rejected": "y", "annotator": "kim", "margin": 2, "source": None}
+    assert rows.comparisons(row, 3) == [Comparison("q", "x", "y", "a", annotator="kim", margin=2)]
+
+
+def test_a_pair_keeps_when_it_was_compared() -> None:
+    row = {"prompt": "q", "a": "x", "b": "y", "label": "tie", "time": "2026-01-31T12:00:00Z"}
+    assert rows.comparisons(row, 1) == [Comparison("q", "x", "y", "tie", time="2026-01-31T12:00:00Z")]
+    with pytest.raises(RowError, match="`time` must be a text"):
+        rows.comparisons(row | {"time": 3}, 1)
+
+
+def test_what_nobody_has_compared_teaches_nothing_but_is_looked_at() -> None:
+    pair = {"prompt": "q", "a": "x", "b": "y", "label": None}
+    assert rows.comparisons(pair, 1) == rows.comparisons(RANKED | {"ranks": None}, 1) == []
+    with pytest.raises(RowError, match="`b` must be a text"):
+        rows.comparisons(pair | {"b": " "}, 1)
+    with pytest.raises(RowError, match="lists of the same length"):
+        rows.comparisons(RANKED | {"completions": "x", "ranks": None}, 1)
+
+
+def test_of_a_ranking_sft_learns_the_best_once() -> None:
+    best_of_three = rows.comparisons(RANKED, 1)
+    all_alike = rows.comparisons(RANKED | {"ranks": [1, 1, 1]}, 2)
+    two_best = rows.comparisons(RANKED | {"ranks": [1, 1, 2]}, 3)
+    found = run_data._preferred([*best_of_three, *all_alike, Comparison("p", "u", "v", "b"), *two_best])
+    assert found == [Demonstration("p", "v"), *(Demonstration("q", best) for best in ("y", "x", "y"))]
+
+
+def test_a_conversation_is_its_last_answer_after_all_before_it() -> None:
+    messages = [
+        {"role": role, "content": role[0]} for role in ("system", "user", "assistant", "user", "assistant", "user")
+    ]
+    assert rows.demonstration({"messages": messages}) == Demonstration(messages[:4], "a")
+    turns = list(rows.demonstration({"messages": messages}).turns())
+    assert turns == [Demonstration(messages[:2], "a"), Demonstration(messages[:4], "a")]
+
+
+def test_an_answer_that_is_an_object_or_a_list_becomes_its_json() -> None:
+    answers = [rows.prompt_row({"prompt": "q", "answer": value}).answer for value in ({"größe": [1, "x"]}, [1, 2.5])]
+    assert answers == ['{"größe": [1, "x"]}', "[1, 2.5]"]
+
+
+def test_an_answer_is_a_text_or_a_number() -> None:
+    answers = [rows.prompt_row({"prompt": "q", "answer": value}).answer for value in ("yes", 72, 0.5, None)]
+    assert answers == ["yes", "72", "0.5", None]
+
+
+def test_a_prompt_is_the_same_as_text_and_as_one_message_of_the_users() -> None:
+    message = {"role": "user", "content": "q"}
+    assert prompt_key([message]) == prompt_key("q")
+    assert prompt_key([message, message]) != prompt_key([message])
+    assert prompt_key([message | {"role": "system"}]) != prompt_key("q")
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (RANKED | {"ranks": [1, 2]}, "lists of the same length"),
+        (RANKED | {"ranks": [1, 2, 2.5]}, "`ranks` must be integers"),
+        (RANKED | {"ranks": [1, 2, True]}, "`ranks` must be integers"),
+        (RANKED | {"completions": ["x", "", "z"]}, "`completions` must be a text"),
+        (RANKED | {"margin": 1.0}, "belongs to a pair"),
+        ({"prompt": "q", "completions": ["x", "y"]}, "lists of the same length"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "margin": float("nan")}, "`margin` must be a finite number"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "annotator": 3}, "`annotator` must be a text"),
+    ],
+)
+def test_preferences_that_make_no_sense_are_refused(row: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(RowError, match=complaint):
+        rows.comparisons(row, 1)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[], "text", [{"role": "user", "content": "q"}], [{"role": "assistant", "content": "a"}], [{"role": "user"}]],
+)
+def test_conversations_without_an_answer_are_refused(messages: object) -> None:
+    with pytest.raises(RowError, match="`messages` must"):
+        rows.demonstration({"messages": messages})
+
+
+def test_an_answer_that_is_neither_text_nor_number_is_refused() -> None:
+    for value in (True, " ", float("inf")):
+        with pytest.raises(RowError, match="`answer` must be a text, a finite number, an object or a list"):
+            rows.prompt_row({"prompt": "q", "answer": value})
+
+
+PAIR = {"prompt": "q", "chosen": "x", "rejected": "y"}
+USER, ASSISTANT, SYSTEM = ({"role": role, "content": "c"} for role in ("user", "assistant", "system"))
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (PAIR | {"anotator": "kim"}, "unknown field 'anotator'; did you mean 'annotator'?"),
+        ({"prompt": "q", "choosen": "x", "rejected": "y"}, "unknown field 'choosen'; did you mean 'chosen'?"),
+        (PAIR | {"zzz": 1}, "unknown field 'zzz'; known here: prompt, chosen, rejected, annotator, margin, source"),
+        (RANKED | {"rank": 1}, "unknown field 'rank'; did you mean 'ranks'?"),
+        (PAIR | {"prompt": [USER, ASSISTANT]}, "the last message of a prompt must be the user's, not the assistant's"),
+        (PAIR | {"prompt": [USER | {"role": "tool"}]}, "a role must be one of system, user, assistant; found 'tool'"),
+        (PAIR | {"prompt": [USER, SYSTEM, USER]}, "a system message can only be the first"),
+        (PAIR | {"prompt": [USER | {"name": "kim"}]}, "the fields role and content, and no others; found 'name'"),
+        (PAIR | {"prompt": [USER | {"content": " "}]}, "the content of message 1 is empty"),
+        (PAIR | {"chosen": " "}, "`chosen` must be a text"),
+        (PAIR | {"margin": 10**400}, "`margin` must be a finite number"),
+        ({"prompt": "q", "completions": ["x"] * 101, "ranks": [1] * 101}, "100 at most"),
+    ],
+)
+def test_what_an_upload_refuses_the_trainer_refuses(row: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(RowError) as caught:
+        rows.comparisons(row, 1)
+    assert complaint in str(caught.value)
+
+
+def test_unknown_fields_of_the_other_kinds_are_refused_and_the_source_is_known() -> None:
+    assert rows.demonstration({"prompt": "q", "completion": "x", "source": "s"}) == Demonstration("q", "x")
+    assert rows.prompt_row({"prompt": [SYSTEM, USER], "source": "s"}).prompt == [SYSTEM, USER]
+    assert rows.text({"text": "t", "source": "s"}) == "t"
+    readers: list[tuple[Any, dict[str, Any]]] = [
+        (rows.demonstration, {"prompt": "q", "completion": "x", "anser": 1}),
+        (rows.demonstration, {"messages": [USER, ASSISTANT], "prompt": "q"}),
+        (rows.prompt_row, {"prompt": "q", "anser": 1}),
+        (rows.text, {"text": "t", "label": 1}),
+    ]
+    for reader, row in readers:
+        with pytest.raises(RowError, match="unknown field"):
+            reader(row)
+
+
+@pytest.mark.parametrize("verdict", [{"thumb": "up"}, {"label": True}])
+def test_a_thumb_keeps_who_gave_it_and_where_from(verdict: Row) -> None:
+    row = {"prompt": "q", "completion": [{"role": "assistant", "content": "x"}], "annotator": "kim", "source": None}
+    assert rows.thumb(row | verdict) == Thumb("q", "x", True, annotator="kim")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"thumb": "sideways"}, '`thumb` must be "up" or "down"'),
+        ({"thumb": None}, '`thumb` must be "up" or "down"'),
+        ({"thumb": True}, '`thumb` must be "up" or "down"'),
+        ({"label": 1}, "unknown field 'thumb'"),
+        ({"margin": 2}, "unknown field 'margin'"),
+        ({"tumb": "up"}, "unknown field 'tumb'; did you mean 'thumb'?"),
+        ({"completion": " "}, "`completion` must be a text"),
+    ],
+)
+def test_a_thumb_that_says_something_else_is_refused(change: Row, said: str) -> None:
+    with pytest.raises(RowError, match=re.escape(said)):
+        rows.thumb({"prompt": "q", "completion": "x", "thumb": "down"} | change)
+
+
+@pytest.mark.parametrize("label", [1, 0, "true", None, "up"])
+def test_a_label_beside_a_completion_is_true_or_false(label: object) -> None:
+    with pytest.raises(RowError, match="`label` must be true or false"):
+        rows.thumb({"prompt": "q", "completion": "x", "label": label})
