@@ -69,7 +69,7 @@ openapi: setup ## regenerate frontend/openapi.json and the dashboard's types fro
 	@$(NPM) run --silent generate
 
 reference: setup ## regenerate the parts of docs/ that come from the code
-	@$(BIN)/python docs/generate.py
+	@$(BIN)/python docs/generate
 
 docs: setup ## serve the documentation as a site on http://127.0.0.1:8010
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8010 $(ARGS)

@@ -137,7 +137,7 @@ def test_pages_have_code_and_generated_parts_left_out(rules: ModuleType) -> None
 | `what` | Of the row. |
 
 - What a list holds.
-<!-- x: written by docs/generate.py -->
+<!-- x: written by docs/generate -->
 As generated from the code.
 <!-- end of x -->
 """

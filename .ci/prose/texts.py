@@ -38,10 +38,10 @@ TYPESCRIPT = re.compile(
 HASH = re.compile(r"(?:^|(?<=\s))(?P<comment>#[^\n]*)", re.MULTILINE)
 CSS = re.compile(r"(?P<block>/\*.*?\*/)", re.DOTALL)
 DIRECTIVE = re.compile(r"#\s*(?:noqa|type:|fmt:|ruff:|pragma|!)|//\s*(?:eslint|@ts-|prettier)")
-# Fenced code, the parts that docs/generate.py writes, and comments of a Markdown page.
+# Fenced code, the parts that docs/generate writes, and comments of a Markdown page.
 NOT_PROSE = [
     re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE),
-    re.compile(r"(?<=written by docs/generate.py -->).*?(?=<!-- end of)", re.DOTALL),
+    re.compile(r"(?<=written by docs/generate -->).*?(?=<!-- end of)", re.DOTALL),
     re.compile(r"<!--.*?-->", re.DOTALL),
 ]
 
@@ -149,7 +149,7 @@ def _comments(source: str, tokens: Iterable[Token]) -> Iterator[Text]:
 
 
 def _page(source: str) -> Iterator[Text]:
-    if "<!-- Written by docs/generate.py" in source:
+    if "<!-- Written by docs/generate" in source:
         return
     for pattern in NOT_PROSE:
         source = pattern.sub(lambda found: "\n" * found[0].count("\n"), source)

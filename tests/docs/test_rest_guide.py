@@ -25,7 +25,7 @@ from tests.core.factories import make_index, running, step
 from tests.waiting import eventually
 from trainer.events import CheckpointSaved
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
     r"^```(?P<language>\w*)\n(?P<text>.*?)^```\n(?=(?:```json\n(?P<shown>.*?)^```)?)", re.MULTILINE | re.DOTALL
 )
@@ -36,7 +36,7 @@ CURL = "curl() { command curl --max-time 2 -w '%{stderr}%{http_code}\\n' \"$@\";
 
 @dataclass
 class Reader:
-    """Types the page's commands into a shell, and puts ids from earlier answers where the page says `ds_…`."""
+    """Types the page's commands into a shell, with ids from earlier responses in place of `ds_…`."""
 
     folder: Path
     address: str
@@ -62,7 +62,7 @@ class Reader:
 
 @pytest.fixture
 def reader(settings: Settings, session: Session, tmp_path: Path) -> Iterator[Reader]:
-    """With a key where the page says it is, in a folder that has the examples."""
+    """A folder with the examples, and a key where the page expects it."""
     (tmp_path / ".proximal").mkdir()
     (tmp_path / ".proximal" / "api_key").write_text(keys.create_key(session, "local")[1] + "\n")
     session.commit()
@@ -99,13 +99,13 @@ def test_the_tour_can_be_followed(reader: Reader, settings: Settings, session: S
 
 
 def index(session: Session, dataset_id: str) -> None:
-    """What a data worker would do."""
+    """Index the dataset as a data worker does."""
     make_index(session, session.scalars(select(DatasetVersion).filter_by(dataset_id=dataset_id)).one())
     session.commit()
 
 
 def work_on(session: Session, settings: Settings, job_id: str) -> None:
-    """What a worker would do, as far as the page needs it: some steps and a checkpoint."""
+    """Write the steps and the checkpoint that a worker would write."""
     job = session.get_one(Job, job_id)
     attempt = running(session, job)
     jobs.append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])

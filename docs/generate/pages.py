@@ -1,0 +1,28 @@
+"""The pages that are written from the code, each with the function that makes its new text from its old one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from commands_page import commands_page
+from events_page import events_page
+from metrics_page import metrics_page
+from rest_page import rest_page
+from spec_page import spec_page
+from tables import deployment_page, formats_page, readme
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+SPEC, METRICS, FORMATS = REFERENCE / "spec.md", REFERENCE / "metrics.md", REFERENCE / "formats.md"
+REST, EVENTS, COMMANDS = REFERENCE / "rest.md", REFERENCE / "events.md", REFERENCE / "commands.md"
+DEPLOYMENT = ROOT / "docs" / "how-to" / "deploy.md"
+README = ROOT / "README.md"
+PAGES: dict[Path, Callable[[str], str]] = {
+    SPEC: lambda _: spec_page(),
+    METRICS: lambda _: metrics_page(),
+    REST: lambda _: rest_page(),
+    EVENTS: lambda _: events_page(),
+    COMMANDS: lambda _: commands_page(),
+    FORMATS: formats_page,
+    DEPLOYMENT: deployment_page,
+    README: readme,
+}

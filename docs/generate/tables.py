@@ -1,0 +1,68 @@
+"""The formats and findings in `docs/reference/formats.md`, the settings in `docs/how-to/deploy.md`, and a number in README.md."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices
+from pydantic_core import PydanticUndefined
+
+from core.settings import Settings
+from data.findings import CODES
+from data.formats import FORMATS
+from data.formats.base import Format
+from data.formats.shown import examples, mapping
+
+ROOT = Path(__file__).parents[2]
+
+
+def deployment_page(text: str) -> str:
+    """The page with a fresh table between its marks."""
+    return _between("settings", settings_table(), text)
+
+
+def formats_page(text: str) -> str:
+    """The page with every format and every finding of imports."""
+    text = _between("formats", "\n".join(_format(one) for one in FORMATS.values()), text)
+    rows = [f"| `{code}` | {severity} | {title} |" for code, (severity, title) in CODES.items()]
+    return _between("findings", "\n".join(["| code | severity | what it is |", "|---|---|---|", *rows]) + "\n", text)
+
+
+def readme(text: str) -> str:
+    """The README with the number of formats that are recognised. `custom` is not: the user describes the columns."""
+    return re.sub(r"\[\d+ formats\](?=\(docs/reference/formats\.md\))", f"[{len(FORMATS) - 1} formats]", text)
+
+
+def _between(name: str, content: str, text: str) -> str:
+    begin, end = f"<!-- {name}: written by docs/generate -->\n", f"<!-- end of {name} -->"
+    pattern = f"(?<={re.escape(begin)}).*?(?={re.escape(end)})"
+    return re.sub(pattern, lambda _: content, text, flags=re.DOTALL)
+
+
+def _format(one: Format) -> str:
+    link = f" [Source]({one.source})." if one.source else ""
+    kinds = ", ".join(f"`{kind}`" for kind in one.kinds)
+    blocks = [list(one.example), examples()[one.id]] + ([[mapping(one.id)]] if mapping(one.id) else [])
+    shown = ["\n".join(json.dumps(row, ensure_ascii=False) for row in block) for block in blocks]
+    becomes = f"becomes\n\n```json\n{shown[1]}\n```\n" + (
+        f"\nwith the mapping\n\n```json\n{shown[2]}\n```\n" if shown[2:] else ""
+    )
+    return f"### `{one.id}`\n\n**{one.title}** ({kinds}). {one.about}{link}\n\n```json\n{shown[0]}\n```\n\n{becomes}"
+
+
+def settings_table() -> str:
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        variable = alias.choices[0] if isinstance(alias, AliasChoices) else f"PROXIMAL_{name.upper()}"
+        lines.append(f"| `{variable}` | {_setting_default(field.default)} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _setting_default(value: Any) -> str:
+    if value is PydanticUndefined:
+        return "required"
+    if isinstance(value, Path) and value.is_relative_to(ROOT):
+        return f"`{value.relative_to(ROOT).as_posix()}` beside the code"
+    return f"`{value}`" if value not in ("", []) else "empty"
