@@ -47,6 +47,7 @@ check: setup ## lint, formats, types, import contracts, prose, the documentation
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/datamodel-codegen --check
 	@$(BIN)/python .ci/prose
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@$(NPM) run --silent lint
@@ -63,9 +64,10 @@ format: setup ## put the code into its form
 	@$(BIN)/ruff format
 	@$(NPM) run --silent format
 
-openapi: setup ## regenerate frontend/openapi.json and the dashboard's types from the API
+openapi: setup ## regenerate frontend/openapi.json, the dashboard's types and the SDK's from the API
 	@$(BIN)/python -m api openapi > frontend/openapi.json.new
 	@mv frontend/openapi.json.new frontend/openapi.json
+	@$(BIN)/datamodel-codegen
 	@$(NPM) run --silent generate
 
 reference: setup ## regenerate the parts of docs/ that come from the code

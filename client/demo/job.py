@@ -30,7 +30,7 @@ def submit(client: Client, seed: int, folder: Path, console: Console) -> str:
 def _upload(client: Client, seed: int, folder: Path, console: Console) -> dict[str, str]:
     """Dataset ids by role; what an earlier demo of the same seed has uploaded is used again."""
     names = {role: f"Demo: {role}, seed {seed}" for role in ROLES}
-    known = {(dataset["name"], dataset["kind"]): dataset["id"] for dataset in client.list_datasets()}
+    known = {(dataset["name"], str(dataset["kind"])): dataset["id"] for dataset in client.list_datasets()}
     found = {role: known[name, role] for role, name in names.items() if (name, role) in known}
     if len(found) == len(ROLES):
         return found

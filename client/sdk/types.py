@@ -1,612 +1,2661 @@
-"""The shapes of the platform's answers. A test compares them with its OpenAPI schema."""
-
-from typing import Any, TypedDict
-
-
-class Session(TypedDict):
-    object: str
-    key: dict[str, str]
-    expires_at: str | None
-
-
-class FindingSample(TypedDict):
-    line: int
-    row: int | None
-    text: str
-
-
-class FindingFix(TypedDict):
-    id: str
-    label: str
-
-
-class Finding(TypedDict):
-    code: str
-    severity: str
-    title: str
-    detail: str
-    count: int
-    share: float | None
-    lines: list[int]
-    samples: list[FindingSample]
-    fix: FindingFix | None
-
-
-class FindingCounts(TypedDict):
-    blocking: int
-    warning: int
-
-
-class DataProgress(TypedDict):
-    fraction: float
-    note: str
-
-
-class DatasetError(TypedDict):
-    code: str
-    message: str
-    errors: list[dict[str, Any]] | None
-
-
-class Dataset(TypedDict):
-    object: str
-    id: str
-    name: str
-    kind: str
-    status: str
-    version: int
-    rows: int | None
-    bytes: int | None
-    sha256: str | None
-    findings: FindingCounts
-    progress: DataProgress | None
-    error: DatasetError | None
-    origin: dict[str, Any]
-    created_at: str
-    archived_at: str | None
-    expires_at: str | None
-
-
-class OverlapSide(TypedDict):
-    id: str
-    version: int
-    rows: int
-
-
-class OverlapRow(TypedDict):
-    row_number: int
-    line: int
-    prompt: str
-
-
-class OverlapSample(TypedDict):
-    row: OverlapRow
-    other: OverlapRow
-    similarity: float
-
-
-class SharedPrompts(TypedDict):
-    prompts: int
-    rows: int
-    other_rows: int | None
-    samples: list[OverlapSample]
-    complete: bool
-
-
-class Overlap(TypedDict):
-    object: str
-    dataset: OverlapSide
-    other: OverlapSide
-    exact: SharedPrompts
-    near: SharedPrompts | None
-
-
-class DatasetVersion(TypedDict):
-    object: str
-    id: str
-    dataset_id: str
-    number: int
-    parent: int | None
-    status: str
-    rows: int | None
-    bytes: int | None
-    sha256: str | None
-    left_out: int
-    findings: list[Finding]
-    origin: dict[str, Any]
-    error: DatasetError | None
-    created_at: str
-    ready_at: str | None
-    jobs: list[str]
-
-
-class Histogram(TypedDict):
-    name: str
-    title: str
-    unit: str
-    edges: list[int]
-    counts: list[int]
-    limit: int | None
-    mean: float
-    median: int
-    p95: int
-    max: int
-
-
-class LanguageShare(TypedDict):
-    language: str
-    rows: int
-    share: float
-
-
-class LengthBias(TypedDict):
-    unit: str
-    pairs: int
-    longer_wins: float
-    low: float
-    high: float
-    mean_difference: float
-    length_only_accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    rule: str
-
-
-class Positions(TypedDict):
-    pairs: int
-    a: float
-    b: float
-    tie: float
-    a_of_decided: float
-    low: float
-    high: float
-
-
-class AnnotatorAgreement(TypedDict):
-    annotator: str
-    rows: int
-    compared: int
-    agreement: float | None
-    low: float | None
-    high: float | None
-
-
-class Agreement(TypedDict):
-    alpha: float | None
-    items: int
-    annotators: list[AnnotatorAgreement]
-
-
-class SplitSizes(TypedDict):
-    eval_fraction: float
-    train: int
-    eval: int
-    train_prompts: int
-    eval_prompts: int
-    shared_prompts: int
-    near_prompts: int
-
-
-class ReportResult(TypedDict):
-    summary: dict[str, float]
-    findings: list[Finding]
-    histograms: list[Histogram]
-    languages: list[LanguageShare]
-    length_bias: LengthBias | None
-    position: Positions | None
-    agreement: Agreement | None
-    splits: SplitSizes | None
-    special_tokens: list[str]
-
-
-class Report(TypedDict):
-    object: str
-    id: str
-    dataset_id: str
-    version: int
-    status: str
-    progress: DataProgress | None
-    settings: dict[str, Any]
-    result: ReportResult | None
-    error: DatasetError | None
-    created_at: str
-
-
-class DatasetRow(TypedDict):
-    object: str
-    line: int
-    row_number: int
-    row: dict[str, Any]
-    split: str | None
-
-
-class DatasetFormat(TypedDict):
-    object: str
-    id: str
-    title: str
-    kinds: list[str]
-    about: str
-    source: str
-    example: list[dict[str, Any]]
-    mapping: dict[str, Any] | None
-    becomes: list[dict[str, Any]]
-
-
-class DataTask(TypedDict):
-    object: str
-    id: str
-    kind: str
-    status: str
-    progress: float
-    note: str
-    attempt: int
-    error: dict[str, Any] | None
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-
-
-class UploadError(TypedDict):
-    code: str
-    message: str
-
-
-class Upload(TypedDict):
-    object: str
-    id: str
-    filename: str
-    bytes: int | None
-    bytes_received: int
-    part_bytes: int
-    parts: int | None
-    received: list[int]
-    sha256: str | None
-    url: str | None
-    status: str
-    error: UploadError | None
-    dataset: str | None
-    created_at: str
-    expires_at: str
-    completed_at: str | None
-
-
-class UploadPart(TypedDict):
-    object: str
-    number: int
-    bytes: int
-
-
-class UploadPartSum(UploadPart):
-    sha256: str
-
-
-class UploadLimits(TypedDict):
-    object: str
-    max_upload_bytes: int
-    max_request_upload_bytes: int
-    part_bytes: int
-    import_urls: str
-    import_prefixes: list[str]
-
-
-class Progress(TypedDict):
-    stage: str
-    step: int
-    total_steps: int
-    stage_index: int
-    stage_count: int
-    fraction: float
-    eta_seconds: float | None
-    seeds_done: int
-    seed_count: int
-
-
-class JobError(TypedDict):
-    code: str
-    message: str
-
-
-class JobSummary(TypedDict):
-    """A job as lists show it."""
-
-    object: str
-    id: str
-    name: str
-    status: str
-    status_reason: str
-    queue_reason: str | None
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    stage: str | None
-    progress: Progress | None
-    attempt: int
-    error: JobError | None
-    summary: dict[str, float] | None
-    reward_sparkline: list[float]
-
-
-class Job(JobSummary):
-    spec: dict[str, Any]
-
-
-class JobEvent(TypedDict):
-    object: str
-    seq: int
-    attempt: int
-    type: str
-    created_at: str
-    stage: str | None
-    step: int | None
-    data: dict[str, Any]
-
-
-class Series(TypedDict):
-    stage: str
-    name: str
-    steps: list[int]
-    values: list[float] | None
-    last: list[float] | None
-    min: list[float] | None
-    max: list[float] | None
-    n: list[int] | None
-
-
-class Metrics(TypedDict):
-    object: str
-    series: list[Series]
-    last_seq: int
-
-
-class Sample(TypedDict):
-    object: str
-    stage: str
-    step: int
-    index: int
-    prompt: str
-    response: str
-    score: float | None
-    kl: float | None
-    tokens: int | None
-    finished: bool | None
-    judge: float | None
-    reference: str | None
-    reference_score: float | None
-    reference_judge: float | None
-    token_table: list[dict[str, Any]] | None
-
-
-class SampleStep(TypedDict):
-    stage: str
-    step: int
-
-
-class CheckpointFile(TypedDict):
-    path: str
-    bytes: int
-    sha256: str
-
-
-class Checkpoint(TypedDict):
-    object: str
-    id: str
-    job_id: str
-    attempt: int
-    stage: str
-    step: int
-    final: bool
-    best: bool
-    seed: int | None
-    created_at: str
-    bytes: int
-    metrics: dict[str, float]
-    files: list[CheckpointFile]
-
-
-class Worker(TypedDict):
-    object: str
-    id: str
-    hostname: str
-    job_id: str | None
-    started_at: str
-    last_seen_at: str
-
-
-class MetricInfo(TypedDict):
-    stage: str
-    name: str
-    label: str
-    formula: str
-    meaning: str
-    healthy: tuple[float | None, float | None] | None
-    advice: str
-
-
-class Preset(TypedDict):
-    name: str
-    title: str
-    description: str
-    replace: list[str]
-    spec: dict[str, Any]
-
-
-class Health(TypedDict):
-    status: str
-
-
-class Readiness(TypedDict):
-    status: str
-    checks: dict[str, str]
-
-
-# The shapes of what the platform answers about rounds of annotation. A test compares them with its OpenAPI schema.
-class AnnotationError(TypedDict):
-    code: str
-    message: str
-
-
-class AnnotationPolicy(TypedDict):
-    checkpoint: str | None
-    model: str | None
-    job: str | None
-    stage: str | None
-    step: int | None
-
-
-class AnnotationRound(TypedDict):
-    object: str
-    id: str
-    name: str
-    kind: str
-    status: str
-    progress: DataProgress | None
-    error: AnnotationError | None
-    source: dict[str, Any]
-    policies: list[AnnotationPolicy] | None
-    instructions: str
-    overlap: int
-    gold: str | None
-    gold_share: float
-    reservation_minutes: float
-    items: int
-    gold_items: int
-    complete: int
-    left_out: int
-    cut_off: int
-    answers: int
-    answers_wanted: int
-    annotators: int
-    reward_model: str | None
-    dataset: str | None
-    version: int | None
-    jobs: list[str]
-    created_at: str
-    closed_at: str | None
-
-
-class AnnotationSaid(TypedDict):
-    choice: str | None
+"""Types of what the platform receives and returns. `make openapi` generates them from the API's schema; do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+
+class AdvantageSpec(TypedDict, closed=True):
+    """How much better a token was than expected."""
+
+    estimator: NotRequired[Literal["gae", "reward_to_go", "sequence"]]
+    """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016); `reward_to_go`: the discounted rewards from the token on, no critic (Williams 1992); `sequence`: the whole response is one action, its return stands at every token (Ahmadian et al. 2024)."""
+    gamma: NotRequired[float]
+    """γ: discount per token."""
+    gae_lambda: NotRequired[float]
+    """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
+    length_adaptive: NotRequired[float | None]
+    """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
+    bootstrap_truncated: NotRequired[bool]
+    """A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score."""
+    baseline: NotRequired[Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"]]
+    """Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position; a response that ended earlier counts there with the return of its last token."""
+    normalize: NotRequired[Literal["whiten", "group_std", "none"]]
+    """`whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are."""
+
+
+class AnnotationAnswer(TypedDict):
+    """An answer as it is stored, in the places that were seen."""
+
+    done: int
+    """What they have answered or skipped."""
+    total: int
+    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    last_item: str | None
+    """What they answered or skipped last."""
+    choice: Literal["1", "2", "tie", "skip"] | None
+    """Of a pair; or a skip."""
     ranks: list[int] | None
-
-
-class AnnotationItem(TypedDict):
-    object: str
-    id: str
-    kind: str
-    prompt: str | list[dict[str, Any]]
-    completions: list[str]
-    previous: AnnotationSaid | None
-    reserved_until: str
-
-
-class AnnotationQueue(TypedDict):
-    object: str
-    done: int
-    total: int
-    last_item: str | None
-    status: str
-    items: list[AnnotationItem]
-
-
-class AnnotationAnswer(AnnotationSaid):
-    object: str
-    done: int
-    total: int
-    last_item: str | None
+    """Of a ranking: 1 is the best, the same number for a tie."""
+    object: Literal["annotation.answer"]
+    """Always `annotation.answer`."""
     item: str
+    """The item."""
     annotator: str
+    """Who answered."""
     seconds: float
+    """How long it took."""
     answered_at: str
+    """When."""
 
 
-class AnnotationUndo(TypedDict):
-    object: str
-    done: int
-    total: int
-    last_item: str | None
-    item: AnnotationItem | None
+class AnnotationError(TypedDict):
+    """What went wrong."""
 
-
-class AnnotatorProgress(TypedDict):
-    annotator: str
-    answers: int
-    skips: int
-    ties: int
-    median_seconds: float | None
-    per_hour: float | None
-    gold_right: int
-    gold_of: int
-    agreement: float | None
-    kappa: float | None
-    reward_model_agreement: float | None
-    last_at: str
-
-
-class AnnotationSide(TypedDict):
-    policy: int
-    checkpoint: str | None
-    model: str | None
-    wins: int
-    losses: int
-    ties: int
-
-
-class RewardModelProgress(TypedDict):
-    checkpoint: str
-    status: str
-    progress: DataProgress | None
-    error: AnnotationError | None
-    agree: int
-    of: int
-    low: float | None
-    high: float | None
-
-
-class AnnotationProgress(TypedDict):
-    object: str
-    items: int
-    items_done: int
-    answers: int
-    answers_wanted: int
-    skips: int
-    ties: int
-    first_chosen: int
-    second_chosen: int
-    annotators: list[AnnotatorProgress]
-    alpha: float | None
-    alpha_items: int
-    alpha_level: str
-    pairwise: float | None
-    gold_right: int
-    gold_of: int
-    sides: list[AnnotationSide] | None
-    reward_model: RewardModelProgress | None
+    code: str
+    """For programs."""
+    message: str
+    """For people."""
 
 
 class AnnotationGiven(TypedDict):
+    """One annotator's answer to an item, in true positions."""
+
     annotator: str
-    choice: str | None
+    """Who."""
+    choice: Literal["a", "b", "tie", "skip"] | None
+    """Of a pair: `a` is the first of `completions`."""
     ranks: list[int] | None
+    """Of a ranking, one for each of `completions`."""
     shown: list[int]
+    """Which completion (from 0) stood at each place that they saw."""
     seconds: float | None
+    """How long it took."""
     answered_at: str
+    """When."""
+
+
+class AnnotationPolicy(TypedDict):
+    """Whose completions are compared."""
+
+    checkpoint: str | None
+    """Its checkpoint, `ckpt_…`; null for a model that is none."""
+    model: str | None
+    """A model that is no checkpoint, as it was named."""
+    job: str | None
+    """The job that the checkpoint is from."""
+    stage: str | None
+    """The stage of that job."""
+    step: int | None
+    """The step of that stage."""
 
 
 class AnnotationResult(TypedDict):
-    object: str
+    """An item with all that is known of it: nothing for who is still to answer."""
+
+    object: Literal["annotation.result"]
+    """Always `annotation.result`."""
     id: str
+    """Begins with `item_`."""
     number: int
+    """Its place in the round: the cursor of this list."""
     prompt: str | list[dict[str, Any]]
+    """Text, or messages."""
     completions: list[str]
+    """In true order."""
     policies: list[int] | None
+    """Whose each is, as places in the round's `policies`."""
     finished: list[bool] | None
+    """Which ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
     row: int | None
+    """Of the source's row, its number."""
     gold: dict[str, Any] | None
+    """The known answer of a gold question, `choice` or `ranks`; else null."""
     scores: list[float | None] | None
+    """By the round's reward model; null where it has not scored."""
     answers: list[AnnotationGiven]
+    """In the order in which they were given, skips too."""
+
+
+class AnnotationResultList(TypedDict):
+    """Items in order. The cursor is the item's number."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[AnnotationResult]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class AnnotationSaid(TypedDict):
+    """What somebody said, in the places that they saw."""
+
+    choice: Literal["1", "2", "tie", "skip"] | None
+    """Of a pair; or a skip."""
+    ranks: list[int] | None
+    """Of a ranking: 1 is the best, the same number for a tie."""
+
+
+class AnnotationSide(TypedDict):
+    """One policy against the others."""
+
+    policy: int
+    """Its place in the round's `policies`."""
+    checkpoint: str | None
+    """Its checkpoint."""
+    model: str | None
+    """A model that is no checkpoint."""
+    wins: int
+    """Answers that prefer it; of a ranking each pair counts."""
+    losses: int
+    """Answers that prefer another."""
+    ties: int
+    """Answers that prefer neither."""
+
+
+class AnnotatorAgreement(TypedDict):
+    """Of one annotator."""
+
+    annotator: str
+    """As the rows name them."""
+    rows: int
+    """That they have judged."""
+    compared: int
+    """Pairs of answers that two others or more judged too, with a majority among them."""
+    agreement: float | None
+    """How often the verdict is that majority's."""
+    low: float | None
+    """Of Wilson's 95 % interval of it."""
+    high: float | None
+    """Of the same."""
+
+
+class AnnotatorProgress(TypedDict):
+    """One annotator's share, speed and quality."""
+
+    annotator: str
+    """The name that they go by."""
+    answers: int
+    """Gold questions and skips not counted."""
+    skips: int
+    """How many."""
+    ties: int
+    """Among the answers; rankings in which two share a rank."""
+    median_seconds: float | None
+    """Of an answer."""
+    per_hour: float | None
+    """Answers in an hour of answering."""
+    gold_right: int
+    """Gold questions answered as they should be; of a ranking each of its pairs counts."""
+    gold_of: int
+    """Of so many."""
+    agreement: float | None
+    """How often they said what most of the others said of the same pair; null where nobody else said anything."""
+    kappa: float | None
+    """The same beyond chance: Cohen's κ."""
+    reward_model_agreement: float | None
+    """How often they preferred what the reward model prefers; null while it has no scores."""
+    last_at: str
+    """When they last answered or skipped."""
+
+
+class ApplyFixes(TypedDict, closed=True):
+    """What is to be done about findings."""
+
+    findings: list[str]
+    """Their codes. `leave_out` stands for everything that the import could not use."""
+    version: NotRequired[int | None]
+    """Which of the dataset's. Left out: the newest."""
+    report: NotRequired[str | None]
+    """Whose findings are meant, `rep_…`. Left out: the newest finished report on the version."""
+
+
+class ChangeDataset(TypedDict, closed=True):
+    """What is left out stays as it is."""
+
+    name: NotRequired[str | None]
+    """For people."""
+    expires_at: NotRequired[str | None]
+    """When it may be deleted, unless an unfinished job uses it then; null: never."""
+
+
+class CheckpointFile(TypedDict):
+    """A file of a checkpoint."""
+
+    path: str
+    """Relative to the checkpoint's folder."""
+    bytes: int
+    """Its size."""
+    sha256: str
+    """Its sum."""
+
+
+class CheckpointSpec(TypedDict, closed=True):
+    """What is kept on the way."""
+
+    keep_last: NotRequired[int]
+    """Intermediate checkpoints kept per stage; the final one of each stage always is."""
+
+
+class ChooseRewardModel(TypedDict, closed=True):
+    """A reward model to compare the answers with."""
+
+    checkpoint: str
+    """Its checkpoint, `ckpt_…`."""
+
+
+class ClassifierReward(TypedDict, closed=True):
+    """Any sequence classifier: the probability, log-probability or logit of one of its labels."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["classifier"]
+    """Which reward this is."""
+    path: str
+    """Hub id or folder of a sequence-classification model with its tokenizer."""
+    label: NotRequired[str | int | None]
+    """Label whose value is the reward, by name or number. Left out: the only one, or the last of several."""
+    output: NotRequired[Literal["logit", "probability", "log_probability"]]
+    """What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
+    text: NotRequired[Literal["response", "prompt_and_response", "pair"]]
+    """What the classifier reads: the response alone; prompt and response as one text, by its chat template where it has one; or both as a pair of texts with its separator between them."""
+
+
+class CloseRound(TypedDict, closed=True):
+    """Where the answers go."""
+
+    dataset: NotRequired[str | None]
+    """A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one."""
+    name: NotRequired[str | None]
+    """Of the new dataset. Left out: after the round."""
+
+
+class CompleteUpload(TypedDict, closed=True):
+    """What its sender knows of it."""
+
+    sha256: NotRequired[str | None]
+    """Of the whole file, in hexadecimal."""
+
+
+class ContinueJob(TypedDict, closed=True):
+    """How to go on."""
+
+    job: str
+    """The job to go on with."""
+    steps: NotRequired[int | None]
+    """Steps of PPO. Left out: as many as the job had."""
+    name: NotRequired[str | None]
+    """Of the new job. Left out: after the job and the round."""
+
+
+class CreateUpload(TypedDict, closed=True):
+    """A file that is to come."""
+
+    filename: str
+    """Its name; of a path, the last part is kept."""
+    bytes: int
+    """Its size."""
+    sha256: NotRequired[str | None]
+    """Of the whole file, in hexadecimal, where it is known by now."""
+
+
+class CreateUploadFrom(TypedDict, closed=True):
+    """A file that the platform is to fetch."""
+
+    url: str
+    """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
+    filename: NotRequired[str | None]
+    """Its name here. Left out: the one that it has there."""
+
+
+class CriticSpec(TypedDict, closed=True):
+    """The value function of `advantage.estimator` = "gae"."""
+
+    kind: NotRequired[Literal["separate", "value_head"]]
+    """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
+    initial: NotRequired[Literal["auto", "reward_model", "policy"]]
+    """What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy."""
+    learning_rate: NotRequired[float]
+    """Peak learning rate of a separate critic."""
+    coef: NotRequired[float]
+    """Weight of the value loss beside the policy loss, for `value_head`."""
+    value_clip_range: NotRequired[float | None]
+    """New values are clipped to within this distance of the old ones; null (in TOML: false) turns value clipping off."""
+    warmup_steps: NotRequired[int]
+    """First iterations in which only the critic learns."""
+
+
+class DPOSpec(TypedDict, closed=True):
+    """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
+
+    learning_rate: NotRequired[float]
+    """Peak learning rate of AdamW."""
+    lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
+    """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
+    warmup_ratio: NotRequired[float]
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
+    weight_decay: NotRequired[float]
+    """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
+    max_grad_norm: NotRequired[float]
+    """Gradients are scaled down to this global L2 norm."""
+    micro_batch_size: NotRequired[int | None]
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    micro_batch_tokens: NotRequired[int | None]
+    """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
+    optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
+    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    offload_optimizer: NotRequired[bool]
+    """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
+    save_every: NotRequired[int]
+    """Steps between checkpoints to resume from."""
+    epochs: NotRequired[int]
+    """Passes over the pairs."""
+    batch_size: NotRequired[int]
+    """Pairs per optimizer step."""
+    beta: NotRequired[float]
+    """β: how strongly the policy is held to the reference."""
+    loss: NotRequired[Literal["sigmoid", "ipo"]]
+    """`sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023)."""
+    label_smoothing: NotRequired[float]
+    """Probability that a label is wrong (conservative DPO, Mitchell 2023)."""
+
+
+class DataProgress(TypedDict):
+    """How far something is."""
+
+    fraction: float
+    """From 0 to 1."""
+    note: str
+    """At what it is, for people."""
+
+
+class DataSpec(TypedDict, closed=True):
+    """What the run learns from. Over REST these are dataset ids (`ds_…`); on the command line, JSONL files."""
+
+    preferences: NotRequired[str | None]
+    """Preference pairs, or rankings of several completions: they train the reward model, and DPO."""
+    thumbs: NotRequired[str | None]
+    """Single completions with a thumb up or down: they train KTO, and the reward model where `reward_model.loss` is `pointwise`."""
+    sft: NotRequired[str | None]
+    """Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up."""
+    prompts: NotRequired[str | None]
+    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A row that stands twice counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
+    evaluation_prompts: NotRequired[str | None]
+    """Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`."""
+    pretraining: NotRequired[str | None]
+    """Plain texts for `ppo.ptx`."""
+    eval_fraction: NotRequired[float]
+    """Share of the prompts held out from every stage, chosen by a hash of the prompt so that no prompt crosses. With `evaluation_prompts` it divides the data of the other stages alone, and PPO trains on all of `prompts`."""
+    max_prompt_tokens: NotRequired[int]
+    """Longer prompts are left out, and counted in the run's log."""
+    max_completion_tokens: NotRequired[int]
+    """Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side and thumbs on a longer completion are left out of the data of the reward model, DPO and KTO."""
+    chat_template: NotRequired[Literal["auto", "none"]]
+    """`auto` applies the tokenizer's chat template where it has one; `none` joins prompt and completion as they stand."""
+
+
+class DatasetError(TypedDict):
+    """Why a version could not be made."""
+
+    code: str
+    """For programs."""
+    message: str
+    """For people."""
+    errors: list[dict[str, Any]] | None
+    """The first bad records: `line`, `detail`, and `column` or `pointer` where known."""
+
+
+class DatasetRow(TypedDict):
+    """One row, in canonical form."""
+
+    object: Literal["dataset.row"]
+    """Always `dataset.row`."""
+    line: int
+    """Where it came from: the line of the file as it was uploaded (blank ones counted), the line where a CSV record begins, the place from 1 in a JSON array or a Parquet file."""
+    row_number: int
+    """Its number in this version, from 1."""
+    row: dict[str, Any]
+    """The row: `prompt` with `a`, `b` and `label`, with `completion`, or alone."""
+    split: Literal["train", "eval"] | None
+    """Whether a run would train on its prompt or hold it out; null where it has no prompt, or until the index is made."""
+
+
+class DatasetRowList(TypedDict):
+    """Rows of a version, in order. The cursor is the row's number."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[DatasetRow]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+    total: int | None
+    """How many match; null: more than 10,000."""
+
+
+class ExactMatchReward(TypedDict, closed=True):
+    """1 where the response equals the prompt's `answer`, else 0."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["exact_match"]
+    """Which reward this is."""
+    ignore_case: NotRequired[bool]
+    """Compare without regard to case."""
+    ignore_whitespace: NotRequired[bool]
+    """Strip both sides and take runs of white space for one space."""
+
+
+ExportFormat: TypeAlias = Literal["trl", "openai", "parquet", "rows"]
+"""What an export looks like."""
+
+
+class FindingCounts(TypedDict):
+    """How many findings there are, of the import and of the newest report."""
+
+    blocking: int
+    """That keep jobs from using it."""
+    warning: int
+    """That are worth a look."""
+
+
+class FindingFix(TypedDict):
+    """What can be done about a finding."""
+
+    id: str
+    """For programs."""
+    label: str
+    """For people."""
+
+
+class FindingSample(TypedDict):
+    """A record that a finding is about."""
+
+    line: int
+    """Where it is in the source."""
+    row: int | None
+    """Its number among the stored rows; null: it is none of them."""
+    text: str
+    """How it begins."""
+
+
+class GiveAnswer(TypedDict, closed=True):
+    """An answer to one item, in the places that were seen."""
+
+    annotator: str
+    """Who answers."""
+    choice: NotRequired[Literal["1", "2", "tie", "skip"] | None]
+    """Which completion of a pair is better; or a skip, of a pair or a ranking."""
+    ranks: NotRequired[list[int] | None]
+    """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
+    seconds: NotRequired[float | None]
+    """How long it took. Left out: since the item was handed out."""
+
+
+class GuardsSpec(TypedDict, closed=True):
+    """Brakes inside an iteration."""
+
+    target_kl: NotRequired[float | None]
+    """End the iteration's passes once a minibatch's KL to the sampling policy (`approxkl`) exceeds this, before its step. Left out: never."""
+    lr_cut_kl: NotRequired[float | None]
+    """Multiply the learning rates by `lr_cut_factor` for the next `lr_cut_steps` optimizer steps once a minibatch's KL to the sampling policy exceeds this (usual: 0.015). Left out: never."""
+    lr_cut_factor: NotRequired[float]
+    """Of `lr_cut_kl`."""
+    lr_cut_steps: NotRequired[int]
+    """Of `lr_cut_kl`."""
+
+
+class Health(TypedDict):
+    """The process is up."""
+
+    status: Literal["ok"]
+    """Always `ok`."""
+
+
+class HealthRule(TypedDict, closed=True):
+    """One rule: how far is too far, for how long, and what then."""
+
+    action: NotRequired[Literal["off", "warn", "pause", "stop", "roll_back"]]
+    """`warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail (`not_finite`: fail at once, with the checkpoints as they are); `roll_back`: back to the best checkpoint with half the learning rates."""
+    limit: NotRequired[float]
+    """The threshold; what it measures stands at the rule. Left out: the rule's own."""
+    patience: NotRequired[int]
+    """Steps in a row (evaluations, where the rule looks at those) beyond the limit before the rule acts. Left out: the rule's own."""
+
+
+class HealthSpec(TypedDict, closed=True):
+    """What PPO watches in itself. Each rule's event names the cause, the evidence and the knob to turn."""
+
+    enabled: NotRequired[bool]
+    """False turns every rule off."""
+    kl_blow_up: NotRequired[HealthRule]
+    """`objective/kl` above the limit, in nats per response."""
+    negative_kl: NotRequired[HealthRule]
+    """`objective/kl` below the limit: the sampled policy is not the one that is trained."""
+    entropy_collapse: NotRequired[HealthRule]
+    """`policy/entropy_avg` below this share of its first value."""
+    clipfrac_high: NotRequired[HealthRule]
+    """`policy/clipfrac_avg` above the limit."""
+    clipfrac_zero: NotRequired[HealthRule]
+    """`policy/clipfrac_avg` at the limit or below, though there is more than one optimizer step to an iteration: the policy hardly moves."""
+    negative_explained_variance: NotRequired[HealthRule]
+    """`val/explained_var` below the limit: the critic is worse than a constant."""
+    over_optimisation: NotRequired[HealthRule]
+    """The score rises while the win rate (or the judge) is this far below its best."""
+    length_explosion: NotRequired[HealthRule]
+    """The score rises while `val/response_length` is above this multiple of its first value."""
+    truncation: NotRequired[HealthRule]
+    """Share of responses cut off without an EOS above the limit."""
+    kl_outweighs_reward: NotRequired[HealthRule]
+    """`objective/kl_penalty_std` above this multiple of the spread of the raw scores, while the mean raw score has risen by less than that spread since the start: the KL penalty takes away what better responses earn. Only where the KL sits in the reward."""
+    value_loss_spike: NotRequired[HealthRule]
+    """`loss/value_avg` above this multiple of the median of its last 20 steps."""
+    not_finite: NotRequired[HealthRule]
+    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `stop` fails in the midst of the iteration and saves nothing more; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint."""
+
+
+class Histogram(TypedDict):
+    """How long texts of one sort are. The last bin takes its upper edge too, and the longest hundredth of the texts."""
+
+    name: str
+    """For programs, such as `prompt_tokens`."""
+    title: str
+    """For people."""
+    unit: str
+    """`tokens`, `characters` or `words`."""
+    edges: list[int]
+    """Where bins begin and, last, where they end."""
+    counts: list[int]
+    """Texts in each bin."""
+    limit: int | None
+    """In tokens, the job's: what is longer is left out or cut."""
+    mean: float
+    """Over all texts."""
+    median: int
+    """Half of the texts are as long at most."""
+    p95: int
+    """95 of 100 are."""
+    max: int
+    """The longest one."""
+
+
+class HttpJudge(TypedDict, closed=True):
+    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
+
+    type: Literal["http_judge"]
+    """Which judge this is."""
+    url: str
+    """Where to ask."""
+    batch_size: NotRequired[int]
+    """Pairs per request."""
+    timeout: NotRequired[float]
+    """Seconds for one request."""
+    retries: NotRequired[int]
+    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
+
+
+class HttpReward(TypedDict, closed=True):
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["http"]
+    """Which reward this is."""
+    url: str
+    """Where to ask."""
+    batch_size: NotRequired[int]
+    """Responses per request."""
+    timeout: NotRequired[float]
+    """Seconds for one request."""
+    retries: NotRequired[int]
+    """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
+    protocol: NotRequired[Literal["proximal", "openrlhf"]]
+    """The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens)."""
+    send_tokens: NotRequired[bool]
+    """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
+
+
+class JobError(TypedDict):
+    """Why a job failed."""
+
+    code: str
+    """The kind of failure, for programs."""
+    message: str
+    """What happened and what to do, for people."""
+
+
+class JobEvent(TypedDict):
+    """One thing that a job said. The stream sends exactly this."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that said it."""
+    type: str
+    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `report_card`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage it is about, if any."""
+    step: int | None
+    """The step it is about, if any."""
+    data: dict[str, Any]
+    """The event's own fields."""
+
+
+class JobEventList(TypedDict):
+    """Events in order. The cursor is the sequence number."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobEvent]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class KLSpec(TypedDict, closed=True):
+    """The tie to the reference policy."""
+
+    coef: NotRequired[float]
+    """β: weight of the KL penalty; the first one, where `controller` changes it."""
+    placement: NotRequired[Literal["reward", "loss"]]
+    """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
+    estimator: NotRequired[Literal["k1", "k2", "k3"]]
+    """Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss"."""
+    unbiased_gradient: NotRequired[bool]
+    """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true."""
+    controller: NotRequired[Literal["fixed", "adaptive", "linear", "cosine"]]
+    """How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine."""
+    target: NotRequired[float]
+    """Nats per response that `adaptive` steers to."""
+    horizon: NotRequired[int]
+    """Responses over which `adaptive` answers to an error: β ← β·(1 + clip(KL/target − 1, ±0.2)·batch/horizon)."""
+    final_coef: NotRequired[float]
+    """β at the last iteration, for `linear` and `cosine`."""
+
+
+class KTOSpec(TypedDict, closed=True):
+    """Kahneman-Tversky optimisation (Ethayarajh et al. 2024): the policy learns from single completions with a thumb up or down, without a reward model, pairs or sampling."""
+
+    learning_rate: NotRequired[float]
+    """Peak learning rate of AdamW."""
+    lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
+    """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
+    warmup_ratio: NotRequired[float]
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
+    weight_decay: NotRequired[float]
+    """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
+    max_grad_norm: NotRequired[float]
+    """Gradients are scaled down to this global L2 norm."""
+    micro_batch_size: NotRequired[int | None]
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    micro_batch_tokens: NotRequired[int | None]
+    """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
+    optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
+    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    offload_optimizer: NotRequired[bool]
+    """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
+    save_every: NotRequired[int]
+    """Steps between checkpoints to resume from."""
+    epochs: NotRequired[int]
+    """Passes over the thumbs."""
+    batch_size: NotRequired[int]
+    """Thumbs per optimizer step. The reference point z₀ is estimated from this batch, so a small one makes it noisy; two are the least."""
+    beta: NotRequired[float]
+    """β: how strongly the policy is held to the reference."""
+    desirable_weight: NotRequired[float]
+    """λ_D: weight of the rows with a thumb up."""
+    undesirable_weight: NotRequired[float]
+    """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `check` compares."""
+
+
+class KeyRef(TypedDict):
+    """Whose session this is."""
+
+    id: str
+    """The key's id."""
+    name: str
+    """The key's name."""
+
+
+class LanguageShare(TypedDict):
+    """Of a sample of 2,000 rows at most."""
+
+    language: str
+    """ISO 639-1; `und` where it cannot be told."""
+    rows: int
+    """Of the sample."""
+    share: float
+    """Of the sample, from 0 to 1."""
+
+
+class LengthBias(TypedDict):
+    """What lengths alone tell of the decided pairs; a ranking counts once, by its best and its worst answer."""
+
+    unit: str
+    """`tokens` or `characters`."""
+    pairs: int
+    """Whose answers differ in length."""
+    longer_wins: float
+    """Share of them."""
+    low: float
+    """Of Wilson's 95 % interval of it."""
+    high: float
+    """Of the same."""
+    mean_difference: float
+    """Preferred less other, over all decided pairs."""
+    length_only_accuracy: float
+    """Of the best rule of the form in `rule`."""
+    accuracy_low: float
+    """Of Wilson's 95 % interval of it."""
+    accuracy_high: float
+    """Of the same."""
+    rule: str
+    """For people: what the longer or the shorter one does."""
+
+
+class LengthReward(TypedDict, closed=True):
+    """−|length − target| ÷ target: 0 at the target length, −1 for an empty response."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["length"]
+    """Which reward this is."""
+    target: int
+    """The length that is wanted."""
+    unit: NotRequired[Literal["tokens", "words", "characters"]]
+    """What is counted; an EOS is not."""
+
+
+class LexiconReward(TypedDict, closed=True):
+    """Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules)."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["lexicon"]
+    """Which reward this is."""
+    path: NotRequired[str | None]
+    """A text file with a word and its valence on each line, tab-separated (VADER's format; further columns are ignored)."""
+    words: NotRequired[dict[str, float] | None]
+    """The words themselves, in place of `path`."""
+
+
+class LoraSpec(TypedDict, closed=True):
+    """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
+
+    rank: NotRequired[int]
+    """r: rank of each adapter."""
+    alpha: NotRequired[float]
+    """α: adapters are scaled by α / r."""
+    target_modules: NotRequired[list[str] | Literal["all-linear"]]
+    """Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer."""
+    share_backbone: NotRequired[bool]
+    """One frozen backbone in memory for policy, reference, critic and reward model, each with an adapter (the reference with none): four models cost about one. False: each has a backbone of its own."""
+    merge: NotRequired[bool]
+    """A stage's result is the whole model in float32, with the adapter merged in and once more beside it: 27 GB for 7 billion weights. False: the adapter alone, which needs its base to be loaded."""
+
+
+class MetricInfo(TypedDict):
+    """What one metric means."""
+
+    stage: str
+    """The stage that reports it."""
+    name: str
+    """Its name in events and series."""
+    label: str
+    """Its name for people."""
+    formula: str
+    """How it is computed."""
+    meaning: str
+    """What it tells."""
+    healthy: tuple[float | None, float | None] | None
+    """The range of a healthy run, either side null where open; null where there is no general rule."""
+    advice: str
+    """What to do outside that range."""
+
+
+class MetricInfoList(TypedDict):
+    """Every metric that the trainer reports."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[MetricInfo]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class ModelReward(TypedDict, closed=True):
+    """A trained reward model: a scalar head read at the EOS."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: NotRequired[Literal["model"]]
+    """Which reward this is."""
+    path: NotRequired[str | None]
+    """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
+
+
+class NextItems(TypedDict, closed=True):
+    """Who asks for items."""
+
+    annotator: str
+    """The name that they go by, in answers and in the dataset."""
+    limit: NotRequired[int]
+    """Most items to hand out."""
+
+
+class NumericMatchReward(TypedDict, closed=True):
+    """1 where the response's final number equals the prompt's `answer`, else 0 (GSM8K's conventions: the number after `####`, else the last one; commas, currency and percent signs are ignored)."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["numeric_match"]
+    """Which reward this is."""
+    tolerance: NotRequired[float]
+    """Largest absolute difference that still counts as equal."""
+    format_credit: NotRequired[float]
+    """Reward of a wrong number that at least follows `####`."""
+
+
+class OptimalValueSpec(TypedDict, closed=True):
+    """V* of every prompt, before the first iteration: β·log mean exp(r/β) over responses of the reference (A*-PO, eq. 3)."""
+
+    samples: NotRequired[int]
+    """Responses per prompt."""
+    beta: NotRequired[float]
+    """β: how far V* lies above the mean, towards the best."""
+
+
+class OverlapRow(TypedDict):
+    """A row with a prompt that the other dataset holds too."""
+
+    row_number: int
+    """Its number, from 1."""
+    line: int
+    """Where it is in the file that was uploaded."""
+    prompt: str
+    """How its prompt begins."""
+
+
+class OverlapSample(TypedDict):
+    """The first row of each dataset with one prompt, or with two that are nearly the same."""
+
+    row: OverlapRow
+    """In `dataset`."""
+    other: OverlapRow
+    """In `other`."""
+    similarity: float
+    """Share of the word triples that both prompts have; 1 for equal prompts."""
+
+
+class OverlapSide(TypedDict):
+    """One of the two datasets."""
+
+    id: str
+    """`ds_…`"""
+    version: int
+    """The version that was compared."""
+    rows: int
+    """Its rows."""
+
+
+class PluginReward(TypedDict, closed=True):
+    """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["plugin"]
+    """Which reward this is."""
+    plugin: str
+    """Its entry-point name."""
+    options: NotRequired[dict[str, Any]]
+    """Handed to the plug-in as keyword arguments."""
+
+
+class PolicyLossSpec(TypedDict, closed=True):
+    """What the policy minimises, given advantages."""
+
+    kind: NotRequired[Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"]]
+    """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
+    clip_range: NotRequired[float]
+    """ε: the ratio is clipped to [1 − ε, 1 + ε]."""
+    clip_range_high: NotRequired[float | None]
+    """Upper ε of its own, clip-higher (DAPO, Yu et al. 2025: 0.28). Left out: `clip_range`."""
+    dual_clip: NotRequired[float | None]
+    """c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip."""
+    beta: NotRequired[float]
+    """β of `kl_penalty` (the first one, where `old_kl_target` adapts it) and of `least_squares`."""
+    old_kl_target: NotRequired[float | None]
+    """Adapts β of `kl_penalty` after every iteration: halved where KL(π_old ‖ π) < target/1.5, doubled where > 1.5·target. Left out: fixed."""
+    entropy_coef: NotRequired[float]
+    """Weight of the entropy bonus."""
+    aggregation: NotRequired[Literal["token_mean", "sequence_mean", "fixed_length"]]
+    """Over the whole optimizer step, whatever the micro-batches: the mean over its tokens; the mean over responses of each one's mean; or the sum over tokens ÷ (responses × `max_new_tokens`), so that a token weighs the same in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
+
+
+class Positions(TypedDict):
+    """Shares of the pairs."""
+
+    pairs: int
+    """Judged, with two answers."""
+    a: float
+    """Preferred on the first side."""
+    b: float
+    """On the second."""
+    tie: float
+    """Neither."""
+    a_of_decided: float
+    """Without the ties."""
+    low: float
+    """Of Wilson's 95 % interval of it."""
+    high: float
+    """Of the same."""
+
+
+class Preset(TypedDict):
+    """A job spec to begin with."""
+
+    name: str
+    """Its name, also in `python -m trainer presets`."""
+    title: str
+    """Its name for people."""
+    description: str
+    """When to use it, and what its settings are for."""
+    replace: list[str]
+    """Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there."""
+    spec: dict[str, Any]
+    """The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default."""
+
+
+class PresetList(TypedDict):
+    """Every preset."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Preset]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class PreviewCandidate(TypedDict):
+    """What the records could be."""
+
+    format: str
+    """A format's id."""
+    title: str
+    """Its name for people."""
+    kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+    """What the rows would be."""
+    score: float
+    """Share of the records that look like it."""
+    why: str
+    """In a sentence."""
+
+
+class PreviewColumn(TypedDict):
+    """A field of the records."""
+
+    name: str
+    """With dots between the names of nested ones."""
+    type: str
+    """In words: `text`, `number or null`, `messages`, …"""
+    examples: list[str]
+    """Different values, shortened."""
+    share: float
+    """Of the records, those that have it."""
+
+
+class PreviewPlan(TypedDict):
+    """What the rows of a preview were read with."""
+
+    format: str
+    """A format's id."""
+    kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+    """What the rows are."""
+    mapping: dict[str, Any] | None
+    """Which column is which field, of `custom`."""
+
+
+class PreviewProblem(TypedDict):
+    """A record that cannot be read at all."""
+
+    line: int
+    """Where it is."""
+    detail: str
+    """What is wrong."""
+
+
+class PreviewRequest(TypedDict, closed=True):
+    """How to read an upload; what is left out is detected."""
+
+    format: NotRequired[str | None]
+    """A format's id, see `GET /v1/reference/formats`."""
+    kind: NotRequired[Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None]
+    """What the rows are to be."""
+    mapping: NotRequired[dict[str, Any] | None]
+    """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
+    encoding: NotRequired[str | None]
+    """Of the file's text, by a name such as `cp1252` or `shift_jis`."""
+
+
+class PreviewRow(TypedDict):
+    """A record, and a row that it becomes, or why it becomes none. Some records give several rows."""
+
+    line: int
+    """Where it is in the file: line, or number of the record in JSON arrays and Parquet."""
+    raw: str
+    """How it begins there."""
+    row: dict[str, Any] | None
+    """The row as it would be stored."""
+    problem: str | None
+    """Why there is none."""
+
+
+class Progress(TypedDict):
+    """How far a job is."""
+
+    stage: str
+    """The present stage."""
+    step: int
+    """Steps of it that are done."""
+    total_steps: int
+    """Steps that it has."""
+    stage_index: int
+    """Which stage of the run it is, from 0."""
+    stage_count: int
+    """How many stages the run has."""
+    fraction: float
+    """Of the whole run, 0 to 1; stages are weighted roughly by how long they take."""
+    eta_seconds: float | None
+    """Until the end of the present stage; null while unknown."""
+    seeds_done: int
+    """Of a job of several seeds, how many have come to an end; stages and steps are those of the first."""
+    seed_count: int
+    """How many seeds the job has."""
+
+
+class PtxSpec(TypedDict, closed=True):
+    """PPO-ptx: the language-model loss on `data.pretraining`, mixed into every step of the policy (Ouyang et al. 2022, eq. 2)."""
+
+    coef: NotRequired[float]
+    """Weight of the mean loss per token. (InstructGPT's γ = 27.8 weighs a sum, not a mean.)"""
+    batch_size: NotRequired[int]
+    """Texts per optimizer step."""
+    max_tokens: NotRequired[int]
+    """Longer texts are cut."""
+
+
+class Readiness(TypedDict):
+    """Whether each part that the API needs is there."""
+
+    status: Literal["ok", "failed"]
+    """`ok` if every check is."""
+    checks: dict[str, str]
+    """`database`, `migrations` and `redis`, each `ok` or what is wrong."""
+
+
+class ReferenceSpec(TypedDict, closed=True):
+    """The policy that the KL is taken to."""
+
+    path: NotRequired[str | None]
+    """Checkpoint or model. Left out: the policy as the stage starts."""
+    update: NotRequired[Literal["fixed", "reanchored", "ema"]]
+    """`fixed`; `reanchored`: a fresh copy of the policy every `every` iterations; `ema`: moves a little after each iteration."""
+    every: NotRequired[int]
+    """Iterations between copies, for `reanchored`."""
+    decay: NotRequired[float]
+    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself."""
+
+
+class RegexReward(TypedDict, closed=True):
+    """1 where the response matches a pattern, else 0."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["regex"]
+    """Which reward this is."""
+    pattern: str
+    """A Python regular expression."""
+    whole: NotRequired[bool]
+    """Match the whole response, not a part of it."""
+
+
+class RequestReport(TypedDict, closed=True):
+    """What a report is to look at. The same wishes for the same version are the same report."""
+
+    version: NotRequired[int | None]
+    """Which of the dataset's. Left out: the newest."""
+    model: NotRequired[str | None]
+    """With whose tokenizer: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words."""
+    chat_template: NotRequired[Literal["auto", "none"] | None]
+    """As `data.chat_template` of a job. Left out: `auto`."""
+    max_prompt_tokens: NotRequired[int | None]
+    """As a job's. Left out: the job's default."""
+    max_completion_tokens: NotRequired[int | None]
+    """As a job's. Left out: the job's default."""
+    eval_fraction: NotRequired[float | None]
+    """As a job's. Left out: the job's default."""
+
+
+class ResourcesSpec(TypedDict, closed=True):
+    """How many processes share the work. Not part of what the run is: it may be resumed with others."""
+
+    processes: NotRequired[int]
+    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients; the result is that of one process, but for rounding."""
+    machines: NotRequired[int]
+    """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
+
+
+class RewardModelProgress(TypedDict):
+    """What the reward model thinks of what people said."""
+
+    checkpoint: str
+    """Whose scores these are."""
+    status: Literal["queued", "scoring", "done", "failed"]
+    """Whether they are there."""
+    progress: DataProgress | None
+    """How far the scoring is; null when it is over."""
+    error: AnnotationError | None
+    """Why they could not be made."""
+    agree: int
+    """Answers that prefer what the reward model scores higher."""
+    of: int
+    """Answers that are no ties."""
+    low: float | None
+    """Lower end of the share's 95 % interval (Wilson); null without answers."""
+    high: float | None
+    """Upper end of it."""
+
+
+class RewardModelSpec(TypedDict, closed=True):
+    """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
+
+    learning_rate: NotRequired[float]
+    """Peak learning rate of AdamW."""
+    lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
+    """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
+    warmup_ratio: NotRequired[float]
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
+    weight_decay: NotRequired[float]
+    """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
+    max_grad_norm: NotRequired[float]
+    """Gradients are scaled down to this global L2 norm."""
+    micro_batch_size: NotRequired[int | None]
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    micro_batch_tokens: NotRequired[int | None]
+    """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
+    optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
+    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    offload_optimizer: NotRequired[bool]
+    """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
+    save_every: NotRequired[int]
+    """Steps between checkpoints to resume from."""
+    loss: NotRequired[Literal["pairwise", "pointwise"]]
+    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss decides which of the two datasets the reward model learns from; where a job names both, the other one serves the other stages alone."""
+    path: NotRequired[str | None]
+    """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
+    epochs: NotRequired[int]
+    """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
+    batch_size: NotRequired[int]
+    """Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
+    margin: NotRequired[bool]
+    """Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0."""
+    center_coef: NotRequired[float]
+    """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
+    normalize: NotRequired[Literal["none", "mean", "mean_and_std"]]
+    """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+
+
+class RolloutSpec(TypedDict, closed=True):
+    """Which engine samples the responses, and what stands in for the log-probabilities of the policy that did."""
+
+    engine: NotRequired[Literal["built_in", "continuous_batching", "vllm"]]
+    """`built_in`: the model itself, with a key-value cache that is written in place; `continuous_batching`: transformers' own scheduler with a paged cache, over the policy's own weights; `vllm`: vLLM in the trainer's process, where installed, its weights brought up to date before every rollout. The last two sample the policy that is trained; any other model is sampled by the first."""
+    rows_at_once: NotRequired[int | None]
+    """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
+    decode: NotRequired[Literal["auto", "eager", "cuda_graphs"]]
+    """How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it."""
+    logprobs: NotRequired[Literal["recomputed", "sampler"]]
+    """Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. With one epoch, one minibatch and no KL in the reward, the update's own pass is that pass. The built-in engine's agree with the trainer's but for rounding."""
+    importance_cap: NotRequired[float | Literal["auto"] | None]
+    """C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all."""
+    asynchronous: NotRequired[bool]
+    """Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights."""
+    gpu_memory_utilization: NotRequired[float]
+    """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples."""
+
+
+class RoundChanges(TypedDict, closed=True):
+    """What may be changed of a round; null leaves it as it is."""
+
+    name: NotRequired[str | None]
+    """For people."""
+    instructions: NotRequired[str | None]
+    """What annotators should look at."""
+    overlap: NotRequired[int | None]
+    """How many annotators should answer each item."""
+    status: NotRequired[Literal["open", "paused"] | None]
+    """`paused`: nothing more is handed out, what was handed out may still be answered; `open`: go on."""
+
+
+class RoundFromCheckpoints(TypedDict, closed=True):
+    """Completions that one or several policies are asked for, on the prompts of a dataset."""
+
+    type: Literal["checkpoints"]
+    """Always `checkpoints`."""
+    checkpoints: list[str]
+    """Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them."""
+    prompts: str
+    """`ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken."""
+    completions: NotRequired[int]
+    """Of each policy. One policy with two is allowed: its own answers are compared, as in online RLHF."""
+    limit: NotRequired[int]
+    """Most prompts; of more a sample is drawn."""
+    temperature: NotRequired[float]
+    """Of sampling, the same for every policy, whatever `ppo.temperature` its job has."""
+    max_new_tokens: NotRequired[int | None]
+    """Longest completion, the same for every policy. Left out: the largest `ppo.max_new_tokens` of their jobs, of those that have a stage of PPO; else 256."""
+    seed: NotRequired[int]
+    """Decides the sample of prompts, their order, and what is sampled."""
+
+
+class RoundFromDataset(TypedDict, closed=True):
+    """Rows of a dataset of preferences: pairs for a round of pairs, rankings for one of rankings."""
+
+    type: Literal["dataset"]
+    """Always `dataset`."""
+    dataset: str
+    """`ds_…` (its newest version) or `ds_…@2`."""
+    rows: NotRequired[Literal["unlabelled", "all"]]
+    """`unlabelled`: pairs or rankings that no row of the dataset labels; `all`: the others too, their labels not shown. The same one is asked once, however many rows hold it."""
+    limit: NotRequired[int]
+    """Most items; of more rows a sample is drawn."""
+    seed: NotRequired[int]
+    """Decides the sample and the order."""
+
+
+class RuntimeSpec(TypedDict, closed=True):
+    """Where and how the run computes."""
+
+    device: NotRequired[Literal["auto", "cpu", "cuda"]]
+    """`auto` takes a GPU where there is one."""
+    threads: NotRequired[int | Literal["auto"] | None]
+    """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
+    packing: NotRequired[bool | Literal["auto"]]
+    """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result."""
+    compile: NotRequired[bool]
+    """Compile the layers' unpadded passes by torch.compile, in training and in scoring. On a CPU it was 1.03 to 1.05 × faster after 25 to 40 seconds of compiling, so it pays in long runs only. Needs a C++ compiler, on a GPU Triton. The result is the same up to rounding."""
+    critic_thread: NotRequired[bool | Literal["auto"]]
+    """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below forty million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
+    offload_frozen: NotRequired[bool]
+    """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result."""
+    sharding: NotRequired[Literal["replicated", "fsdp"]]
+    """What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out."""
+
+
+class SFTSpec(TypedDict, closed=True):
+    """Supervised fine-tuning on completions (the loss ignores the prompt)."""
+
+    learning_rate: NotRequired[float]
+    """Peak learning rate of AdamW."""
+    lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
+    """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
+    warmup_ratio: NotRequired[float]
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
+    weight_decay: NotRequired[float]
+    """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
+    max_grad_norm: NotRequired[float]
+    """Gradients are scaled down to this global L2 norm."""
+    micro_batch_size: NotRequired[int | None]
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    micro_batch_tokens: NotRequired[int | None]
+    """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
+    optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
+    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    offload_optimizer: NotRequired[bool]
+    """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
+    save_every: NotRequired[int]
+    """Steps between checkpoints to resume from."""
+    epochs: NotRequired[int]
+    """Passes over the data."""
+    batch_size: NotRequired[int]
+    """Sequences per optimizer step."""
+    turns: NotRequired[Literal["last", "all"]]
+    """Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn."""
+
+
+class SampleStep(TypedDict):
+    """A step that has completions."""
+
+    stage: str
+    """Its stage."""
+    step: int
+    """Its number."""
+
+
+class SampleStepList(TypedDict):
+    """Steps that have completions, in the order in which they were reached."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[SampleStep]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class Series(TypedDict):
+    """One metric of one stage: `values` where the points are few, else `last`, `min`, `max` and `n` per bucket."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage it belongs to."""
+    name: str
+    """The metric; `GET /v1/reference/metrics` explains it."""
+    steps: list[int]
+    """The step of each point; of a bucket, its last step."""
+    values: list[float] | None
+    """The value at each step; null if in buckets."""
+    last: list[float] | None
+    """The value at the bucket's last step; null if not in buckets."""
+    min: list[float] | None
+    """The smallest value in the bucket; null if not in buckets."""
+    max: list[float] | None
+    """The largest value in the bucket; null if not in buckets."""
+    n: list[int] | None
+    """How many points the bucket holds; null if not in buckets."""
+
+
+class Session(TypedDict):
+    """Who is calling."""
+
+    object: Literal["session"]
+    """Always `session`."""
+    key: KeyRef
+    """The API key behind the call."""
+    expires_at: str | None
+    """When the browser will have to sign in again; null for a call with the key itself."""
+
+
+class ShapingSpec(TypedDict, closed=True):
+    """From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one."""
+
+    normalize: NotRequired[Literal["none", "running"]]
+    """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
+    clip: NotRequired[float | None]
+    """Scores are clipped to ± this."""
+    missing_eos: NotRequired[Literal["subtract", "replace"]]
+    """What happens to the score of a response that was cut off without an EOS: the penalty is subtracted, or minus the penalty stands in its place (Huang et al. 2024: −1)."""
+    missing_eos_penalty: NotRequired[float]
+    """For a response that was cut off without an EOS."""
+    length_penalty: NotRequired[float]
+    """Subtracted for every token beyond `length_free`."""
+    length_free: NotRequired[int]
+    """Tokens without a length penalty."""
+    whiten_rewards: NotRequired[bool]
+    """Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024)."""
+
+
+class SharedPrompts(TypedDict):
+    """Prompts of `dataset` that `other` holds."""
+
+    prompts: int
+    """How many different ones."""
+    rows: int
+    """Rows of `dataset` with them."""
+    other_rows: int | None
+    """Rows of `other` with them; null for near duplicates, which are not counted there."""
+    samples: list[OverlapSample]
+    """The first of them, 20 at most."""
+    complete: bool
+    """False: more pairs of prompts look alike than are measured, so there may be more near duplicates."""
+
+
+class SignIn(TypedDict):
+    """What signs a browser in."""
+
+    token: str
+    """An API key."""
+
+
+class SplitSizes(TypedDict):
+    """What a run with this dataset alone would train on and hold out."""
+
+    eval_fraction: float
+    """As asked for."""
+    train: int
+    """Rows."""
+    eval: int
+    """Rows."""
+    train_prompts: int
+    """Different ones."""
+    eval_prompts: int
+    """Different ones."""
+    shared_prompts: int
+    """On both sides: always 0."""
+    near_prompts: int
+    """Held-out ones with a near duplicate among the others."""
+
+
+class TakeBack(TypedDict, closed=True):
+    """An answer that is taken back."""
+
+    annotator: str
+    """Who had answered."""
+    item: NotRequired[str | None]
+    """The item; nothing happens if it has no answer of theirs. Left out: what they answered or skipped last."""
+
+
+class TokenRow(TypedDict):
+    """One token of a completion. A number that is not finite is null."""
+
+    text: str
+    """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
+    logprob: float | None
+    """Log-probability under the policy that sampled it."""
+    reference_logprob: float | None
+    """Log-probability under the reference."""
+    kl: float | None
+    """The KL estimate at this token."""
+    value: float | None
+    """The critic's value of the state before it; null without a critic."""
+    advantage: float | None
+    """As the update used it."""
+    reward: float | None
+    """KL penalty, and the score on the last token."""
+    clipped: bool | None
+    """Whether the policy loss clipped it in the last pass; null where it took no part."""
+
+
+class TokenizerSpec(TypedDict, closed=True):
+    """A byte-level BPE tokenizer trained on the run's own supervised text."""
+
+    vocab_size: NotRequired[int]
+    """Largest vocabulary: 256 bytes, the special tokens, and as many merges as the text yields up to this size."""
+
+
+class UploadError(TypedDict):
+    """Why a file could not be fetched."""
+
+    code: str
+    """For programs."""
+    message: str
+    """For people."""
+
+
+class UploadLimits(TypedDict):
+    """How files come in here."""
+
+    object: Literal["upload.limits"]
+    """Always `upload.limits`."""
+    max_upload_bytes: int
+    """Largest file, sent in parts or fetched."""
+    max_request_upload_bytes: int
+    """Largest file that `POST /v1/datasets` takes in one request."""
+    part_bytes: int
+    """Size of a part; larger for a file that would have too many of them."""
+    import_urls: Literal["none", "any", "some"]
+    """Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes."""
+    import_prefixes: list[str]
+    """What an address must begin with."""
+
+
+class UploadPart(TypedDict):
+    """A part that has arrived."""
+
+    object: Literal["upload.part"]
+    """Always `upload.part`."""
+    number: int
+    """Which one, from 1."""
+    bytes: int
+    """Its size."""
+
+
+class UploadPartSum(TypedDict):
+    """A part that has arrived, with its sum: who goes on with an upload can tell whether it is of the same file."""
+
+    object: Literal["upload.part"]
+    """Always `upload.part`."""
+    number: int
+    """Which one, from 1."""
+    bytes: int
+    """Its size."""
+    sha256: str
+    """Of the part."""
+
+
+class UploadPreview(TypedDict):
+    """What an upload is, by its first records, and what they would become."""
+
+    object: Literal["upload.preview"]
+    """Always `upload.preview`."""
+    container: Literal["jsonl", "json", "csv", "parquet"]
+    """How the records lie in it, whatever it is called."""
+    compression: Literal["none", "gzip", "zstd"]
+    """How it is packed."""
+    encoding: str
+    """Of its text; empty for Parquet."""
+    notes: list[str]
+    """What is unusual about the file."""
+    sure: bool
+    """Whether one candidate stands out."""
+    records: int
+    """How many were looked at."""
+    columns: list[PreviewColumn]
+    """Their fields."""
+    candidates: list[PreviewCandidate]
+    """What they could be, the most likely first."""
+    problems: list[PreviewProblem]
+    """The first records that cannot be read."""
+    suggested: dict[str, Any] | None
+    """A mapping to begin with, where nothing stands out and the columns' names suggest one."""
+    plan: PreviewPlan | None
+    """What the rows were read with; null: it is not clear, and somebody has to say."""
+    rows: list[PreviewRow]
+    """The first rows."""
+
+
+class Worker(TypedDict):
+    """A worker that was seen lately."""
+
+    object: Literal["worker"]
+    """Always `worker`."""
+    id: str
+    """Begins with `wrk_`."""
+    hostname: str
+    """The machine it runs on."""
+    job_id: str | None
+    """What it is working on; null if it is idle, or if that is another key's job."""
+    started_at: str
+    """When it was first seen."""
+    last_seen_at: str
+    """When it last gave a sign of life."""
+
+
+class WorkerList(TypedDict):
+    """The workers that are online."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Worker]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class ProblemItem(TypedDict):
+    """One of several things wrong."""
+
+    detail: str
+    """What is wrong, and often what would be right."""
+    pointer: NotRequired[str | None]
+    """Where: `#/ppo/policy_loss/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row."""
+    line: NotRequired[int | None]
+    """Line of an uploaded file, from 1."""
+    column: NotRequired[int | None]
+    """Column of that line in characters, from 1."""
+
+
+class Problem(TypedDict):
+    """An error, as RFC 9457 shapes it. Some codes carry further members, such as `from`, `to` and `allowed`."""
+
+    type: str
+    """Names the kind of problem."""
+    title: str
+    """The kind of problem in words; the same each time."""
+    status: int
+    """The HTTP status."""
+    detail: str
+    """What happened this time, for people."""
+    instance: str
+    """The path that was asked for."""
+    code: str
+    """The kind of problem, for programs."""
+    request_id: str
+    """Finds this request in the server's log."""
+    param: NotRequired[str | None]
+    """The parameter or field at fault, where there is one."""
+    errors: NotRequired[list[ProblemItem] | None]
+    """Every thing wrong, where there may be several."""
+    error_count: NotRequired[int | None]
+    """How many there are, where not all are listed."""
+    allowed: NotRequired[list[Any] | None]
+    """For `invalid_transition`: the states that the job can go to."""
+
+
+class ImportDataset(TypedDict, closed=True):
+    """An upload that is to become a dataset. What is left out is found out by looking into the file."""
+
+    upload: str
+    """The id of a complete upload, `up_…`."""
+    name: NotRequired[str | None]
+    """For people. Left out: the file's name."""
+    kind: NotRequired[Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None]
+    """What the rows are."""
+    format: NotRequired[str | None]
+    """What a record of the file means: an `id` of `GET /v1/reference/formats`."""
+    mapping: NotRequired[dict[str, Any] | None]
+    """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
+    encoding: NotRequired[str | None]
+    """Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows."""
+    bad_rows: NotRequired[Literal["refuse", "report", "leave_out"]]
+    """What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored."""
+
+
+class Agreement(TypedDict):
+    """How far annotators agree."""
+
+    alpha: float | None
+    """Krippendorff's α of nominal verdicts: 1 full agreement, 0 what chance would give; null where it is not defined."""
+    items: int
+    """Pairs of answers that several judged."""
+    annotators: list[AnnotatorAgreement]
+    """The hundred with most rows, most first, and then up to a hundred of the others who mostly disagree."""
+
+
+class AnnotationItem(TypedDict):
+    """What an annotator sees: neither whose completions these are, nor whether the answer is known."""
+
+    object: Literal["annotation.item"]
+    """Always `annotation.item`."""
+    id: str
+    """Begins with `item_`."""
+    kind: Literal["pairs", "ranking"]
+    """What is asked."""
+    prompt: str | list[dict[str, Any]]
+    """Text, or messages."""
+    completions: list[str]
+    """In the order that this annotator sees, the same each time."""
+    previous: AnnotationSaid | None
+    """What they had said before they took it back; null if nothing."""
+    reserved_until: str
+    """Until then nobody else gets their place."""
+
+
+class AnnotationProgress(TypedDict):
+    """The figures of a round."""
+
+    object: Literal["annotation.progress"]
+    """Always `annotation.progress`."""
+    items: int
+    """How many there are to compare."""
+    items_done: int
+    """Those with as many answers as are wanted."""
+    answers: int
+    """Gold questions and skips not counted."""
+    answers_wanted: int
+    """Items times overlap."""
+    skips: int
+    """How many."""
+    ties: int
+    """Among the answers; rankings in which two share a rank."""
+    first_chosen: int
+    """Answers for the completion that was shown first: far from half of them, it is the place that is chosen."""
+    second_chosen: int
+    """Answers for the one that was shown second."""
+    annotators: list[AnnotatorProgress]
+    """By name."""
+    alpha: float | None
+    """Krippendorff's α over all pairs that several people compared: 1 is full agreement, 0 what chance would give. Null where there is nothing to compare, or nobody ever differed from one label."""
+    alpha_items: int
+    """Items that several people answered."""
+    alpha_level: Literal["nominal"]
+    """Labels are compared as equal or not."""
+    pairwise: float | None
+    """Of all pairs of answers to the same thing, the share that are equal."""
+    gold_right: int
+    """Gold questions answered as they should be."""
+    gold_of: int
+    """Of so many."""
+    sides: list[AnnotationSide] | None
+    """Who wins, in a round of several policies."""
+    reward_model: RewardModelProgress | None
+    """Agreement with a reward model; null while none is named."""
+
+
+class AnnotationQueue(TypedDict):
+    """What an annotator has before them."""
+
+    done: int
+    """What they have answered or skipped."""
+    total: int
+    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    last_item: str | None
+    """What they answered or skipped last."""
+    object: Literal["annotation.queue"]
+    """Always `annotation.queue`."""
+    status: Literal["preparing", "open", "paused", "closing", "closed", "failed"]
+    """The round's; nothing is handed out unless it is open."""
+    items: list[AnnotationItem]
+    """First what they hold already, in the order in which it was handed out."""
+
+
+class AnnotationRound(TypedDict):
+    """A set of items that people compare."""
+
+    object: Literal["annotation.round"]
+    """Always `annotation.round`."""
+    id: str
+    """Begins with `ann_`."""
+    name: str
+    """For people."""
+    kind: Literal["pairs", "ranking"]
+    """What is asked of an item."""
+    status: Literal["preparing", "open", "paused", "closing", "closed", "failed"]
+    """Where it is in its life."""
+    progress: DataProgress | None
+    """How far the data task is that a round waits for while it is preparing or closing; else null."""
+    error: AnnotationError | None
+    """Why the items could not be made (`failed`), or the answers not be written (`paused` again); else null."""
+    source: RoundFromDataset | RoundFromCheckpoints
+    """Where the completions come from; datasets by version."""
+    policies: list[AnnotationPolicy] | None
+    """Of a round of completions, whose they are; `sides` and an item's `policies` count in it."""
+    instructions: str
+    """What annotators should look at."""
+    overlap: int
+    """How many annotators should answer each item."""
+    gold: str | None
+    """The dataset version that the gold questions are from."""
+    gold_share: float
+    """Share of gold questions among what each annotator is shown."""
+    reservation_minutes: float
+    """How long an item that was handed out is kept for its annotator."""
+    items: int
+    """How many there are to compare."""
+    gold_items: int
+    """How many gold questions there are beside them."""
+    complete: int
+    """Items with as many answers as are wanted."""
+    left_out: int
+    """Rows or prompts that could not become an item: too long, or answered by all policies with the same."""
+    cut_off: int
+    """Items in which a completion did not end by itself: it was cut off at `max_new_tokens`."""
+    answers: int
+    """How many answers there are, gold questions and skips not counted."""
+    answers_wanted: int
+    """Items times overlap."""
+    annotators: int
+    """How many people have answered or skipped something."""
+    reward_model: str | None
+    """The reward model's checkpoint that the answers are compared with."""
+    dataset: str | None
+    """The dataset that it was, or is being, closed into."""
+    version: int | None
+    """The number of its version there."""
+    jobs: list[str]
+    """Jobs that went on with it."""
+    created_at: str
+    """When it was made."""
+    closed_at: str | None
+    """When its answers had become a dataset version."""
+
+
+class AnnotationRoundList(TypedDict):
+    """Rounds, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[AnnotationRound]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class AnnotationUndo(TypedDict):
+    """What was taken back."""
+
+    done: int
+    """What they have answered or skipped."""
+    total: int
+    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    last_item: str | None
+    """What they answered or skipped last."""
+    object: Literal["annotation.undo"]
+    """Always `annotation.undo`."""
+    item: AnnotationItem | None
+    """The item, open again; null if there was nothing to take back."""
+
+
+class Checkpoint(TypedDict):
+    """A saved model folder that transformers' `from_pretrained` loads."""
+
+    object: Literal["job.checkpoint"]
+    """Always `job.checkpoint`."""
+    id: str
+    """Begins with `ckpt_`."""
+    job_id: str
+    """The job it comes from."""
+    attempt: int
+    """The attempt that saved it."""
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage it was saved in."""
+    step: int
+    """The step it was saved after."""
+    final: bool
+    """Whether it is the stage's result (else it is one to resume from)."""
+    best: bool
+    """Whether it is the stage's best so far, by its held-out win rate: kept beside the last ones."""
+    seed: int | None
+    """Of a job of several seeds, the one that it belongs to; null: the job's own."""
+    created_at: str
+    """When it was stored."""
+    bytes: int
+    """Size of all files."""
+    metrics: dict[str, float]
+    """How good it was."""
+    files: list[CheckpointFile]
+    """What it holds."""
+
+
+class CheckpointList(TypedDict):
+    """Checkpoints, oldest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Checkpoint]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class DataTask(TypedDict):
+    """Something that is being done to a dataset."""
+
+    object: Literal["data.task"]
+    """Always `data.task`."""
+    id: str
+    """Begins with `dt_`."""
+    kind: str
+    """`import`, `index`, `report` and others."""
+    status: Literal["queued", "running", "done", "failed", "cancelled"]
+    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    progress: float
+    """From 0 to 1."""
+    note: str
+    """What it is at, for people."""
+    attempt: int
+    """Which try this is; a task whose worker is lost is tried three times."""
+    error: dict[str, Any] | None
+    """`{code, message, …}` of one that failed."""
+    created_at: str
+    """When it was queued."""
+    started_at: str | None
+    """When the first try began."""
+    finished_at: str | None
+    """When it ended."""
+
+
+class DataTaskList(TypedDict):
+    """Data tasks."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[DataTask]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class Dataset(TypedDict):
+    """A name under which versions of some data lie. What is said of rows is said of the newest version."""
+
+    object: Literal["dataset"]
+    """Always `dataset`."""
+    id: str
+    """Begins with `ds_`. In a job it means the newest ready version; `ds_…@2` and `ds_…@sha256:…` mean that one."""
+    name: str
+    """For people."""
+    kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+    """What its rows are."""
+    status: Literal["importing", "ready", "blocked", "failed"]
+    """Of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`)."""
+    version: int
+    """Number of the newest version."""
+    rows: int | None
+    """How many there are; null until they are stored."""
+    bytes: int | None
+    """Their size as stored."""
+    sha256: str | None
+    """Of the rows as stored, in canonical form: equal rows have equal sums."""
+    findings: FindingCounts
+    """What is known to be wrong with it."""
+    progress: DataProgress | None
+    """While it is importing."""
+    error: DatasetError | None
+    """Why the newest version failed, if it did."""
+    origin: dict[str, Any]
+    """How the newest version came about: its `type` is `upload`, `fix` or `annotation`."""
+    created_at: str
+    """When the first version was."""
+    archived_at: str | None
+    """Since when it is left out of lists."""
+    expires_at: str | None
+    """When it may be deleted; null: never."""
+
+
+class DatasetFormat(TypedDict):
+    """A format that files may have."""
+
+    object: Literal["dataset.format"]
+    """Always `dataset.format`."""
+    id: str
+    """What `format` is set to."""
+    title: str
+    """Its name for people."""
+    kinds: list[Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]]
+    """What it can be read as, the usual first."""
+    about: str
+    """What a record is, and what becomes of it."""
+    source: str
+    """Where it is described, or the data that it is known from. Empty: it is the platform's own."""
+    example: list[dict[str, Any]]
+    """Records as they come."""
+    mapping: dict[str, Any] | None
+    """The example's mapping, of `custom`."""
+    becomes: list[dict[str, Any]]
+    """The rows that the example gives, as they are stored."""
+
+
+class DatasetFormatList(TypedDict):
+    """Every format, in the order in which people look for them."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[DatasetFormat]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class DatasetList(TypedDict):
+    """Datasets."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Dataset]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class Finding(TypedDict):
+    """One kind of trouble, and where it is."""
+
+    code: str
+    """For programs."""
+    severity: Literal["blocking", "warning", "info"]
+    """`blocking`: of an import, no job can use the version before somebody has decided; of a report, training on these rows is pointless."""
+    title: str
+    """For people."""
+    detail: str
+    """What exactly."""
+    count: int
+    """How often."""
+    share: float | None
+    """Of all records, from 0 to 1; null: it is about the dataset as a whole."""
+    lines: list[int]
+    """The first of them, by their lines in the source."""
+    samples: list[FindingSample]
+    """Some of them."""
+    fix: FindingFix | None
+    """What can be done about it with one click, where something can."""
+
+
+class JobSummary(TypedDict):
+    """A job, as lists show it."""
+
+    object: Literal["job"]
+    """Always `job`."""
+    id: str
+    """Begins with `job_`."""
+    name: str
+    """For people."""
+    status: Literal[
+        "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+    ]
+    """Where it is in its life."""
+    status_reason: str
+    """Why it is there."""
+    queue_reason: str | None
+    """Why it still waits; null unless it is queued."""
+    created_at: str
+    """When it was submitted."""
+    started_at: str | None
+    """When a worker first took it."""
+    finished_at: str | None
+    """When it ended."""
+    stage: str | None
+    """The present or last stage; null before the first."""
+    progress: Progress | None
+    """How far it is; null before the trainer has said what it will do."""
+    attempt: int
+    """How many workers have taken it so far."""
+    error: JobError | None
+    """Why it failed; null unless it did."""
+    summary: dict[str, float] | None
+    """What the run learnt; null before it succeeded."""
+    reward_sparkline: list[float]
+    """The course of the mean score under PPO, in at most 60 numbers; empty without PPO."""
+
+
+class JsonSchemaReward(TypedDict, closed=True):
+    """1 where the response is JSON that a schema accepts, else 0."""
+
+    name: NotRequired[str | None]
+    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    weight: NotRequired[float]
+    """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    type: Literal["json_schema"]
+    """Which reward this is."""
+    json_schema: dict[str, Any]
+    """A JSON schema (draft 2020-12)."""
+
+
+class Metrics(TypedDict):
+    """The numbers of a job."""
+
+    object: Literal["metrics"]
+    """Always `metrics`."""
+    series: list[Series]
+    """By stage in the run's order, then by name."""
+    last_seq: int
+    """The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing."""
+
+
+class ModelSpec(TypedDict, closed=True):
+    """The language model to start from: a pretrained one by `path`, or a new one from `config` and `tokenizer`."""
+
+    path: NotRequired[str | None]
+    """Hub id, local folder or checkpoint of a causal language model with its tokenizer. Weights must be safetensors."""
+    config: NotRequired[dict[str, Any] | None]
+    """A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused."""
+    tokenizer: NotRequired[TokenizerSpec | None]
+    """How to train the tokenizer of a model made from `config`."""
+    dtype: NotRequired[Literal["auto", "float32", "bfloat16", "float16"]]
+    """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
+    tf32: NotRequired[bool]
+    """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still."""
+    trained_weights: NotRequired[Literal["float32", "bfloat16"]]
+    """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up."""
+    gradient_checkpointing: NotRequired[bool]
+    """Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower."""
+    lora: NotRequired[LoraSpec | None]
+    """Train low-rank adapters, not the weights themselves. Left out: full fine-tuning."""
+    quantization: NotRequired[Literal["8bit", "4bit"] | None]
+    """Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`."""
+
+
+class NewRound(TypedDict, closed=True):
+    """A round of annotation."""
+
+    name: NotRequired[str]
+    """For people. Left out: what the round is made from."""
+    kind: NotRequired[Literal["pairs", "ranking"]]
+    """`pairs`: which of two is better; `ranking`: two to nine are put in order."""
+    instructions: NotRequired[str]
+    """What annotators should look at; shown to them."""
+    source: RoundFromDataset | RoundFromCheckpoints
+    """Where the completions come from."""
+    overlap: NotRequired[int]
+    """How many annotators should answer each item."""
+    gold_share: NotRequired[float]
+    """Share of gold questions, whose answer is known, among what each annotator is shown."""
+    gold: NotRequired[str | None]
+    """`ds_…` or `ds_…@2`: labelled preferences for the gold questions. Left out: the labelled rows of the source, where it is a dataset of which only unlabelled rows are shown."""
+    reservation_minutes: NotRequired[float]
+    """How long an item that was handed out is kept for its annotator."""
+    reward_model: NotRequired[str | None]
+    """A reward model's checkpoint (`ckpt_…`) to compare the answers with. Can be named later too."""
+
+
+class OnlineSpec(TypedDict, closed=True):
+    """Online iterative RLHF: every round, label fresh pairs of the policy, refit the reward model, and go on (Bai et al. 2022, §4.5; Dong et al. 2024)."""
+
+    rounds: NotRequired[int]
+    """Rounds into which `ppo.steps` is divided; the reward model is refitted between them."""
+    prompts: NotRequired[int]
+    """Prompts per round, two responses each."""
+    label_by: NotRequired[
+        str
+        | ModelReward
+        | ClassifierReward
+        | ExactMatchReward
+        | NumericMatchReward
+        | RegexReward
+        | JsonSchemaReward
+        | LengthReward
+        | LexiconReward
+        | HttpReward
+        | PluginReward
+        | None
+    ]
+    """The preference source: an installed judge by name, or any reward; the response with the higher value is preferred. Left out: `evaluation.judge`."""
+    noise: NotRequired[float]
+    """Share of the labels that are flipped, to stand for human error."""
+    epochs: NotRequired[int]
+    """Passes of the refit over the pairs of this round and as many old ones."""
+    learning_rate: NotRequired[float | None]
+    """Of the refit. Left out: `reward_model.learning_rate`."""
+
+
+class Overlap(TypedDict):
+    """Prompts that two datasets share."""
+
+    object: Literal["dataset.overlap"]
+    """Always `dataset.overlap`."""
+    dataset: OverlapSide
+    """The one whose prompts are looked for."""
+    other: OverlapSide
+    """The one in which they are looked for."""
+    exact: SharedPrompts
+    """Equal prompts: text, and one message of the user's with that text, are the same prompt."""
+    near: SharedPrompts | None
+    """Near duplicates: other prompts that share 0.8 of their word triples or more. Null: not known yet. An older version of the platform indexed the rows without what these are found by; this request has them indexed again, so compare again later. It stays null where the data worker has no rensa."""
+
+
+class PPOSpec(TypedDict, closed=True):
+    """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
+
+    learning_rate: NotRequired[float]
+    """Peak learning rate of the policy."""
+    lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
+    """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine."""
+    warmup_ratio: NotRequired[float]
+    """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
+    weight_decay: NotRequired[float]
+    """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
+    max_grad_norm: NotRequired[float]
+    """Gradients are scaled down to this global L2 norm."""
+    micro_batch_size: NotRequired[int | None]
+    """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
+    micro_batch_tokens: NotRequired[int | None]
+    """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
+    optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
+    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    offload_optimizer: NotRequired[bool]
+    """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
+    save_every: NotRequired[int]
+    """Iterations between checkpoints to resume from."""
+    steps: NotRequired[int]
+    """Iterations: each samples one batch of responses and updates on it."""
+    batch_size: NotRequired[int]
+    """Responses per iteration."""
+    samples_per_prompt: NotRequired[int]
+    """Responses to each prompt of the batch (the group of RLOO and GRPO); must divide `batch_size`."""
+    epochs: NotRequired[int]
+    """Passes over each batch of responses."""
+    minibatches: NotRequired[int]
+    """Optimizer steps per pass; must divide `batch_size`."""
+    adam_eps: NotRequired[float]
+    """Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024)."""
+    max_new_tokens: NotRequired[int]
+    """Longest response, in tokens."""
+    stop: NotRequired[list[str]]
+    """Texts that end a response, beside the tokenizer's EOS and the stops of the model's generation_config.json, in evaluation too. A response is cut after the token that completes the first of them; rewards see the text before it. A special token, such as "<|im_end|>", may be given by its text."""
+    temperature: NotRequired[float]
+    """Sampling temperature; the log-probabilities of the update are taken at the same one."""
+    rollout: NotRequired[RolloutSpec]
+    """How the responses are sampled."""
+    advantage: NotRequired[AdvantageSpec]
+    policy_loss: NotRequired[PolicyLossSpec]
+    """What the policy minimises."""
+    critic: NotRequired[CriticSpec]
+    """The value function."""
+    kl: NotRequired[KLSpec]
+    reference: NotRequired[ReferenceSpec]
+    shaping: NotRequired[ShapingSpec]
+    """From the score to the reward."""
+    guards: NotRequired[GuardsSpec]
+    ptx: NotRequired[PtxSpec | None]
+    """Pretraining mix; left out: none."""
+    optimal_value: NotRequired[OptimalValueSpec]
+    """For `advantage.baseline` = "optimal_value"."""
+    online: NotRequired[OnlineSpec | None]
+    """Online iterative RLHF; left out: the reward model stays as it is."""
+    self_test: NotRequired[bool]
+    """Before the first iteration, on real prompts: the ratio is 1 and the KL to the reference 0, padding changes nothing, sampled and recomputed log-probabilities agree, and stored answers score as they did. A run that fails it is stopped."""
+    eval_every: NotRequired[int]
+    """Iterations between evaluations on held-out prompts."""
+    log_samples: NotRequired[int]
+    """Completions of each batch that are logged."""
+    log_token_tables: NotRequired[int]
+    """Of those, completions logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
+
+
+class ReportResult(TypedDict):
+    """What was found."""
+
+    summary: dict[str, float]
+    """Figures by name: rows, prompts, pairs, ties, duplicates, truncated, steps of each stage, …"""
+    findings: list[Finding]
+    """Blocking ones first."""
+    histograms: list[Histogram]
+    """Of prompts and answers."""
+    languages: list[LanguageShare]
+    """Most rows first."""
+    length_bias: LengthBias | None
+    """Null where nothing is decided, or all answers are of one length."""
+    position: Positions | None
+    """Null where sides mean nothing."""
+    agreement: Agreement | None
+    """Null where no two who are named judged the same answers."""
+    splits: SplitSizes | None
+    """Null for rows without prompts."""
+    special_tokens: list[str]
+    """Those that texts spell out, also once others are taken out of them."""
+
+
+class Sample(TypedDict):
+    """A completion that the run logged."""
+
+    object: Literal["job.sample"]
+    """Always `job.sample`."""
+    stage: str
+    """The stage it comes from."""
+    step: int
+    """The step it comes from."""
+    index: int
+    """Its place among the completions of that step, from 0."""
+    prompt: str
+    """What the policy was given."""
+    response: str
+    """What it wrote."""
+    score: float | None
+    """By the run's rewards."""
+    kl: float | None
+    """Sum over the response of log π − log π_ref."""
+    tokens: int | None
+    """Length of the response."""
+    finished: bool | None
+    """Whether it ended by itself, with an EOS token."""
+    judge: float | None
+    """The judge's score, where there is a judge that scores."""
+    reference: str | None
+    """The answer to the same prompt of the policy that it is compared with (evaluation only)."""
+    reference_score: float | None
+    """By the run's rewards, of that answer."""
+    reference_judge: float | None
+    """The judge's score of that answer."""
+    token_table: list[TokenRow] | None
+    """The completion token by token; for a few, at evaluations in PPO."""
+
+
+class SampleList(TypedDict):
+    """The completions of one step."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Sample]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class Upload(TypedDict):
+    """A file that arrives in parts, or that the platform fetches."""
+
+    object: Literal["upload"]
+    """Always `upload`."""
+    id: str
+    """Begins with `up_`."""
+    filename: str
+    """For people, and for telling formats apart."""
+    bytes: int | None
+    """Size of the whole file; null while it is fetched from somewhere that does not say."""
+    bytes_received: int
+    """How much of it is here."""
+    part_bytes: int
+    """Size of each part but the last, which has the rest."""
+    parts: int | None
+    """How many parts the file has; null while its size is not known."""
+    received: list[int]
+    """The numbers, from 1, of the parts that are here."""
+    sha256: str | None
+    """Of the whole file: as promised until it is complete, then as it arrived."""
+    url: str | None
+    """Where it is fetched from; null for one that is sent."""
+    status: Literal["open", "fetching", "complete", "failed"]
+    """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
+    error: UploadError | None
+    """Why it failed."""
+    dataset: str | None
+    """The newest dataset that was made of it."""
+    created_at: str
+    """When it was begun."""
+    expires_at: str
+    """When it is removed, unless something happens to it before."""
+    completed_at: str | None
+    """When all of it was here."""
+
+
+class UploadList(TypedDict):
+    """Uploads."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Upload]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class DatasetVersion(TypedDict):
+    """Some rows at some time. It never changes once it is no longer importing."""
+
+    object: Literal["dataset.version"]
+    """Always `dataset.version`."""
+    id: str
+    """Begins with `dv_`."""
+    dataset_id: str
+    """Whose version it is."""
+    number: int
+    """1, 2, …"""
+    parent: int | None
+    """Number of the version that it was made from."""
+    status: Literal["importing", "ready", "blocked", "failed"]
+    """`importing`, then `ready`, `blocked` or `failed`."""
+    rows: int | None
+    """How many there are; null until they are stored."""
+    bytes: int | None
+    """Their size as stored."""
+    sha256: str | None
+    """Of the rows as stored: a job that uses it names this sum."""
+    left_out: int
+    """Records of the source that are not among the rows."""
+    findings: list[Finding]
+    """What the import found. Reports find more."""
+    origin: dict[str, Any]
+    """How it came about: its `type` is `upload`, `fix` or `annotation`."""
+    error: DatasetError | None
+    """Why it failed, if it did."""
+    created_at: str
+    """When it was asked for."""
+    ready_at: str | None
+    """Since when jobs can use it."""
+    jobs: list[str]
+    """The jobs that use or have used it, newest first."""
+
+
+class DatasetVersionList(TypedDict):
+    """Versions of a dataset."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[DatasetVersion]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class EvaluationSpec(TypedDict, closed=True):
+    """The trained policy against the one before it on held-out prompts, paired by prompt."""
+
+    prompts: NotRequired[int]
+    """Held-out prompts to use, at most; the same ones in the loop and at the end."""
+    batch_size: NotRequired[int]
+    """Prompts sampled at once."""
+    temperature: NotRequired[float]
+    """Sampling temperature of both policies."""
+    max_new_tokens: NotRequired[int | None]
+    """Longest response. Left out: `ppo.max_new_tokens`."""
+    judge: NotRequired[
+        str
+        | ModelReward
+        | ClassifierReward
+        | ExactMatchReward
+        | NumericMatchReward
+        | RegexReward
+        | JsonSchemaReward
+        | LengthReward
+        | LexiconReward
+        | HttpReward
+        | PluginReward
+        | HttpJudge
+        | None
+    ]
+    """Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
+    against: NotRequired[str | None]
+    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
+    keep_best: NotRequired[bool]
+    """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+
+
+class JobList(TypedDict):
+    """Jobs, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobSummary]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
+class JobSpec(TypedDict, closed=True):
+    """One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`."""
+
+    name: NotRequired[str]
+    """For people; shown in lists."""
+    model: ModelSpec
+    """The model to start from. A bare string is short for `{"path": …}`."""
+    data: DataSpec
+    """Datasets."""
+    stages: NotRequired[list[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]]]
+    """What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
+    sft: NotRequired[SFTSpec]
+    """Supervised fine-tuning."""
+    reward_model: NotRequired[RewardModelSpec]
+    """The reward model's training."""
+    dpo: NotRequired[DPOSpec]
+    """Direct preference optimisation."""
+    kto: NotRequired[KTOSpec]
+    """Kahneman-Tversky optimisation."""
+    ppo: NotRequired[PPOSpec]
+    """The policy's optimisation."""
+    rewards: NotRequired[
+        list[
+            ModelReward
+            | ClassifierReward
+            | ExactMatchReward
+            | NumericMatchReward
+            | RegexReward
+            | JsonSchemaReward
+            | LengthReward
+            | LexiconReward
+            | HttpReward
+            | PluginReward
+        ]
+    ]
+    """What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run."""
+    evaluation: NotRequired[EvaluationSpec]
+    """The comparison at the end, and in the loop."""
+    health: NotRequired[HealthSpec]
+    """What PPO watches in itself."""
+    checkpoints: NotRequired[CheckpointSpec]
+    runtime: NotRequired[RuntimeSpec]
+    resources: NotRequired[ResourcesSpec]
+    """How many processes, on how many machines."""
+    seed: NotRequired[int]
+    """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
+    seeds: NotRequired[int]
+    """Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
+
+
+class Report(TypedDict):
+    """What is good and bad about a version."""
+
+    object: Literal["dataset.report"]
+    """Always `dataset.report`."""
+    id: str
+    """Begins with `rep_`."""
+    dataset_id: str
+    """Whose version it is about."""
+    version: int
+    """Its number."""
+    status: Literal["queued", "running", "done", "failed", "cancelled"]
+    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    progress: DataProgress | None
+    """While it is being made."""
+    settings: dict[str, Any]
+    """As asked for; what is not there is the default."""
+    result: ReportResult | None
+    """Once it is done."""
+    error: DatasetError | None
+    """Why it failed, if it did."""
+    created_at: str
+    """When it was first asked for."""
+
+
+class ReportList(TypedDict):
+    """Reports, newest first."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Report]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 class AnnotationContinuation(TypedDict):
-    object: str
-    spec: dict[str, Any]
+    """What going on would be."""
+
+    object: Literal["annotation.continuation"]
+    """Always `annotation.continuation`."""
+    spec: JobSpec
+    """The new job's."""
     sentences: list[str]
+    """What it will do, for people."""
+
+
+class Job(TypedDict):
+    """A job."""
+
+    object: Literal["job"]
+    """Always `job`."""
+    id: str
+    """Begins with `job_`."""
+    name: str
+    """For people."""
+    status: Literal[
+        "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+    ]
+    """Where it is in its life."""
+    status_reason: str
+    """Why it is there."""
+    queue_reason: str | None
+    """Why it still waits; null unless it is queued."""
+    created_at: str
+    """When it was submitted."""
+    started_at: str | None
+    """When a worker first took it."""
+    finished_at: str | None
+    """When it ended."""
+    stage: str | None
+    """The present or last stage; null before the first."""
+    progress: Progress | None
+    """How far it is; null before the trainer has said what it will do."""
+    attempt: int
+    """How many workers have taken it so far."""
+    error: JobError | None
+    """Why it failed; null unless it did."""
+    summary: dict[str, float] | None
+    """What the run learnt; null before it succeeded."""
+    reward_sparkline: list[float]
+    """The course of the mean score under PPO, in at most 60 numbers; empty without PPO."""
+    spec: JobSpec
+    """What the run is, with every default filled in."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from client.errors import ApiError
 from client.sdk.datasets import Datasets
 from client.sdk.multipart import Progress, Sending, persistently
-from client.sdk.types import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum
+from client.sdk.types import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum, UploadPreview
 
 SMALL = 16 * 1024 * 1024
 """Bytes. Up to here, a file goes in one request."""
@@ -140,12 +140,11 @@ class Uploads(Datasets):
         kind: str | None = None,
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UploadPreview:
         """What its first rows would become; nothing is stored."""
         body = {"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}
-        answer: dict[str, Any] = self._request(
-            "POST", f"/v1/uploads/{upload_id}/preview", json=body, timeout=None
-        ).json()
+        path = f"/v1/uploads/{upload_id}/preview"
+        answer: UploadPreview = self._request("POST", path, json=body, timeout=None).json()
         return answer
 
     def get_upload_limits(self) -> UploadLimits:

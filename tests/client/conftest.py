@@ -1,19 +1,52 @@
 """A platform as `proximal up` runs it, without a worker, for everything that talks to one."""
 
 import contextlib
+import functools
+import inspect
+import json
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
+from pydantic import TypeAdapter
 
 from client.errors import ApiError, Unreachable
 from client.local.folder import DataFolder
 from client.sdk import Client
 from core import child
 from tests.waiting import eventually
+
+
+class CheckedClient(Client):
+    """A client that raises ValidationError where a response does not fit the return type of the method."""
+
+
+def _checked(method: Callable[..., Any]) -> Callable[..., Any]:
+    hint = get_type_hints(method)["return"]
+    is_iterator = get_origin(hint) is Iterator
+    adapter = functools.cache(lambda: TypeAdapter(get_args(hint)[0] if is_iterator else hint))
+
+    def check(value: Any) -> Any:
+        adapter().validate_json(json.dumps(value), strict=True)
+        return value
+
+    @functools.wraps(method)
+    def call(*args: Any, **options: Any) -> Any:
+        returned = method(*args, **options)
+        if is_iterator:
+            return map(check, returned)
+        return returned if isinstance(returned, Path) else check(returned)
+
+    return call
+
+
+for _name, _method in inspect.getmembers(Client, inspect.isfunction):
+    if not _name.startswith("_"):
+        setattr(CheckedClient, _name, _checked(_method))
 
 
 @dataclass
@@ -28,7 +61,7 @@ class Up:
     def client(self) -> Client:
         key = DataFolder(self.folder).key()
         assert key is not None
-        return Client(self.url, key)
+        return CheckedClient(self.url, key)
 
 
 def free_port() -> int:

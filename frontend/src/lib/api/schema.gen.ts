@@ -2792,7 +2792,7 @@ export interface components {
         };
         /**
          * DatasetKind
-         * @description What the rows of a dataset are.
+         * @description The rows of a dataset; `data.schema` has their fields.
          * @enum {string}
          */
         DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
