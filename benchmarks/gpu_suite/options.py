@@ -37,7 +37,6 @@ OPTIONS = (
     Option("bfloat16", {"model": {"dtype": "bfloat16"}}),
     Option("bfloat16, captured steps", {"model": {"dtype": "bfloat16"}} | _rollout(decode="auto", rows_at_once=8)),
     Option("bfloat16 trained weights", {"model": {"dtype": "bfloat16", "trained_weights": "bfloat16"}}),
-    Option("float16", {"model": {"dtype": "float16"}}, rehearsed=False),
     Option("asynchronous", _rollout(asynchronous=True)),
     Option("asynchronous, bfloat16", {"model": {"dtype": "bfloat16"}} | _rollout(asynchronous=True), rehearsed=False),
     Option("continuous batching", _rollout(engine="continuous_batching")),
@@ -49,7 +48,6 @@ OPTIONS = (
     Option("gradient checkpointing", {"model": {"gradient_checkpointing": True}}, rehearsed=False),
     Option("micro-batches", {"ppo": {"micro_batch_size": 2}}, rehearsed=False),
     Option("padded rows", {"runtime": {"packing": False}}, rehearsed=False),
-    Option("compiled layers", {"runtime": {"compile": True}}, rehearsed=False),
     Option("LoRA on one backbone", {"model": {"dtype": "bfloat16", "lora": _LORA}}),
     Option(
         "LoRA on a backbone in 4 bits",

@@ -61,4 +61,4 @@ def context_of(model: Model) -> int:
 
 def spare_threads(model: Model) -> None:
     """For a small model a second thread only costs."""
-    torch.set_num_threads(1 if model.num_parameters() < cpu_threads.SMALL else cpu_threads.available_cores())
+    torch.set_num_threads(cpu_threads.threads_for(model.num_parameters()))

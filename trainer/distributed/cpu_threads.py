@@ -1,63 +1,114 @@
-"""How many CPU threads to compute with.
+"""The CPU threads of a run: how many there are, and whether two models learn at once with half of them each.
 
-For small models a second thread can cost more than it brings, above all on a busy machine; and the count decides the
-last bits of every sum, so a run keeps the count it began with.
+The number of threads decides how a matrix product is split, and so the last bits of its sums. A run therefore keeps the
+number that it began with.
 """
 
 import os
-import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
-from typing import Literal
+from types import TracebackType
+from typing import Literal, TypeVar
 
 import torch
 
 from trainer.distributed.rendezvous import processes_here
 
+A = TypeVar("A")
+B = TypeVar("B")
+
+ONE_THREAD_BELOW = 1_000_000
+"""Parameters below which a run computes on one thread. At half a million, two threads are 1.3 to 1.5 times as fast on a quiet
+machine, but three times slower in all on a machine with other work (docs/lab-notes.md)."""
+PAIRED_BELOW = 40_000_000
+"""Parameters below which policy and critic learn at once. Measured: an update is 1.3 to 1.5 times as fast at 0.5 and 3 million,
+1.08 times at 28 million (docs/explanation/performance.md). Larger models were not measured."""
+
 
 def available_cores() -> int:
-    """Those of this machine, shared among the processes of the run that are on it."""
+    """The cores that this process may use, divided by the number of processes of the run on this machine; at least 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // processes_here())
 
 
-SMALL = 1_000_000
-"""Parameters below which more threads bring next to nothing (1.3 × on two quiet cores at half a million)."""
+def threads_for(parameters: int) -> int:
+    """The threads that `runtime.threads` = "auto" takes for a model of this size."""
+    return 1 if parameters < ONE_THREAD_BELOW else available_cores()
 
 
-def choose(setting: int | Literal["auto"] | None, parameters: int, memory: Path, workload: Callable[[], None]) -> int:
-    """The thread count for this run: the setting; for None all cores, or one for a small model; for "auto" the faster.
-
-    What was chosen is written to `memory`, so that a resumed run computes with the same.
-    """
+def choose_threads(setting: int | Literal["auto"], parameters: int, record: Path) -> int:
+    """The thread count of this run. "auto" is decided once and written to the file `record`, which a resumed run reads."""
     if isinstance(setting, int):
         return setting
-    if not memory.exists():
-        draft = memory.with_suffix(".new")
-        draft.write_text(str(_decide(setting, parameters, workload)))
-        draft.replace(memory)
-    return int(memory.read_text())
+    return _recorded(record, lambda: threads_for(parameters))
 
 
-def _decide(setting: Literal["auto"] | None, parameters: int, workload: Callable[[], None]) -> int:
-    cores = available_cores()
-    if setting is None or cores == 1:
-        return 1 if parameters < SMALL else cores
-    return _faster_of(1, cores, workload)
+class PairedExecutor:
+    """Calls two functions, one after the other or, with `threads` for each, at the same time.
 
-
-def _faster_of(one: int, all_cores: int, workload: Callable[[], None]) -> int:
-    """Time the workload with both counts in turn, A B A B. More threads must bring three quarters as much again: they spin
-    while they wait for each other, so what they gain on a quiet machine they lose many times over on a busy one. The
-    median, not the best time: it is the bad moments that decide.
+    The two must share no state. The results are then those of two calls in turn with as many threads each.
     """
-    seconds: dict[int, list[float]] = {one: [], all_cores: []}
-    workload()
-    for _ in range(5):
-        for count, times in seconds.items():
-            torch.set_num_threads(count)
-            began = time.perf_counter()
-            workload()
-            times.append(time.perf_counter() - began)
-    return all_cores if 1.75 * median(seconds[all_cores]) < median(seconds[one]) else one
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> "PairedExecutor":
+        if self.threads is not None:
+            self._pool = ThreadPoolExecutor(1, "paired", torch.set_num_threads, (self.threads,))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __call__(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+        """Both results. Waits for both; where both fail, the error of `first` is raised."""
+        if self._pool is None or self.threads is None:
+            return first(), second()
+        before = torch.get_num_threads()
+        future = self._pool.submit(_in_gradient_mode, torch.is_grad_enabled(), second)
+        torch.set_num_threads(self.threads)  # in this thread only; the pool's thread has a setting of its own
+        try:
+            result = first()
+        finally:
+            future.exception()  # waits; the error is raised by result() below unless `first` has raised one
+            torch.set_num_threads(before)
+        return result, future.result()
+
+
+SEQUENTIAL = PairedExecutor()
+
+
+def choose_pairing(
+    setting: bool | Literal["auto"], *, separate: bool, parameters: int, threads: int, cores: int, record: Path
+) -> PairedExecutor:
+    """How policy and critic learn in this run: as set, or where it pays. The choice is written to the file `record`, which a
+    resumed run reads.
+
+    `separate`: the two models share no weights and are on a CPU. `cores`: those that the run may use. Two models can use
+    two cores even where each computes on one thread.
+    """
+    if not separate or setting is False:
+        return PairedExecutor()
+    pays = setting is True or (cores > 1 and parameters < PAIRED_BELOW)
+    return PairedExecutor(_recorded(record, lambda: max(1, threads // 2) if pays else 0) or None)
+
+
+def _recorded(record: Path, decide: Callable[[], int]) -> int:
+    """The number in the file, which `decide` provides where there is none yet."""
+    if not record.exists():
+        draft = record.with_suffix(".new")
+        draft.write_text(str(decide()))
+        draft.replace(record)
+    return int(record.read_text())
+
+
+def _in_gradient_mode(enabled: bool, work: Callable[[], B]) -> B:
+    """`work()` with gradients on or off, which torch keeps for each thread."""
+    with torch.set_grad_enabled(enabled):
+        return work()

@@ -138,7 +138,7 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: fl
 
 
 def _varlen_can(value: Tensor) -> bool:
-    return value.dtype in (torch.bfloat16, torch.float16) and value.shape[-1] <= 256 and _varlen_is_here()
+    return value.dtype == torch.bfloat16 and value.shape[-1] <= 256 and _varlen_is_here()
 
 
 @cache

@@ -13,22 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from trainer.models import half
-
 T = TypeVar("T")
 Model = Any  # transformers' models, and the roles on a shared backbone: callables with a config
 
 
 def compute_in(model: Model, dtype: torch.dtype) -> Model:
-    """From now on the model's forward passes compute in `dtype`, whatever its weights are stored in.
-
-    Which weights are ever trained must have been settled before.
-    """
+    """Set the type in which the model's forward passes compute, whatever its weights are stored in; return the model."""
     model.compute_dtype = dtype
-    if dtype == torch.float16:
-        head = getattr(model, "score", None)  # computes in float32
-        outside = set() if head is None else set(head.parameters())
-        half.weights_take([p for p in model.parameters() if p.requires_grad and p not in outside])
     return model
 
 
@@ -60,10 +51,6 @@ def underlying(model: Model) -> Model:
     return model
 
 
-def _is_half(model: Model) -> bool:
-    return getattr(model, "compute_dtype", None) == torch.float16
-
-
 def autocast(model: Model) -> AbstractContextManager[object]:
     """Forward passes of `model` belong inside: they compute in the type that `compute_in` named.
 
@@ -91,17 +78,13 @@ def inside(model: Model, work: Callable[[Model], T]) -> T:
 
 def _run_trunk(model: Model, **inputs: Any) -> Any:
     with autocast(model):
-        out = model.base_model(**inputs)
-    if _is_half(model):
-        out.last_hidden_state = half.entering(out.last_hidden_state)
-    return out
+        return model.base_model(**inputs)
 
 
 def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
     """Logits (N, V) from last hidden states, as the model's own forward pass would compute them."""
     with autocast(model):
-        logits: Tensor = model.get_output_embeddings()(half.leaving(hidden_NH) if _is_half(model) else hidden_NH)
-    logits = half.entering(logits) if _is_half(model) else logits
+        logits: Tensor = model.get_output_embeddings()(hidden_NH)
     cap = getattr(model.config, "final_logit_softcapping", None)
     return logits if cap is None else torch.tanh(logits / cap) * cap
 

@@ -15,7 +15,6 @@ from trainer.errors import ModelError
 from trainer.models import adapters, precision
 from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
-from trainer.models.compiled import compile_layers
 from trainer.models.folders import located
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
@@ -32,7 +31,7 @@ Care = Literal["trained", "moving", "exact", "frozen"]
 """`trained`: weights that take gradients, in `model.trained_weights`; `moving`: in float32, and changed in other ways (a
 reference that follows the policy); `frozen`: left alone, with the linear layers in `model.dtype` and all other weights in
 `model.trained_weights`, so that they compute exactly as trained ones; `exact`: the same, and never away in host memory."""
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 AS_EVER = RuntimeSpec()
@@ -195,8 +194,6 @@ class Roles:
 
 def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
     """What `runtime` says of the passes over this model. Raises ModelError where that cannot be."""
-    if runtime.compile:
-        compile_layers(model)
     return pack_as(model, runtime.packing)
 
 

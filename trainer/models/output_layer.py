@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor
 
-from trainer.models import half
 from trainer.models.heads import Model, autocast, head_logits
 from trainer.models.logprobs import entropies, selected_logprobs
 
@@ -38,8 +37,6 @@ class How:
     softcap: float | None
     dtype: torch.dtype
     """In which they are computed and kept; statistics are in float32 at least."""
-    gradient_factor: float
-    """By which gradients travel multiplied inside (see `half`)."""
     with_entropy: bool
     keep: bool
     """There will be a backward pass."""
@@ -57,18 +54,15 @@ def token_logprobs(
     with autocast(model):
         device = hidden_NH.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else head.weight.dtype
-    in_half = getattr(model, "compute_dtype", None) == torch.float16
     learns = hidden_NH.requires_grad or any(weight.requires_grad for weight in head.parameters())
     how = How(
         temperature,
         getattr(model.config, "final_logit_softcapping", None),
         dtype,
-        half.FACTOR if in_half else 1.0,
         with_entropy,
         learns and torch.is_grad_enabled(),
     )
-    inputs = half.leaving(hidden_NH) if in_half else hidden_NH
-    logprobs_N, entropy_N = _Output.apply(inputs, head.weight, head.bias, targets_N, how)  # type: ignore[no-untyped-call]
+    logprobs_N, entropy_N = _Output.apply(hidden_NH, head.weight, head.bias, targets_N, how)  # type: ignore[no-untyped-call]
     return logprobs_N, entropy_N if with_entropy else None
 
 
@@ -215,7 +209,6 @@ def _to_gradient(
     rounded first.
     """
     grad = torch.zeros_like(normaliser) if grad is None else grad
-    factor = how.gradient_factor / how.temperature
     for rows in _at_once(logits):
         kept = logits[rows]
         if entropy_grad is None and how.softcap is None and _waits_for_memory(logits):
@@ -230,7 +223,7 @@ def _to_gradient(
         slope.scatter_add_(1, targets[rows, None], grad[rows, None])
         if how.softcap is not None:  # d cap·tanh(x / cap) = 1 − tanh²
             slope.mul_((_wide(kept) / how.softcap).square_().neg_().add_(1.0))
-        kept.copy_(slope if factor == 1.0 else slope.mul_(factor))
+        kept.copy_(slope if how.temperature == 1.0 else slope.mul_(1.0 / how.temperature))
 
 
 def _to_gradient_in_few_passes(kept: Tensor, targets_C1: Tensor, grad_C1: Tensor, how: How) -> None:
@@ -238,7 +231,7 @@ def _to_gradient_in_few_passes(kept: Tensor, targets_C1: Tensor, grad_C1: Tensor
     wide = torch.promote_types(kept.dtype, torch.float32)
     scaled = kept if how.temperature == 1.0 else _wide(kept) / how.temperature
     probabilities = torch.softmax(scaled, dim=-1, dtype=wide)
-    slope_C1 = grad_C1 * (how.gradient_factor / how.temperature)
+    slope_C1 = grad_C1 * (1.0 / how.temperature)
     at_targets_C1 = slope_C1 * (1.0 - probabilities.gather(1, targets_C1))
     torch.mul(probabilities, -slope_C1, out=kept)
     kept.scatter_(1, targets_C1, at_targets_C1.to(kept.dtype))

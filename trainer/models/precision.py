@@ -11,7 +11,7 @@ import torch
 
 from trainer.spec import JobSpec, ModelSpec
 
-Dtype = Literal["float32", "bfloat16", "float16"]
+Dtype = Literal["float32", "bfloat16"]
 RECORD = "dtype"
 """The file of the run folder with the type that "auto" became."""
 Spec = TypeVar("Spec", JobSpec, ModelSpec)

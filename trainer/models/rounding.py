@@ -91,10 +91,7 @@ def gap(a_BX: Tensor, b_BX: Tensor, mask_BX: Tensor) -> Gap:
 
 @contextmanager
 def products_moved(models: Model | tuple[Model, ...], product_dtype: torch.dtype | None = None) -> Iterator[None]:
-    """While inside, each linear layer's output is multiplied by 1 ± one unit in the last place, the signs being fixed.
-
-    The passes run uncompiled, since a compiled layer ignores hooks that come later.
-    """
+    """While inside, each linear layer's output is multiplied by 1 ± one unit in the last place, the signs being fixed."""
     numbers, handles = count(), []
     coarsest = 0.0 if product_dtype is None else torch.finfo(product_dtype).eps
 
@@ -108,8 +105,7 @@ def products_moved(models: Model | tuple[Model, ...], product_dtype: torch.dtype
         if _multiplies(module):
             handles.append(module.register_forward_hook(moved))
     try:
-        with torch.compiler.set_stance("force_eager"):
-            yield
+        yield
     finally:
         for handle in handles:
             handle.remove()

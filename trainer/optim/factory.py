@@ -49,7 +49,7 @@ def optimizer_for(parameters: Sequence[nn.Parameter], spec: OptimizerSpec, lr: f
 
 
 def _is_small(parameter: nn.Parameter) -> bool:
-    return parameter.dtype in (torch.bfloat16, torch.float16)
+    return parameter.dtype == torch.bfloat16
 
 
 def _can_fuse(parameters: Sequence[nn.Parameter]) -> bool:

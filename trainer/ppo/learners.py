@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.errors import Diverged
-from trainer.models.concurrent import IN_TURN, Pair
 from trainer.models.value_head import ValueHead
 from trainer.optim.learner import Learner
 from trainer.rollout.ppo_models import Actors
@@ -29,7 +29,7 @@ class Learners:
     critic: Learner | None
     value_head: ValueHead | None
     leave_out: LeaveOut = never
-    pair: Pair = IN_TURN
+    pair: PairedExecutor = SEQUENTIAL
     """How the policy and a separate critic share the time."""
 
     @classmethod

@@ -132,13 +132,10 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
         fix = 'Set `runtime.device` to "auto", or run it where there is a GPU.'
         level: Level = "warning" if elsewhere else "error"
         yield finding(level, "no_cuda", "#/runtime/device", "There is no CUDA device on this machine.", fix)
-    if device == "cpu" and spec.model.dtype == "float16":
-        detail = "float16 on a CPU is slow, and overflows where bfloat16 does not."
-        yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "bfloat16" or "float32".')
     has_gpu = device == "cuda" and torch.cuda.is_available()
     if has_gpu and spec.model.dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
         detail = "This GPU does not compute in bfloat16."
-        yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "float16" or "float32".')
+        yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "auto" or "float32".')
     if device == "cuda" and spec.model.dtype == "float32":
         products = "TF32" if spec.model.tf32 else "float32"
         detail = f"Computing in float32 on a GPU ({products} products) is several times slower than in bfloat16."

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from trainer.distributed import SINGLE, World
+from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.models import Model
-from trainer.models.concurrent import IN_TURN, Pair
 from trainer.rewards.base import Rewards
 from trainer.sampling import BUILT_IN, Sampler
 
@@ -28,5 +28,5 @@ class Actors:
     """The processes that share the work."""
     sampler: Sampler = BUILT_IN
     """How they answer."""
-    pair: Pair = IN_TURN
+    pair: PairedExecutor = SEQUENTIAL
     """Whether two models may compute at the same time."""

@@ -12,11 +12,10 @@ from transformers.utils import logging as transformers_logging
 from data.splits import prompt_text
 from trainer import models, run_data
 from trainer.distributed import cpu_threads
+from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.events import RunFinished, RunStarted, StagePlan
-from trainer.models import Model, check_quantization, concurrent
-from trainer.models.concurrent import Pair
+from trainer.models import check_quantization
 from trainer.models.heads import underlying
-from trainer.models.sequences import Batch, completion_logprobs
 from trainer.optim.step_count import total_steps
 from trainer.ppo import loop
 from trainer.ppo.online import Feedback
@@ -127,17 +126,17 @@ def _optimise(job: Job) -> None:
         loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
 
 
-def _pair(session: Session, actors: Actors) -> Pair:
+def _pair(session: Session, actors: Actors) -> PairedExecutor:
     """How the policy and a critic of its own share the time of this machine's cores."""
     runtime, world = session.spec.runtime, session.world
     own = actors.critic is not None and underlying(actors.critic) is not underlying(actors.policy)
-    return concurrent.choose(
+    return cpu_threads.choose_pairing(
         runtime.critic_thread,
-        fits=own and session.device.type == "cpu" and world.size == 1,
+        separate=own and session.device.type == "cpu" and world.size == 1,
         parameters=int(actors.policy.num_parameters()),
         threads=torch.get_num_threads(),
         cores=runtime.threads if isinstance(runtime.threads, int) else cpu_threads.available_cores(),
-        memory=session.run_dir / "critic_thread",
+        record=session.run_dir / "critic_thread",
     )
 
 
@@ -180,20 +179,8 @@ def _check_model(assembly: Assembly, encoded: Encoded) -> int:
     check_fit(session, policy, codec, encoded)
     setting, parameters, world = session.spec.runtime.threads, policy.num_parameters(), session.world
     memory = session.run_dir / ("threads" if world.size == 1 else f"threads-{world.size}")
-    practise = lambda: _practise(policy, codec, encoded)  # noqa: E731
-    torch.set_num_threads(world.from_main(lambda: cpu_threads.choose(setting, parameters, memory, practise)))
+    torch.set_num_threads(world.from_main(lambda: cpu_threads.choose_threads(setting, parameters, memory)))
     return int(parameters)
-
-
-def _practise(policy: Model, codec: Codec, encoded: Encoded) -> None:
-    """Some of a gradient step's work, to time."""
-    rows = [(e.prompt, e.completion) for e in encoded.examples] or [(p.ids, p.ids) for p in encoded.prompts]
-    prompts, completions = zip(*rows[:32], strict=True)
-    batch = Batch.of(prompts, completions, codec.pad_id).to(policy.device)
-    work = completion_logprobs(policy, batch)[0].sum()
-    if work.requires_grad:
-        work.backward()
-    policy.zero_grad(set_to_none=True)
 
 
 def _announce(job: Job) -> None:
@@ -228,7 +215,7 @@ def _announce(job: Job) -> None:
 def _free_memory(parameters: int) -> None:
     """Let go of a stage's models before the next one's come. They refer to themselves in circles, which only the collector
     unties; it takes half a second, so small ones may wait."""
-    if parameters >= cpu_threads.SMALL:
+    if parameters >= cpu_threads.ONE_THREAD_BELOW:
         gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

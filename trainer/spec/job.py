@@ -1,8 +1,8 @@
 """One run."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from trainer.spec.base import STAGES, PositiveInt, Section, StageName
 from trainer.spec.data import DataSpec
@@ -26,12 +26,12 @@ class RuntimeSpec(Section):
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto` takes a GPU where there is one."""
-    threads: PositiveInt | Literal["auto"] | None = None
-    """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
+    threads: Annotated[
+        PositiveInt | Literal["auto"], BeforeValidator(lambda value: "auto" if value is None else value)
+    ] = "auto"
+    """CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. A resumed run keeps the number it began with."""
     packing: bool | Literal["auto"] = "auto"
     """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result."""
-    compile: bool = False
-    """Compile the layers' unpadded passes by torch.compile, in training and in scoring. On a CPU it was 1.03 to 1.05 × faster after 25 to 40 seconds of compiling, so it pays in long runs only. Needs a C++ compiler, on a GPU Triton. The result is the same up to rounding."""
     critic_thread: bool | Literal["auto"] = "auto"
     """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below forty million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
     offload_frozen: bool = False
@@ -40,10 +40,18 @@ class RuntimeSpec(Section):
     sharding: Literal["replicated", "fsdp"] = "replicated"
     """What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _compile_was_removed(cls, value: Any) -> Any:
+        """Specs stored before November 2026 hold `"compile": false`."""
+        if not isinstance(value, dict) or "compile" not in value:
+            return value
+        if value["compile"] is not False:
+            raise ValueError("`compile` was removed, because it brought at most 5 %; leave it out")
+        return {name: setting for name, setting in value.items() if name != "compile"}
+
     @model_validator(mode="after")
     def _each_device_has_its_own(self) -> "RuntimeSpec":
-        if self.packing is False:
-            self.refuse_idle(["compile"], "without `packing`: only unpadded passes are compiled")
         if self.device == "cpu":
             self.refuse_idle(["offload_frozen"], 'with `device` = "cpu": it all is in host memory')
         if self.device == "cuda":
@@ -97,10 +105,8 @@ class JobSpec(Section):
         gradient_stages = [stage for stage in self.stages if stage != "evaluation"]
         refused = {
             "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
-            '`model.dtype` = "float16"': self.model.dtype == "float16",
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
-            "`runtime.compile`": self.runtime.compile,
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.uses_critic and ppo.critic.kind == "value_head",
             "`ppo.rollout.asynchronous`": ppo is not None and ppo.rollout.asynchronous,
             "`ppo.online`": ppo is not None and ppo.online is not None,

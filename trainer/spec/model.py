@@ -39,7 +39,7 @@ class ModelSpec(Section):
     """A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused."""
     tokenizer: TokenizerSpec | None = None
     """How to train the tokenizer of a model made from `config`."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
     tf32: bool = False
     """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still."""
@@ -56,6 +56,13 @@ class ModelSpec(Section):
     @classmethod
     def _a_bare_string_is_a_path(cls, value: Any) -> Any:
         return {"path": value} if isinstance(value, str) else value
+
+    @field_validator("dtype", mode="before")
+    @classmethod
+    def _float16_was_removed(cls, value: Any) -> Any:
+        if value == "float16":
+            raise ValueError('"float16" was removed; use "auto" or "bfloat16", or "float32" on a GPU without bfloat16')
+        return value
 
     @field_validator("config")
     @classmethod

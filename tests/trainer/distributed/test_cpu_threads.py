@@ -1,46 +1,118 @@
-import time
-from collections.abc import Callable
+"""The number of CPU threads, and two models that learn at once."""
+
+import threading
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
 
+from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn
 from trainer.distributed import cpu_threads
+from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor, choose_pairing, choose_threads
+from trainer.errors import Diverged
+from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.update import update
+from trainer.spec import PPOSpec
+
+SPEC = PPOSpec(batch_size=4, minibatches=2, epochs=2, steps=4, max_new_tokens=6, learning_rate=1e-2)
+SEPARATE = {"separate": True, "parameters": 500_000, "threads": 1, "cores": 2}
 
 
-@pytest.fixture(autouse=True)
-def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_threads, "available_cores", lambda: 2)
-    monkeypatch.setattr(
-        torch, "set_num_threads", lambda count: monkeypatch.setattr(torch, "get_num_threads", lambda: count)
+def learned(pair: PairedExecutor) -> list[torch.Tensor]:
+    """All weights after an update, with one thread for each model."""
+    actors = four_models()
+    experience = respond_and_learn(actors, [[5, 6], [7], [8, 9, 10], [11]], new_codec(), SPEC, seed=1)
+    learners = Learners(
+        *(vars(Learners.of(actors, SPEC))[name] for name in ("policy", "critic", "value_head")), pair=pair
     )
+    update(experience, learners, SPEC, 0, 0, Coefficients(0.05, 0.0))
+    assert actors.critic is not None
+    return [*actors.policy.parameters(), *actors.critic.parameters()]
 
 
-def workload(seconds: dict[int, float]) -> Callable[[], None]:
-    return lambda: time.sleep(seconds[torch.get_num_threads()])
+def test_paired_update_gives_the_same_bits_as_in_turn() -> None:
+    with PairedExecutor(threads=1) as pair:
+        together = learned(pair)
+    assert all(torch.equal(one, other) for one, other in zip(together, learned(SEQUENTIAL), strict=True))
 
 
-@pytest.mark.parametrize(("two", "chosen"), [(0.01, 2), (0.02, 1), (0.06, 1)])
-def test_auto_takes_more_threads_only_if_they_bring_much(tmp_path: Path, two: float, chosen: int) -> None:
-    torch.set_num_threads(1)
-    assert cpu_threads.choose("auto", 10**7, tmp_path / "threads", workload({1: 0.03, 2: two})) == chosen
+def test_paired_calls_keep_threads_and_gradient_mode() -> None:
+    meeting = threading.Barrier(2, timeout=30)  # passed by two who wait at once, or not at all
+
+    def look() -> tuple[int, bool]:
+        meeting.wait()
+        return torch.get_num_threads(), torch.is_grad_enabled()
+
+    before = torch.get_num_threads()
+    with PairedExecutor(threads=2) as pair:
+        assert pair(look, look) == ((2, True), (2, True))
+        with torch.no_grad():
+            assert pair(look, look) == ((2, False), (2, False))
+        assert torch.get_num_threads() == before
 
 
-def test_what_auto_found_is_kept_for_a_resume(tmp_path: Path) -> None:
-    (tmp_path / "threads").write_text("7")
-    assert cpu_threads.choose("auto", 10**7, tmp_path / "threads", lambda: pytest.fail("probed again")) == 7
+def test_paired_error_is_raised_and_the_first_wins() -> None:
+    def fail(what: str) -> None:
+        raise Diverged(what)
+
+    with PairedExecutor(threads=1) as pair:
+        with pytest.raises(Diverged, match="critic"):
+            pair(lambda: 1, lambda: fail("critic"))
+        with pytest.raises(Diverged, match="policy"):
+            pair(lambda: fail("policy"), lambda: fail("critic"))
+        assert pair(lambda: 1, lambda: 2) == (1, 2)
 
 
-def test_what_one_per_core_meant_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cpu_threads.choose(None, 10**7, tmp_path / "threads", lambda: None) == 2
-    monkeypatch.setattr(cpu_threads, "available_cores", lambda: 4)
-    assert cpu_threads.choose(None, 10**7, tmp_path / "threads", lambda: None) == 2
+def test_paired_executor_leaves_no_thread_behind() -> None:
+    with PairedExecutor(threads=1) as pair:
+        pair(lambda: 1, lambda: 2)
+        assert any(thread.name.startswith("paired") for thread in threading.enumerate())
+    assert not any(thread.name.startswith("paired") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize(
-    ("setting", "parameters", "chosen"), [(3, 10**7, 3), (3, 10, 3), (None, 10**6, 2), (None, 10**6 - 1, 1)]
+    ("setting", "changes", "threads"),
+    [
+        ("auto", {}, 1),
+        ("auto", {"threads": 4, "cores": 4}, 2),
+        ("auto", {"cores": 1}, None),
+        ("auto", {"parameters": 50_000_000}, None),
+        ("auto", {"separate": False}, None),
+        (True, {"parameters": 50_000_000, "threads": 2}, 1),
+        (True, {"separate": False}, None),
+        (False, {}, None),
+    ],
 )
-def test_without_auto_the_count_needs_no_clock(
-    tmp_path: Path, setting: int | None, parameters: int, chosen: int
+def test_choose_pairing_by_size_and_cores(
+    tmp_path: Path, setting: bool, changes: dict[str, int], threads: int | None
 ) -> None:
-    assert cpu_threads.choose(setting, parameters, tmp_path / "threads", lambda: pytest.fail("probed")) == chosen
+    assert choose_pairing(setting, **(SEPARATE | changes), record=tmp_path / "r").threads == threads
+
+
+def test_choose_pairing_keeps_the_recorded_choice(tmp_path: Path) -> None:
+    assert choose_pairing("auto", **SEPARATE, record=tmp_path / "r").threads == 1
+    assert choose_pairing("auto", **(SEPARATE | {"cores": 1}), record=tmp_path / "r").threads == 1
+
+
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_threads, "available_cores", lambda: 2)
+
+
+@pytest.mark.usefixtures("two_cores")
+@pytest.mark.parametrize(
+    ("setting", "parameters", "threads"), [(3, 10**7, 3), (3, 10, 3), ("auto", 10**6, 2), ("auto", 10**6 - 1, 1)]
+)
+def test_choose_threads_by_setting_and_size(
+    tmp_path: Path, setting: int | Literal["auto"], parameters: int, threads: int
+) -> None:
+    assert choose_threads(setting, parameters, tmp_path / "threads") == threads
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_choose_threads_keeps_the_recorded_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_threads("auto", 10**7, tmp_path / "threads") == 2
+    monkeypatch.setattr(cpu_threads, "available_cores", lambda: 4)
+    assert choose_threads("auto", 10**7, tmp_path / "threads") == 2

@@ -25,10 +25,8 @@ def sharded(**changes: Any) -> JobSpec:
     ("changes", "named"),
     [
         ({"model": PATH}, "`model.lora`"),
-        ({"model": {"dtype": "float16"}}, '`model.dtype` = "float16"'),
         ({"model": BFLOAT16}, '`model.trained_weights` = "bfloat16"'),
         ({"runtime": {"offload_frozen": True}}, "`runtime.offload_frozen`"),
-        ({"runtime": {"compile": True}}, "`runtime.compile`"),
         ({"sft": {"optimizer": "adamw_8bit"}}, '`sft.optimizer` = "adamw_8bit"'),
         ({"reward_model": {"offload_optimizer": True}}, "`reward_model.offload_optimizer`"),
         ({"ppo": {"critic": {"kind": "value_head"}}}, '`ppo.critic.kind` = "value_head"'),

@@ -38,8 +38,8 @@ def test_it_is_bfloat16_on_a_gpu_that_has_it_and_float32_elsewhere(monkeypatch: 
 
 
 def test_a_type_that_is_named_stays() -> None:
-    spec = ModelSpec(path="some/model", dtype="float16")
-    assert precision.resolved(spec, "cuda").dtype == precision.resolved(spec, "cpu", "bfloat16").dtype == "float16"
+    spec = ModelSpec(path="some/model", dtype="bfloat16")
+    assert precision.resolved(spec, "cuda").dtype == precision.resolved(spec, "cpu", "float32").dtype == "bfloat16"
 
 
 def test_a_run_says_what_it_computes_in_and_a_named_type_needs_no_word(tmp_path: Path) -> None:

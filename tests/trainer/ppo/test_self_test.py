@@ -26,7 +26,7 @@ from trainer.stages.reward_model import mean_score
 from trainer.stages.sft import Example
 from trainer.text.prompts import EncodedPrompt
 
-DTYPES = [torch.float32, torch.bfloat16, torch.float16]
+DTYPES = [torch.float32, torch.bfloat16]
 PROMPTS = [EncodedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
 REFERENCES = [Example([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
 

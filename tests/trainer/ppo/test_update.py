@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.stage_tools import respond_and_learn, scored_by
+from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.models import Model
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
+from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.report import summarise
 from trainer.ppo.update import update
 from trainer.rollout.ppo_models import Actors
@@ -121,3 +121,25 @@ def test_only_policy_and_critic_move() -> None:
         for old, new in zip(before, four, strict=True)
     ]
     assert moved == [True, False, False, True]
+
+
+def test_micro_batches_by_tokens_keep_gradient_and_order() -> None:
+    spec = PPOSpec(batch_size=4, minibatches=2, epochs=2, steps=4, max_new_tokens=6, learning_rate=1e-2)
+    actors = four_models()
+    experience = respond_and_learn(actors, [[5, 6], [7], [8, 9, 10], [11]], new_codec(), spec, seed=1)
+    rows = [2, 0, 3, 1]
+
+    def accumulated(**changes: int) -> tuple[list[torch.Tensor], torch.Tensor]:
+        changed = spec.model_copy(update=changes)
+        learners = Learners.of(actors, changed)
+        figures, tokens = Minibatch.of(experience, rows, changed, Coefficients(0.05, 0.0)).accumulate(learners, False)
+        gradients = [p.grad.clone() for p in learners.policy.parameters]
+        learners.forget()
+        return [*gradients, torch.tensor(list(figures.values()))], tokens.clipped_BR
+
+    with torch.no_grad():
+        actors.policy.lm_head.weight.mul_(1.5)  # so that some ratios are clipped
+    (whole, clipped), (parts, clipped_in_parts) = accumulated(), accumulated(micro_batch_tokens=9)
+    assert clipped.any() and torch.equal(clipped, clipped_in_parts)
+    for one, other in zip(whole, parts, strict=True):
+        torch.testing.assert_close(one, other, **tolerance.outputs())

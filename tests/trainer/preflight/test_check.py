@@ -120,7 +120,6 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
         ({"ppo": {"batch_size": 128}}, "batch_too_large", "#/ppo/batch_size", "A batch takes 128 prompts"),
         ({"data": {"max_completion_tokens": 4}}, "completions_cut", "#/data/max_completion_tokens", "teach no EOS"),
         ({"evaluation": {"prompts": 128}}, "few_held_out", "#/data/eval_fraction", "uncertain by ±"),
-        ({"model": {"dtype": "float16"}}, "dtype", "#/model/dtype", "overflows"),
         ({"data": {"max_prompt_tokens": 1}}, "nothing_left", "#/data/sft", "No demonstration is left"),
         ({"ppo": {"max_new_tokens": 125}}, "context", "#/ppo/max_new_tokens", "the model's context is 128"),
         ({"rewards": [{"type": "exact_match"}]}, "answers_missing", "#/data/prompts", "have no `answer`"),

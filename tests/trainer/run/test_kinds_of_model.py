@@ -33,9 +33,8 @@ def gpt2_in(folder: Path, first: Path, rows: int, pad: str | None, positions: in
         (None, 0, {}),
         ("<|eos|>", 61, {"lora": LORA}),
         (None, 5, {"dtype": "bfloat16"}),
-        pytest.param(None, 0, {"dtype": "float16"}, marks=pytest.mark.slow),
     ],
-    ids=["no pad", "pad is eos, more rows, adapters", "bfloat16", "float16"],
+    ids=["no pad", "pad is eos, more rows, adapters", "bfloat16"],
 )
 def test_a_gpt2_goes_through_all_stages(
     first: Path, tmp_path: Path, pad: str | None, rows: int, model: dict[str, Any]

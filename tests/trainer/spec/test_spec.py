@@ -41,6 +41,14 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
         ({"ppo": {"policy_loss": {"clip_range": 1.5}}}, "#/ppo/policy_loss/clip_range: Input should be less than 1"),
         ({"ppo": {"kl": {"coef": float("nan")}}}, "#/ppo/kl/coef: Input should be a finite number"),
         ({"runtime": {"threads": 0}}, "#/runtime/threads: Input should be greater than or equal to 1"),
+        (
+            {"runtime": {"compile": True}},
+            "#/runtime: `compile` was removed, because it brought at most 5 %; leave it out",
+        ),
+        (
+            {"model": {"path": "x", "dtype": "float16"}},
+            '#/model/dtype: "float16" was removed; use "auto" or "bfloat16", or "float32" on a GPU without bfloat16',
+        ),
     ],
 )
 def test_problems_name_the_place_and_the_remedy(changes: dict[str, Any], problem: str) -> None:
@@ -142,3 +150,9 @@ def test_thumbs_and_kto_are_a_complete_job() -> None:
 )
 def test_thumbs_that_no_stage_can_use_are_refused(changes: dict[str, Any], said: str) -> None:
     assert said in " ".join(problems_of(**changes))
+
+
+def test_stored_spec_with_removed_defaults_still_loads() -> None:
+    stored = JobSpec.model_validate(SMALLEST).model_dump(mode="json")
+    stored["runtime"] |= {"compile": False, "threads": None}
+    assert JobSpec.model_validate(stored).runtime == JobSpec.model_validate(SMALLEST).runtime

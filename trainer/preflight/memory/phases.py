@@ -12,8 +12,7 @@ from functools import partial
 
 import torch
 
-from trainer.distributed.cpu_threads import available_cores
-from trainer.models.concurrent import LARGE
+from trainer.distributed.cpu_threads import PAIRED_BELOW, available_cores
 from trainer.optim.micro_batches import Limits
 from trainer.preflight.memory import shapes
 from trainer.preflight.memory.blueprint import Head
@@ -211,12 +210,12 @@ class Phases:
         return self._beside(parts | self._gathered(learners, learning=True), level)
 
     def _in_pairs(self) -> bool:
-        """Whether policy and critic are likely to be updated at once (trainer/models/concurrent.py)."""
+        """Whether policy and critic are likely to be updated at once (trainer/distributed/cpu_threads.py)."""
         setting = self.spec.runtime.critic_thread
         if self.blueprint.device != "cpu" or self.spec.model.lora is not None or setting is False:
             return False
         cores = self.spec.runtime.threads if isinstance(self.spec.runtime.threads, int) else available_cores()
-        return setting is True or (cores > 1 and self.blueprint.parameters("policy") < LARGE)
+        return setting is True or (cores > 1 and self.blueprint.parameters("policy") < PAIRED_BELOW)
 
     def _evaluation(self, level: Level) -> Parts:
         """Sampling or scoring, whichever takes more."""

@@ -4068,8 +4068,8 @@ export interface components {
             /**
              * @default {
              *       "device": "auto",
+             *       "threads": "auto",
              *       "packing": "auto",
-             *       "compile": false,
              *       "critic_thread": "auto",
              *       "offload_frozen": false,
              *       "sharding": "replicated"
@@ -4713,7 +4713,7 @@ export interface components {
              * @default auto
              * @enum {string}
              */
-            dtype: "auto" | "float32" | "bfloat16" | "float16";
+            dtype: "auto" | "float32" | "bfloat16";
             /**
              * Tf32
              * @description On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still.
@@ -6238,21 +6238,16 @@ export interface components {
             device: "auto" | "cpu" | "cuda";
             /**
              * Threads
-             * @description CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had.
+             * @description CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. A resumed run keeps the number it began with.
+             * @default auto
              */
-            threads?: number | "auto" | null;
+            threads: number | "auto";
             /**
              * Packing
              * @description Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result.
              * @default auto
              */
             packing: boolean | "auto";
-            /**
-             * Compile
-             * @description Compile the layers' unpadded passes by torch.compile, in training and in scoring. On a CPU it was 1.03 to 1.05 × faster after 25 to 40 seconds of compiling, so it pays in long runs only. Needs a C++ compiler, on a GPU Triton. The result is the same up to rounding.
-             * @default false
-             */
-            compile: boolean;
             /**
              * Critic Thread
              * @description On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below forty million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes.
