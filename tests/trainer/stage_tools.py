@@ -10,11 +10,11 @@ from torch import Tensor
 from tests.trainer.tiny_models import llama, scorer
 from trainer.events import EventLog
 from trainer.models import Model
-from trainer.ppo.experience import Experience, experience_of
+from trainer.ppo.experience import Experience, build_experience
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
 from trainer.rollout.batch import respond_and_score
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.session.session import Session
 from trainer.spec import DataSpec, JobSpec, PPOSpec, StageName
 from trainer.text.codec import Codec, train_tokenizer
@@ -39,13 +39,15 @@ def new_codec() -> Codec:
     return Codec.of(train_tokenizer(["x"], 260), DataSpec(preferences="unused"))
 
 
-def respond_and_learn(actors: Actors, prompts: list[list[int]], codec: Codec, spec: PPOSpec, seed: int) -> Experience:
+def respond_and_learn(
+    actors: PPOModels, prompts: list[list[int]], codec: Codec, spec: PPOSpec, seed: int
+) -> Experience:
     """One batch of experience, as the loop collects it; V* is ¼ of each prompt's number, where it is the baseline."""
     draws = torch.Generator().manual_seed(seed)
     encoded = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(prompts)]
     scored = respond_and_score(actors, encoded, codec, spec, draws, CPU)
     best = [n / 4 for n in range(len(prompts))] if spec.advantage.baseline == "optimal_value" else None
-    return experience_of(scored, actors.critic, spec, kl_coef=spec.kl.coef, optimal_values=best)
+    return build_experience(scored, actors.critic, spec, kl_coef=spec.kl.coef, optimal_values=best)
 
 
 def scored_by(model: Model) -> Rewards:
@@ -53,10 +55,10 @@ def scored_by(model: Model) -> Rewards:
     return Rewards([Named("model", 1.0, TokenScorer(model, pad_id=0, batch_size=None))])
 
 
-def four_models() -> Actors:
+def four_models() -> PPOModels:
     """A policy, reference, reward model and critic that all differ."""
     reference, reward_model = llama(2).requires_grad_(False), scorer(1).requires_grad_(False)
-    return Actors(llama(0), reference, reference, scorer(3), scored_by(reward_model), reward_model)
+    return PPOModels(llama(0), reference, reference, scorer(3), scored_by(reward_model), reward_model)
 
 
 def logprobs_alone(policy: Model, prompt: list[int], response: list[int], temperature: float = 1.0) -> Tensor:

@@ -22,7 +22,7 @@ from trainer.ppo.advantages import (
     length_adaptive_lambda,
     rewards_to_go,
 )
-from trainer.rollout.batch import Scored, in_parts
+from trainer.rollout.batch import ScoredBatch, in_parts
 from trainer.rollout.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
 from trainer.spec import PPOSpec
 
@@ -34,7 +34,7 @@ _GROUP_STD_EPS = 1e-4
 class Experience:
     """What one PPO iteration learns from; everything per token is 0 outside the mask."""
 
-    scored: Scored
+    scored: ScoredBatch
     shaped_B: Tensor
     """What of the score is optimised: the sum of all that stands on the response's tokens, the KL left out."""
     rewards_BR: Tensor
@@ -45,8 +45,8 @@ class Experience:
 
 
 @torch.no_grad()
-def experience_of(
-    scored: Scored,
+def build_experience(
+    scored: ScoredBatch,
     critic: Model | None,
     spec: PPOSpec,
     *,
@@ -77,7 +77,7 @@ def experience_of(
     return Experience(scored, shaped_B, rewards_BR, values_BR, advantages_BR, returns_BR)
 
 
-def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor | None]:
+def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor | None]:
     """What the last token of each response earns (B,), and each token by itself (B, R) where a reward gives that."""
     ends_B, tokens_BR, finished_B = scored.ends_B, scored.tokens_BR, scored.finished_B
     if spec.advantage.bootstrap_truncated:  # the value after the cut stands for the score
@@ -86,7 +86,7 @@ def _shaped(scored: Scored, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor
     return ends_B, None if tokens_BR is None else shaped_tokens(tokens_BR, finished_B, spec.shaping, scale)
 
 
-def _values(critic: Model, scored: Scored, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:
+def _values(critic: Model, scored: ScoredBatch, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:
     """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
     batch, size = scored.batch, Limits.of(spec)
     if not spec.advantage.bootstrap_truncated:

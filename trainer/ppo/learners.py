@@ -9,7 +9,7 @@ from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.errors import Diverged
 from trainer.models.value_head import ValueHead
 from trainer.optim.learner import Learner
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec
 
 LeaveOut = Callable[[int, Diverged], None]
@@ -33,7 +33,7 @@ class Learners:
     """How the policy and a separate critic share the time."""
 
     @classmethod
-    def of(cls, actors: Actors, spec: PPOSpec) -> "Learners":
+    def of(cls, actors: PPOModels, spec: PPOSpec) -> "Learners":
         head = actors.critic if isinstance(actors.critic, ValueHead) else None
         policy = Learner(actors.policy, spec, spec.steps, eps=spec.adam_eps, head=head, world=actors.world)
         if actors.critic is None or head is not None:

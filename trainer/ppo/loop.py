@@ -14,30 +14,33 @@ from itertools import zip_longest
 from trainer.events import Curve
 from trainer.health import Monitor
 from trainer.models import Model
-from trainer.ppo import optimal_value, reference, self_test
-from trainer.ppo.course import Course
-from trainer.ppo.dials import Dials
-from trainer.ppo.experience import experience_of
+from trainer.ppo import optimal_value, self_test, state
+from trainer.ppo.experience import build_experience
+from trainer.ppo.health import Watch
+from trainer.ppo.iteration_log import (
+    describe,
+    describe_dials,
+    describe_rates,
+    describe_spreads,
+    summarise,
+    token_tables,
+)
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.online import Feedback, refit, round_beginning_at
 from trainer.ppo.ptx import Pretraining
-from trainer.ppo.report import describe, describe_dials, describe_rates, describe_spreads, summarise
-from trainer.ppo.saved import restore, trainer_state
-from trainer.ppo.token_tables import token_tables
+from trainer.ppo.state import Dials, RunHistory, restore, trainer_state
 from trainer.ppo.update import moved_from_old_policy, update
-from trainer.ppo.watch import Watch
 from trainer.rollout.batch import score
-from trainer.rollout.ppo_models import Actors
-from trainer.rollout.producer import Rollouts
-from trainer.sampling.engines import let_go, sampler_for
+from trainer.rollout.context import PPOModels
+from trainer.rollout.producer import RolloutProducer
+from trainer.sampling.sampler import let_go, sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.peak_memory import Peak
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps, save
 from trainer.spec import PPOSpec
-from trainer.stages.completions import completions
-from trainer.stages.evaluation import Evaluation, HeldOut
+from trainer.stages.evaluation import Evaluation, HeldOut, completions
 from trainer.stages.sft import Example
 from trainer.text.codec import Codec
 from trainer.text.prompts import EncodedPrompt
@@ -46,7 +49,7 @@ from trainer.text.prompts import EncodedPrompt
 def train(  # noqa: PLR0913 each is one of the stage's own inputs
     session: Session,
     spec: PPOSpec,
-    actors: Actors,
+    actors: PPOModels,
     codec: Codec,
     prompts: list[EncodedPrompt],
     held_out: HeldOut,
@@ -59,19 +62,19 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     The policy and a separate critic come loaded from that checkpoint; everything else that moves is put back here. `texts`
     are for `ppo.ptx`, `feedback` is for `ppo.online`, `references` are the answers on which the run's reward model was
     normalised, for `ppo.self_test`. Raises SelfTestFailed, Diverged, Unhealthy, RewardError, DataError,
-    ModelError, Stopped; and GoneBack, when the actors are to be built anew from the newest checkpoint.
+    ModelError, Stopped; and RolledBackError, when the actors are to be built anew from the newest checkpoint.
     """
     point = ResumePoint.of(session, "ppo")
     seed, device = session.seed("ppo"), session.device
     actors = replace(actors, sampler=sampler_for(session, spec, codec, actors.policy, [*prompts, *held_out.prompts]))
-    course = Course(Monitor(session.spec.health, spec))
+    course = RunHistory(Monitor(session.spec.health, spec))
     watch = Watch(session, course, held_out.spec.keep_best)
     learners = Learners.of(actors, spec)
     pretraining = Pretraining.of(texts, spec, codec.pad_id, seed, device, session.world)
     evaluation = Evaluation(session, held_out, actors, codec, spec)
     dials = restore(point.checkpoint, actors, learners, course) if point.checkpoint else Dials.of(spec)
     learners = learners.at(course.rate_factor, watch.leave_out)
-    rollouts = Rollouts(spec, actors, codec, prompts, seed, device)
+    rollouts = RolloutProducer(spec, actors, codec, prompts, seed, device)
     rollouts.restore(point.checkpoint)
 
     def iteration(index: int) -> dict[str, float]:
@@ -90,7 +93,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
             # advantages
             kl_coef = dials.kl_coef_at(index, spec)
             best = [dials.optimal_values[row] for row in rollouts.rows(index)] if dials.optimal_values else None
-            experience = experience_of(
+            experience = build_experience(
                 scored,
                 actors.critic,
                 spec,
@@ -119,7 +122,7 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
         dials.turn(
             spec, index, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec, actors.world)
         )
-        reference.move(actors.reference, actors.policy, spec.reference, index)
+        state.move(actors.reference, actors.policy, spec.reference, index)
 
         # log
         evaluated = (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps

@@ -4,9 +4,13 @@ Shapes: B responses, R response positions. Losses per token come unaveraged: how
 ρ = π/π_old; A the advantage. Nothing outside the mask has a value or a gradient.
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
 from torch import Tensor
 
+from trainer.models.masking import masked_sum
 from trainer.ppo.kl import old_policy_kl
 from trainer.spec import PolicyLossSpec
 
@@ -86,3 +90,36 @@ def value_loss(
     bounded_BR = old_values_BR + (values_BR - old_values_BR).clamp(-clip_range, clip_range)
     bounded_errors_BR = torch.where(mask_BR, (bounded_BR - returns_BR) ** 2, torch.zeros_like(errors_BR))
     return 0.5 * torch.maximum(errors_BR, bounded_errors_BR), bounded_errors_BR > errors_BR
+
+
+# How the tokens of one optimizer step are averaged into its loss.
+# Shapes: B responses of the step, R response positions.
+@dataclass(frozen=True)
+class StepMean:
+    """Weights of a weighted mean over one whole optimizer step, fixed before it is split into micro-batches.
+
+    Each micro-batch adds its share of the sum over the same divisor, so the split changes nothing but rounding; a mean of
+    micro-batch means would weigh short ones too high. The divisor is the only number that several processes would have to
+    sum.
+    """
+
+    weights_B: Tensor
+    divisor: Tensor
+
+    @classmethod
+    def over(
+        cls, lengths_B: Tensor, kind: Literal["token_mean", "sequence_mean", "fixed_length"], max_new_tokens: int
+    ) -> "StepMean":
+        """`lengths_B` are the response lengths of the whole step, in its order."""
+        equal_B, count = torch.ones_like(lengths_B, dtype=torch.float32), lengths_B.new_full((), len(lengths_B))
+        match kind:
+            case "token_mean":
+                return cls(equal_B, lengths_B.sum())
+            case "sequence_mean":
+                return cls(1 / lengths_B.float(), count)
+            case "fixed_length":
+                return cls(equal_B, count * max_new_tokens)
+
+    def share(self, values_BR: Tensor, mask_BR: Tensor, rows: Tensor | slice) -> Tensor:
+        """What the responses `rows` of the step add to the mean of `values_BR` (those rows only)."""
+        return masked_sum(values_BR * self.weights_B[rows, None], mask_BR) / self.divisor

@@ -21,12 +21,11 @@ from trainer.models.sequences import (
 )
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import Limits
-from trainer.ppo.averaging import StepMean
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import kl_loss, old_policy_kl
 from trainer.ppo.learners import Learners
-from trainer.ppo.losses import least_squares_loss, log_ratios, policy_loss, value_loss
-from trainer.rollout.off_policy import importance_weights
+from trainer.ppo.losses import StepMean, least_squares_loss, log_ratios, policy_loss, value_loss
+from trainer.rollout.batch import importance_weights
 from trainer.spec import PPOSpec
 
 Sums = dict[str, Tensor]

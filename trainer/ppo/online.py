@@ -15,7 +15,7 @@ from trainer.randomness import batch_indices, generator
 from trainer.rewards.answer import Answer
 from trainer.rewards.judges import Judge
 from trainer.rollout.batch import respond
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.session.session import Session
 from trainer.spec import OnlineSpec, PPOSpec
@@ -47,7 +47,7 @@ def round_beginning_at(iteration: int, spec: PPOSpec) -> int | None:
 def refit(
     session: Session,
     spec: PPOSpec,
-    actors: Actors,
+    actors: PPOModels,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
     feedback: Feedback,
@@ -83,7 +83,7 @@ def refit(
 def _labelled(
     session: Session,
     spec: PPOSpec,
-    actors: Actors,
+    actors: PPOModels,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
     judge: Judge,

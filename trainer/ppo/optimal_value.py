@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from trainer.ppo.dials import Dials
+from trainer.ppo.state import Dials
 from trainer.randomness import generator
 from trainer.rewards import Answer, Scores
 from trainer.rollout.batch import respond
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.rollout.shaping import shaped_scores, shaped_tokens
 from trainer.sampling import uniforms
 from trainer.session.session import Session
@@ -26,7 +26,7 @@ def optimal_value(scores: Sequence[float], beta: float) -> float:
 
 
 def estimate(
-    session: Session, spec: PPOSpec, actors: Actors, codec: Codec, prompts: Sequence[EncodedPrompt], dials: Dials
+    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[EncodedPrompt], dials: Dials
 ) -> None:
     """Sample the reference on every prompt, score, and keep V* in `dials`.
 

@@ -28,9 +28,8 @@ from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.update import minibatches
 from trainer.randomness import generator
 from trainer.rewards.base import Scores
-from trainer.rollout.batch import Scored, in_parts
-from trainer.rollout.off_policy import sampler_logprobs
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.batch import ScoredBatch, in_parts, sampler_logprobs
+from trainer.rollout.context import PPOModels
 from trainer.sampling import Response, uniforms
 from trainer.session.session import Session
 from trainer.spec import PPOSpec
@@ -63,7 +62,7 @@ Forward = Callable[[Batch], Tensor]
 def run(
     session: Session,
     spec: PPOSpec,
-    actors: Actors,
+    actors: PPOModels,
     learners: Learners,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
@@ -80,7 +79,7 @@ def run(
 def _run(
     session: Session,
     spec: PPOSpec,
-    actors: Actors,
+    actors: PPOModels,
     learners: Learners,
     codec: Codec,
     prompts: Sequence[EncodedPrompt],
@@ -115,7 +114,7 @@ def _run(
     session.say("Self-test passed: " + ", ".join(f"{name} {value:.2g}" for name, value in figures.items()) + ".")
 
 
-def _policy_forward(actors: Actors, spec: PPOSpec) -> Forward:
+def _policy_forward(actors: PPOModels, spec: PPOSpec) -> Forward:
     return lambda batch: completion_logprobs(actors.policy, batch, spec.temperature)[0]
 
 
@@ -142,7 +141,7 @@ def _worse(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
 
 
 def _sampled(
-    session: Session, spec: PPOSpec, actors: Actors, codec: Codec, prompts: Sequence[EncodedPrompt]
+    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[EncodedPrompt]
 ) -> Sampled:
     """Up to 8 short prompts with at most 12 tokens each, drawn from a stream of the test's own."""
     chosen = [prompt.ids for prompt in sorted(prompts[:_LOOKED_AT], key=lambda prompt: len(prompt.ids))[:_PROMPTS]]
@@ -177,7 +176,7 @@ def _sampler(sampled: Sampled, allowed: Tolerance) -> dict[str, float]:
 
 
 def _ratio(
-    sampled: Sampled, actors: Actors, learners: Learners, spec: PPOSpec, seed: int, allowed: Tolerance
+    sampled: Sampled, actors: PPOModels, learners: Learners, spec: PPOSpec, seed: int, allowed: Tolerance
 ) -> dict[str, float]:
     """The passes of the first optimizer steps, which take gradients in micro-batches, must find what `score` recorded."""
     experience, worst, mean_ratio = _experience(sampled, actors), 0.0, 1.0
@@ -200,10 +199,10 @@ def _ratio(
     return {"ratio off by": abs(mean_ratio - 1)}
 
 
-def _experience(sampled: Sampled, actors: Actors) -> Experience:
+def _experience(sampled: Sampled, actors: PPOModels) -> Experience:
     """The responses as an update takes them, with nothing to learn: every score and advantage is 0."""
     zeros_BR, zeros_B = torch.zeros_like(sampled.logprobs_BR), torch.zeros_like(sampled.logprobs_BR[:, 0])
-    scored = Scored(
+    scored = ScoredBatch(
         sampled.batch,
         sampled.responses,
         [],
@@ -241,7 +240,7 @@ def _company(what: str, forward: Forward, batch: Batch, mask_BX: Tensor, allowed
     return {"padding gap": max(found.largest for found in causes.values())}
 
 
-def _reference(sampled: Sampled, actors: Actors, spec: PPOSpec) -> dict[str, float]:
+def _reference(sampled: Sampled, actors: PPOModels, spec: PPOSpec) -> dict[str, float]:
     """The starting policy is its own reference, unless another one is named. Both compute alike, so rounding has no part."""
     with present(actors.reference):
         reference_BR = in_parts(

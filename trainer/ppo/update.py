@@ -11,7 +11,6 @@ from trainer.errors import Diverged
 from trainer.models import Model
 from trainer.models.masking import masked_mean
 from trainer.ppo.experience import Experience
-from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.kl import old_policy_kl
 from trainer.ppo.learners import Learners
 from trainer.ppo.losses import log_ratios
@@ -19,11 +18,11 @@ from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.ppo.ptx import Pretraining
 from trainer.randomness import generator
 from trainer.rollout.batch import logprobs_of
-from trainer.spec import PPOSpec
+from trainer.spec import GuardsSpec, PPOSpec
 
 
 @dataclass(frozen=True)
-class Updated:
+class UpdateResult:
     """What an update did."""
 
     experience: Experience
@@ -47,7 +46,7 @@ def update(
     coefficients: Coefficients,
     cut_left: int = 0,
     pretraining: Pretraining | None = None,
-) -> Updated:
+) -> UpdateResult:
     """Train whoever learns on the batch. `cut_left` optimizer steps more are taken at a cut rate.
 
     A minibatch with a loss or gradient that is not finite moves nobody; `learners.leave_out` says whether the rest goes on.
@@ -87,7 +86,7 @@ def update(
             learners.policy.model, experience.scored.batch, spec.temperature, spec, learners.policy.world
         )
     experience = replace(experience, scored=replace(experience.scored, old_logprobs_BR=old_BR))
-    return Updated(experience, history, clipped_BR, cut_left, factor, stopped_early)
+    return UpdateResult(experience, history, clipped_BR, cut_left, factor, stopped_early)
 
 
 def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[list[int]]:
@@ -105,3 +104,14 @@ def moved_from_old_policy(experience: Experience, policy: Model, spec: PPOSpec, 
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
     logprobs_BR = logprobs_of(policy, scored.batch, spec.temperature, spec, world)
     return float(masked_mean(old_policy_kl(log_ratios(logprobs_BR, scored.logprobs_BR, mask_BR)), mask_BR))
+
+
+# Brakes inside an iteration, on a minibatch's KL to the sampling policy. Pure functions.
+def went_too_far(approxkl: float, spec: GuardsSpec) -> bool:
+    """Whether the iteration ends here, before this minibatch's step."""
+    return spec.target_kl is not None and approxkl > spec.target_kl
+
+
+def cut_steps_left(left: int, approxkl: float, spec: GuardsSpec) -> int:
+    """Optimizer steps at a cut rate from this one on: counted anew whenever the KL is above the threshold."""
+    return spec.lr_cut_steps if spec.lr_cut_kl is not None and approxkl > spec.lr_cut_kl else left

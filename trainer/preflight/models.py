@@ -18,7 +18,7 @@ from trainer.preflight.model_fit import check_config
 from trainer.preflight.model_folders import config_of, has_weights, local, weights_of
 from trainer.preflight.report import Finding, Level, ModelReport
 from trainer.preflight.sizes import Sizes
-from trainer.sampling.available import check_engine
+from trainer.sampling.engine import check_engine
 from trainer.spec import JobSpec, ModelSpec
 from trainer.stages.tokenize import learns_from
 from trainer.text.codec import Tokenizer

@@ -16,8 +16,7 @@ from trainer.models.sequences import Batch, completion_logprobs
 from trainer.optim.micro_batches import AtOnce, Limits, limits
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Scores
-from trainer.rollout.off_policy import importance_weights, sampler_logprobs
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.rollout.shaping import missing_eos
 from trainer.sampling import BUILT_IN, Response, Sampler, uniforms
 from trainer.spec import PPOSpec
@@ -26,7 +25,7 @@ from trainer.text.prompts import EncodedPrompt
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredBatch:
     """Responses with their scores and their distance from the reference."""
 
     batch: Batch
@@ -99,7 +98,7 @@ class Scored:
 
 
 def respond_and_score(
-    actors: Actors,
+    actors: PPOModels,
     prompts: Sequence[EncodedPrompt],
     codec: Codec,
     spec: PPOSpec,
@@ -107,7 +106,7 @@ def respond_and_score(
     device: torch.device,
     temperature: float | None = None,
     max_new_tokens: int | None = None,
-) -> Scored:
+) -> ScoredBatch:
     """Sample one response per prompt from the policy and score it. Raises RewardError where a reward cannot say."""
     draws_BR = uniforms(generator, len(prompts), max_new_tokens or spec.max_new_tokens)
     return respond_with(actors, prompts, codec, spec, draws_BR, device, temperature)
@@ -115,14 +114,14 @@ def respond_and_score(
 
 @torch.no_grad()
 def respond_with(
-    actors: Actors,
+    actors: PPOModels,
     prompts: Sequence[EncodedPrompt],
     codec: Codec,
     spec: PPOSpec,
     draws_BR: Tensor,
     device: torch.device,
     temperature: float | None = None,
-) -> Scored:
+) -> ScoredBatch:
     """As `respond_and_score`, the uniform number behind each token given: (B, `max_new_tokens`), in [0, 1)."""
     temperature = spec.temperature if temperature is None else temperature
     responses = sampled_from(actors.policy, prompts, codec, draws_BR, temperature, device, actors.world, actors.sampler)
@@ -131,7 +130,7 @@ def respond_with(
 
 @torch.no_grad()
 def score(
-    actors: Actors,
+    actors: PPOModels,
     prompts: Sequence[EncodedPrompt],
     responses: list[Response],
     codec: Codec,
@@ -139,7 +138,7 @@ def score(
     device: torch.device,
     temperature: float,
     with_policy: bool = True,
-) -> Scored:
+) -> ScoredBatch:
     """What was sampled, scored and measured against the reference, the policy being as it is now.
 
     Without `with_policy` the policy makes no forward pass: the update's own gives its log-probabilities.
@@ -164,7 +163,9 @@ def score(
     scores_B = missing_eos(reference_BR.new_tensor(said.totals), finished_B, spec.shaping)
     seconds = {"time/score": time.perf_counter() - began}
     cap = spec.rollout.cap
-    return Scored(batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds, sampler_BR, cap)
+    return ScoredBatch(
+        batch, responses, answers, own_BR, reference_BR, initial_BR, said, scores_B, seconds, sampler_BR, cap
+    )
 
 
 @torch.no_grad()
@@ -257,3 +258,36 @@ def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, at_once: AtOnce, 
         for at, row_R in zip(rows, values, strict=True):
             found[at] = row_R
     return world.gather_rows(torch.stack(found) if found else None, mine, len(batch), device)
+
+
+# Responses of a sampler that is not quite the policy which learns from them: how far apart, and how each token is weighed.
+# Shapes: B responses, R response positions. π_old: the policy right before its update, by the trainer's own forward pass;
+# μ: the sampler.
+def sampler_logprobs(responses: Sequence[Response], like_BR: Tensor) -> Tensor | None:
+    """log μ of each token, 0 outside the mask; None where the sampler does not say."""
+    said = [response.logprobs for response in responses]
+    if any(row is None for row in said):
+        return None
+    width = like_BR.shape[1]
+    return torch.tensor([(row or []) + [0.0] * (width - len(row or [])) for row in said]).to(like_BR)
+
+
+def importance_weights(logprobs_BR: Tensor, sampler_logprobs_BR: Tensor, cap: float) -> Tensor:
+    """min(π_old/μ, cap) of each token: what makes a mean over μ's tokens one over π_old's, but for the cap, which bounds its
+    variance (truncated importance sampling: Ionides 2008; for samplers of another precision: Yao et al. 2025). Exactly 1
+    where the two are equal, and outside the mask.
+    """
+    return (logprobs_BR - sampler_logprobs_BR).exp().clamp(max=cap)
+
+
+def describe_gap(
+    logprobs_BR: Tensor, sampler_logprobs_BR: Tensor, mask_BR: Tensor, weights_BR: Tensor | None
+) -> dict[str, float]:
+    """|log π_old − log μ| over the tokens, and the weights as the loss has them."""
+    gaps = (logprobs_BR - sampler_logprobs_BR).abs()[mask_BR]
+    figures = {"sampling/logp_difference/mean": float(gaps.mean()), "sampling/logp_difference/max": float(gaps.max())}
+    if weights_BR is None:
+        return figures
+    weights = weights_BR[mask_BR]
+    named = {"min": weights.min(), "mean": weights.mean(), "max": weights.max()}
+    return figures | {f"sampling/importance_sampling_ratio/{name}": float(value) for name, value in named.items()}

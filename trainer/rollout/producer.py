@@ -21,7 +21,7 @@ from trainer.models.heads import store_as_computed
 from trainer.models.roles import Role
 from trainer.randomness import batch_indices, generator
 from trainer.rollout.batch import sample_mine
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.sampling import Response, uniforms
 from trainer.session.checkpoint import STATE, load_optimizer
 from trainer.spec import PPOSpec
@@ -32,13 +32,13 @@ PENDING = "pending_rollout"
 """The tensors' name in a checkpoint."""
 
 
-class Rollouts:
+class RolloutProducer:
     """Everything drawn is a function of (seed, iteration): which policy answers is all that `asynchronous` changes."""
 
     def __init__(
         self,
         spec: PPOSpec,
-        actors: Actors,
+        actors: PPOModels,
         codec: Codec,
         prompts: Sequence[EncodedPrompt],
         seed: int,

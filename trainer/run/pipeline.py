@@ -18,12 +18,12 @@ from trainer.models import check_quantization
 from trainer.models.heads import underlying
 from trainer.optim.step_count import total_steps
 from trainer.ppo import loop
+from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
-from trainer.ppo.watch import GoneBack
 from trainer.preflight.model_fit import check_config, check_fit
 from trainer.preflight.named_models import check_places
-from trainer.rollout.ppo_models import Actors
-from trainer.sampling.available import check_engine
+from trainer.rollout.context import PPOModels
+from trainer.sampling.engine import check_engine
 from trainer.session.session import Session
 from trainer.spec import StageName
 from trainer.stages import dpo, evaluation, kto, reward_model, sft
@@ -57,7 +57,7 @@ def run(session: Session) -> dict[str, float]:
     job = _prepared(session)
     for stage in session.spec.stages:
         while session.checkpoints.result(stage) is None:
-            with suppress(GoneBack):  # then once more, with the models of what is now the newest checkpoint
+            with suppress(RolledBackError):  # then once more, with the models of what is now the newest checkpoint
                 _STAGES[stage](job)
             _free_memory(job.parameters)
         session.stop_if_asked()
@@ -111,7 +111,7 @@ def _optimise_on_thumbs(job: Job) -> None:
 
 
 def _optimise(job: Job) -> None:
-    spec, encoded, actors = job.session.spec, job.encoded, job.assembly.actors()
+    spec, encoded, actors = job.session.spec, job.encoded, job.assembly.ppo_models()
     judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
     feedback = None
     if spec.ppo.online is not None:
@@ -126,7 +126,7 @@ def _optimise(job: Job) -> None:
         loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
 
 
-def _pair(session: Session, actors: Actors) -> PairedExecutor:
+def _pair(session: Session, actors: PPOModels) -> PairedExecutor:
     """How the policy and a critic of its own share the time of this machine's cores."""
     runtime, world = session.spec.runtime, session.world
     own = actors.critic is not None and underlying(actors.critic) is not underlying(actors.policy)

@@ -7,7 +7,7 @@ a row gets does not depend on which other rows are in the batch.
 
 from trainer.sampling.built_in import sample, sample_with
 from trainer.sampling.draws import draw, uniforms
-from trainer.sampling.responses import Response
+from trainer.sampling.engine import Response
 from trainer.sampling.sampler import BUILT_IN, Engine, Sampler
 
 __all__ = ["BUILT_IN", "Engine", "Response", "Sampler", "draw", "sample", "sample_with", "uniforms"]

@@ -17,7 +17,7 @@ from transformers import GenerationConfig
 
 from trainer.errors import ModelError
 from trainer.models import Model
-from trainer.sampling.responses import Response
+from trainer.sampling.engine import Response
 from trainer.text.stops import Stops
 
 _PAGE = 32

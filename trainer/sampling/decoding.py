@@ -15,8 +15,8 @@ from trainer.models.attention import NAME as PACKED
 from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
-from trainer.sampling.prompts import in_parts
-from trainer.sampling.responses import Response
+from trainer.sampling.engine import Response
+from trainer.sampling.prefill import in_parts
 from trainer.text.stops import Stops, Watch
 
 

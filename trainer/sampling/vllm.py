@@ -18,9 +18,8 @@ from torch import Tensor
 from trainer.errors import ModelError
 from trainer.models import Model
 from trainer.models.heads import underlying
-from trainer.sampling.available import require_vllm
 from trainer.sampling.continuous import seed_of
-from trainer.sampling.responses import Response
+from trainer.sampling.engine import Response, require_vllm
 from trainer.spec import ModelSpec, PPOSpec
 from trainer.text.stops import Stops
 

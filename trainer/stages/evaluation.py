@@ -5,31 +5,82 @@ does not depend on how many prompts are sampled at once, two evaluations in the 
 two sides of a comparison are independent of each other.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
+from data.splits import prompt_text
 from data.statistics import wilson_interval
+from trainer.events import Sample, TokenRow
 from trainer.models import Model
 from trainer.randomness import generator
 from trainer.rewards.answer import Answer
 from trainer.rewards.judges import Judge
-from trainer.rollout.batch import respond_with
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.batch import ScoredBatch, respond_with
+from trainer.rollout.context import PPOModels
 from trainer.rollout.shaping import missing_eos
 from trainer.sampling import uniforms
-from trainer.sampling.engines import sampler_for
+from trainer.sampling.sampler import sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
-from trainer.stages.completions import Completion, completions, opinions
 from trainer.text.codec import Codec
 from trainer.text.prompts import EncodedPrompt
 
 _FROM_PPO = ("best_step", "selection_win_rate", "entropy_kept")
 _OF_BEST = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One response to one prompt."""
+
+    prompt: str
+    response: str
+    score: float | None
+    """The rewards' weighted sum, with the rule for a missing EOS; None where the run has no rewards."""
+    kl: float
+    """k1 estimate summed over the response, in nats."""
+    tokens: int
+    finished: bool
+    judge: float | None
+    """None without a judge, or with one that only compares."""
+
+    def sample(self, reference: "Completion | None" = None, token_table: list[TokenRow] | None = None) -> Sample:
+        """As an event row, beside the answer to the same prompt that it is compared with, where there is one."""
+        own = self._shown()
+        if reference is not None:
+            theirs = reference._shown()
+            beside = {"reference": theirs.response, "reference_score": theirs.score, "reference_judge": theirs.judge}
+            own = own.model_copy(update=beside)
+        return own.model_copy(update={"token_table": token_table})
+
+    def _shown(self) -> Sample:
+        """A number that is not finite is missing: JSON has none."""
+        return Sample(
+            **{k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in vars(self).items()}
+        )
+
+
+def completions(scored: ScoredBatch, judge: Judge | None, count: int | None = None) -> list[Completion]:
+    """The first `count` responses of a scored batch (all for None), in its order. Raises RewardError if the judge fails."""
+    answers, kls = scored.answers[:count], scored.kl_per_response().tolist()[:count]
+    scores: Sequence[float | None] = [None] * len(answers)
+    if scored.rewards.parts:
+        scores = scored.scores_B.tolist()[:count]
+    return [
+        Completion(prompt_text(a.prompt), a.text, score, kl, len(a.response_ids), a.finished, said)
+        for a, score, kl, said in zip(answers, scores, kls, opinions(judge, answers), strict=True)
+    ]
+
+
+def opinions(judge: Judge | None, answers: Sequence[Answer]) -> Sequence[float | None]:
+    """The judge's score of each answer; None for each where nobody gives one."""
+    scores = judge.scores(answers) if judge else None
+    return [None] * len(answers) if scores is None else scores
 
 
 @dataclass(frozen=True)
@@ -42,7 +93,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Played:
+class HeldOutResponses:
     """One response per held-out prompt."""
 
     completions: list[Completion]
@@ -52,14 +103,14 @@ class Played:
 class Evaluation:
     """Lets policies answer the held-out prompts, and compares them."""
 
-    def __init__(self, session: Session, held_out: HeldOut, actors: Actors, codec: Codec, spec: PPOSpec) -> None:
+    def __init__(self, session: Session, held_out: HeldOut, actors: PPOModels, codec: Codec, spec: PPOSpec) -> None:
         self._session = session
         self._held_out = held_out
         # A figure over the whole run needs a fixed point: KL is to the policy as PPO began.
         self._actors = replace(actors, reference=actors.initial, sampler=replace(actors.sampler, more_follow=True))
         self._codec = codec
         self._spec = spec
-        self._initial: Played | None = None
+        self._initial: HeldOutResponses | None = None
 
     def metrics(self) -> dict[str, float]:
         """The policy as it is now: means over the held-out prompts and its win rate against `initial`, under `eval/`."""
@@ -69,9 +120,9 @@ class Evaluation:
         return {f"eval/{name}": value for name, value in values.items()}
 
     @torch.no_grad()
-    def play(self, policy: Model, purpose: str) -> Played:
+    def play(self, policy: Model, purpose: str) -> HeldOutResponses:
         """One response of `policy` per prompt: the same draws for the same purpose every time."""
-        found = Played([], [])
+        found = HeldOutResponses([], [])
         actors, size, spec = replace(self._actors, policy=policy), self._held_out.spec.batch_size, self._held_out.spec
         for first in range(0, len(self._held_out.prompts), size):
             self._session.check_lease()
@@ -84,14 +135,14 @@ class Evaluation:
             found.answers.extend(scored.answers)
         return found
 
-    def win_rates(self, before: Played, after: Played) -> dict[str, float]:
+    def win_rates(self, before: HeldOutResponses, after: HeldOutResponses) -> dict[str, float]:
         """How often `after` wins, and the 95 % interval: by the judge where there is one, else by the rewards."""
         points = self._points(before, after)
         rate = sum(points) / len(points)
         low, high = wilson_interval(rate, len(points))
         return {"win_rate": rate, "win_rate_low": low, "win_rate_high": high}
 
-    def _points(self, before: Played, after: Played) -> list[float]:
+    def _points(self, before: HeldOutResponses, after: HeldOutResponses) -> list[float]:
         judge = self._held_out.judge
         old, new = ([c.judge for c in side.completions] for side in (before, after))
         if judge is not None and None in old + new:
@@ -104,7 +155,7 @@ class Evaluation:
         tokens = self._held_out.spec.max_new_tokens or self._spec.max_new_tokens
         return uniforms(generator(self._session.seed("evaluation"), purpose, number), 1, tokens)
 
-    def _before(self) -> Played:
+    def _before(self) -> HeldOutResponses:
         """The initial policy's responses: sampled once, and scored anew where the reward model itself learns."""
         if self._initial is None:
             self._initial = self.play(self._actors.initial, "before")
@@ -112,9 +163,9 @@ class Evaluation:
             self._initial = self._scored_now(self._initial)
         return self._initial
 
-    def _scored_now(self, played: Played) -> Played:
+    def _scored_now(self, played: HeldOutResponses) -> HeldOutResponses:
         """In the same parts as when they were played: a resume plays them anew, and is to find the same bits."""
-        found, size = Played([], played.answers), self._held_out.spec.batch_size
+        found, size = HeldOutResponses([], played.answers), self._held_out.spec.batch_size
         for first in range(0, len(played.answers), size):
             answers = played.answers[first : first + size]
             totals = torch.tensor(self._actors.rewards.score(answers).totals)
@@ -130,7 +181,7 @@ class Evaluation:
 def run(
     session: Session,
     held_out: HeldOut,
-    actors: Actors,
+    actors: PPOModels,
     codec: Codec,
     spec: PPOSpec,
     extra: dict[str, float],
@@ -160,7 +211,11 @@ def run(
 
 
 def _of_ppo(
-    session: Session, evaluation: Evaluation, before: Played, after: Played, best: Callable[[], Model] | None
+    session: Session,
+    evaluation: Evaluation,
+    before: HeldOutResponses,
+    after: HeldOutResponses,
+    best: Callable[[], Model] | None,
 ) -> dict[str, float]:
     """What PPO found of itself, and its best checkpoint measured again: `after`, where that is the last."""
     ppo = session.checkpoints.result("ppo")

@@ -10,7 +10,7 @@ from trainer.models.value_head import ValueHead
 from trainer.rewards.base import RewardContext, Rewards
 from trainer.rewards.build import build
 from trainer.rewards.judges import Judge, load_judge
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.session.session import Session
 from trainer.spec import JudgeSpec, ModelReward, StageName
 from trainer.stages.inputs import Lineage
@@ -47,7 +47,7 @@ class Assembly:
         saved = self.lineage.resumed("reward_model")
         return self._reward_model(self._maker("reward_model"), "reward_model", "trained", saved)
 
-    def actors(self) -> Actors:
+    def ppo_models(self) -> PPOModels:
         """Everyone who takes part in PPO. The policy and a separate critic come as its newest checkpoint has them; what else
         moves is put back by the stage itself."""
         spec, maker, resumed = self.spec.ppo, self._maker("ppo"), self.lineage.resumed("ppo")
@@ -63,9 +63,9 @@ class Assembly:
             care: Care = "frozen" if spec.online is None else "moving"
             own = self._reward_model(maker, "reward_model", care, self.session.checkpoints.final("reward_model"))
         critic = self._critic(maker, policy) if spec.uses_critic else None
-        return Actors(policy, reference, initial, critic, self._rewards(own), own, self.session.world)
+        return PPOModels(policy, reference, initial, critic, self._rewards(own), own, self.session.world)
 
-    def compared(self) -> tuple[Actors, Model | None, Callable[[], Model] | None]:
+    def compared(self) -> tuple[PPOModels, Model | None, Callable[[], Model] | None]:
         """The policy that the run trained beside the one before it, for the evaluation; `evaluation.against`; and what loads
         PPO's best checkpoint, where one was kept that is not the last."""
         maker, stage = self._maker("evaluation"), self.lineage.last_policy_stage()
@@ -83,7 +83,7 @@ class Assembly:
         best = None
         if (path := self._best_of_ppo()) is not None:
             best = partial(self._policy, maker, "best", "ppo", "exact", path)
-        return Actors(policy, initial, initial, None, self._rewards(own), own, self.session.world), other, best
+        return PPOModels(policy, initial, initial, None, self._rewards(own), own, self.session.world), other, best
 
     def _best_of_ppo(self) -> Path | None:
         """The folder of PPO's best checkpoint; None where the last is the best, or this machine does not have it."""

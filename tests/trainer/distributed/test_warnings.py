@@ -9,7 +9,7 @@ from tests.trainer.stage_tools import new_codec
 from trainer.distributed import World
 from trainer.events import EventLog, Message
 from trainer.events.log import last_event
-from trainer.sampling.engines import sampler_for
+from trainer.sampling.sampler import sampler_for
 from trainer.session.session import Session
 from trainer.spec import JobSpec
 

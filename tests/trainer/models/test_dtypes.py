@@ -20,7 +20,7 @@ from trainer.models.sequences import Batch, completion_logprobs, completion_valu
 from trainer.preflight.memory.blueprint import Blueprint
 from trainer.rewards.base import Rewards
 from trainer.rollout import producer
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.sampling import sample
 from trainer.spec import ModelSpec, PPOSpec
 from trainer.text.stops import NEVER, Stops
@@ -134,7 +134,7 @@ def test_the_copy_that_samples_meanwhile_follows_the_policy_to_the_bit(
 ) -> None:
     kind().save_pretrained(tmp_path)
     model = whole(tmp_path, "bfloat16").policy("policy", tmp_path, "trained")
-    actors = Actors(model, model, model, None, Rewards([]), None)
+    actors = PPOModels(model, model, model, None, Rewards([]), None)
     spec = PPOSpec.model_validate({"rollout": {"asynchronous": True}})
     ahead = producer.Rollouts(spec, actors, new_codec(), [], 0, CPU)
     for _ in range(2):

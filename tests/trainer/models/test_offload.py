@@ -15,8 +15,8 @@ from trainer.models import Model, offload, present, settle
 from trainer.models.offload import Away
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
-from trainer.rollout.batch import Scored, respond_with
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.batch import ScoredBatch, respond_with
+from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.spec import PPOSpec, RuntimeSpec
 from trainer.text.prompts import EncodedPrompt
@@ -107,10 +107,10 @@ def test_a_model_that_learns_is_not_sent_away() -> None:
 def test_a_rollout_brings_reference_and_reward_model_for_their_passes_and_scores_the_same() -> None:
     policy, reference, judge = llama(0), llama(0).requires_grad_(False), scorer().requires_grad_(False)
     rewards = Rewards([Named("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=None))])
-    actors = Actors(policy, reference, reference, None, rewards, judge)
+    actors = PPOModels(policy, reference, reference, None, rewards, judge)
     prompts = [EncodedPrompt("p", [5, 6, 7 + n]) for n in range(4)]
 
-    def scored() -> Scored:
+    def scored() -> ScoredBatch:
         draws = uniforms(torch.Generator().manual_seed(0), 4, 6)
         return respond_with(actors, prompts, new_codec(), PPOSpec(batch_size=4, micro_batch_size=2), draws, CPU)
 

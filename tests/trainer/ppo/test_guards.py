@@ -7,10 +7,9 @@ from torch import Tensor
 from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn
 from trainer.errors import Diverged
-from trainer.ppo.guards import cut_steps_left, went_too_far
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.update import minibatches, update
+from trainer.ppo.update import cut_steps_left, minibatches, update, went_too_far
 from trainer.spec import GuardsSpec
 
 

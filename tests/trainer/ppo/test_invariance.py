@@ -9,11 +9,11 @@ from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import gpt2, gpt2_scorer
+from trainer.ppo.iteration_log import summarise
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.report import summarise
 from trainer.ppo.update import update
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 
 CHOICES: dict[str, dict[str, Any]] = {
     "ppo": {},
@@ -70,7 +70,7 @@ def test_where_the_pad_is_the_eos_what_the_pads_contain_changes_no_bit(name: str
         policy, reward_model = gpt2(), gpt2_scorer().requires_grad_(False)
         reference = gpt2(2).requires_grad_(False)
         critic = gpt2_scorer(3) if spec.uses_critic else None
-        cast = Actors(policy, reference, reference, critic, scored_by(reward_model), reward_model)
+        cast = PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
         experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
         batch = experience.scored.batch
         padding = torch.arange(batch.input_ids_BT.shape[1]) >= (batch.last_positions_B + 1)[:, None]

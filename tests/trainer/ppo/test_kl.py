@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainer.ppo.dials import Dials
 from trainer.ppo.kl import Estimator, adapted_coef, adapted_old_kl_beta, kl_estimate, kl_loss, old_policy_kl
+from trainer.ppo.state import Dials
 from trainer.spec import KLSpec, PolicyLossSpec, PPOSpec
 
 LOGITS = torch.tensor([0.3, -0.7, 1.1, 0.0], dtype=torch.float64)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from trainer.ppo.losses import least_squares_loss, policy_loss, value_loss
+from trainer.ppo.losses import StepMean, least_squares_loss, policy_loss, value_loss
 from trainer.spec import PolicyLossSpec
 
 ONE = torch.ones(1, 1, dtype=torch.bool)
@@ -128,3 +128,23 @@ def test_the_value_loss_outside_the_mask_is_nothing(clip_range: float | None) ->
     loss, clipped = value_loss(values, torch.tensor([[1.0, 7.0]]), returns, mask, clip_range)
     (gradient,) = torch.autograd.grad(loss.sum(), values)
     assert (loss.tolist(), gradient.tolist(), clipped.tolist()) == ([[0.5, 0.0]], [[-1.0, 0.0]], [[False, False]])
+
+
+LENGTHS = torch.tensor([1, 3])
+LOSSES = torch.tensor([[2.0, 9.0, 9.0], [1.0, 4.0, 7.0]])
+MASK = torch.tensor([[True, False, False], [True, True, True]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "mean"),
+    [
+        ("token_mean", 3.5),  # (2 + 1 + 4 + 7) / 4
+        ("sequence_mean", 3.0),  # (2 + (1 + 4 + 7) / 3) / 2
+        ("fixed_length", 0.7),  # (2 + 1 + 4 + 7) / (2 · 10)
+    ],
+)
+def test_each_average_by_hand_whole_and_in_parts(kind: str, mean: float) -> None:
+    average = StepMean.over(LENGTHS, kind, max_new_tokens=10)  # type: ignore[arg-type]
+    assert float(average.share(LOSSES, MASK, slice(0, 2))) == pytest.approx(mean)
+    parts = [average.share(LOSSES[:1, :1], MASK[:1, :1], slice(0, 1)), average.share(LOSSES[1:], MASK[1:], slice(1, 2))]
+    assert float(sum(parts)) == pytest.approx(mean)

@@ -18,8 +18,8 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.loop import train
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.update import Updated, update
-from trainer.rollout.ppo_models import Actors
+from trainer.ppo.update import UpdateResult, update
+from trainer.rollout.context import PPOModels
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
 from trainer.text.prompts import EncodedPrompt
@@ -32,7 +32,7 @@ def without_old_logprobs(experience: Experience) -> Experience:
     return replace(experience, scored=replace(experience.scored, old_logprobs_BR=None))
 
 
-def updated(spec: PPOSpec, experience: Experience, cast: Actors, **options: Any) -> Updated:
+def updated(spec: PPOSpec, experience: Experience, cast: PPOModels, **options: Any) -> UpdateResult:
     learners = Learners.of(cast, spec).at(1.0, options.get("leave_out", lambda step, trouble: None))
     return update(experience, learners, spec, 0, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta))
 

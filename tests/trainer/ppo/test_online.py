@@ -11,7 +11,7 @@ from trainer.ppo.online import Feedback, refit, round_beginning_at
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.judges import ScoringJudge
 from trainer.rewards.measures import Length
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.spec import LengthReward
 from trainer.stages.reward_model import Pair
 from trainer.stages.sft import Example
@@ -26,7 +26,7 @@ FEEDBACK = Feedback(SHORT, OLD, REFERENCES)
 
 def refitted(
     folder: Path, feedback: Feedback = FEEDBACK, number: int = 1, **online: Any
-) -> tuple[Actors, dict[str, float], list[Pair]]:
+) -> tuple[PPOModels, dict[str, float], list[Pair]]:
     spec = spec_of(steps=9, online={"rounds": 3, "prompts": 6, "learning_rate": 1e-2, **online})
     cast, earlier = cast_for(spec), [Pair([3], [4, 1], [5, 1], 0.0)]
     folder.mkdir()

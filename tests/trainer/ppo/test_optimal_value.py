@@ -10,8 +10,8 @@ from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import CPU, new_codec, session_in
 from trainer.ppo import optimal_value
-from trainer.ppo.dials import Dials
 from trainer.ppo.optimal_value import estimate
+from trainer.ppo.state import Dials
 from trainer.randomness import generator
 from trainer.rollout.batch import respond
 from trainer.sampling import uniforms

@@ -18,7 +18,7 @@ from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
 from trainer.models.value_head import ValueHead
 from trainer.ppo.loop import train
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.session.checkpoint import load_numbers
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
@@ -74,7 +74,7 @@ MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
 """That what the case is about has moved by the checkpoint; else nobody would see it lost."""
 
 
-def cast_of(spec: PPOSpec, checkpoint: Path | None) -> Actors:
+def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
     """As a new process builds them: from the checkpoint, where there is one."""
     cast = cast_for(spec)
     if spec.reference.update != "fixed":

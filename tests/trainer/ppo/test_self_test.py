@@ -18,7 +18,7 @@ from trainer.models.attention import pack_as, packs
 from trainer.ppo import self_test
 from trainer.ppo.learners import Learners
 from trainer.ppo.loop import train
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
@@ -37,16 +37,16 @@ def session(tmp_path: Path) -> Iterator[Session]:
         yield session
 
 
-def actors_of(policy: Model, reference: Model, reward_model: Model, critic: Model) -> Actors:
+def actors_of(policy: Model, reference: Model, reward_model: Model, critic: Model) -> PPOModels:
     reward_model.config.score_bias = mean_score(reward_model, REFERENCES, new_codec(), 8, policy.device)
-    return Actors(policy, reference, reference, critic, scored_by(reward_model), reward_model)
+    return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 
 
-def llamas(policy: Model | None = None, reference: Model | None = None) -> Actors:
+def llamas(policy: Model | None = None, reference: Model | None = None) -> PPOModels:
     return actors_of(llama() if policy is None else policy, llama() if reference is None else reference, scorer(), scorer(3))  # fmt: skip
 
 
-def check(session: Session, actors: Actors, **changes: Any) -> None:
+def check(session: Session, actors: PPOModels, **changes: Any) -> None:
     spec = PPOSpec.model_validate(changes)
     self_test.run(session, spec, actors, Learners.of(actors, spec), new_codec(), PROMPTS, REFERENCES)
 
@@ -63,7 +63,7 @@ def test_a_model_whose_pad_is_its_eos_passes(session: Session) -> None:
 
 def test_without_a_critic_and_a_reward_model_the_rest_is_tested(session: Session) -> None:
     healthy = llamas()
-    check(session, Actors(healthy.policy, healthy.reference, healthy.initial, None, healthy.rewards, None))
+    check(session, PPOModels(healthy.policy, healthy.reference, healthy.initial, None, healthy.rewards, None))
 
 
 def test_dropout_left_on_is_found(session: Session) -> None:

@@ -26,19 +26,19 @@ from tests.trainer.ppo.toy import (
     path,
     quarters,
 )
-from trainer.ppo.experience import experience_of
+from trainer.ppo.experience import build_experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
 from trainer.rewards.base import Named, Rewards
-from trainer.rollout.batch import Scored, respond_with, sampled_from, score
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.batch import ScoredBatch, respond_with, sampled_from, score
+from trainer.rollout.context import PPOModels
 from trainer.spec import KLSpec, PPOSpec
 
 BETA = 0.3
 ALL = len(REPRESENTATIVE)
 
 
-def step_gradient(cast: Actors, optimal_value: float | None = None, **options: object) -> Tensor:
+def step_gradient(cast: PPOModels, optimal_value: float | None = None, **options: object) -> Tensor:
     """Of the policy's table, after one step's losses over a batch that is its own expectation."""
     spec = spec_of(**options)
     scored = respond_with(cast, [PROMPT] * ALL, CODEC, spec, REPRESENTATIVE, CPU)
@@ -50,9 +50,9 @@ def spec_of(**options: object) -> PPOSpec:
     return PPOSpec.model_validate(defaults | {"shaping": {"missing_eos_penalty": 0}} | options)
 
 
-def gradient_on(scored: Scored, cast: Actors, spec: PPOSpec, optimal_value: float | None = None) -> Tensor:
+def gradient_on(scored: ScoredBatch, cast: PPOModels, spec: PPOSpec, optimal_value: float | None = None) -> Tensor:
     values = None if optimal_value is None else [optimal_value] * ALL
-    experience = experience_of(scored, cast.critic, spec, kl_coef=spec.kl.coef, optimal_values=values)
+    experience = build_experience(scored, cast.critic, spec, kl_coef=spec.kl.coef, optimal_values=values)
     minibatch = Minibatch.of(experience, list(range(ALL)), spec, Coefficients(spec.kl.coef, spec.policy_loss.beta))
     minibatch.accumulate(Learners.of(cast, spec), only_critic=False)
     return cast.policy.score.weight.grad
@@ -117,7 +117,7 @@ def test_a_discount_leaves_the_gradient_of_each_tokens_return_whatever_the_basel
     torch.testing.assert_close(found, -exact * scale / STEPS, rtol=1e-5, atol=1e-6)
 
 
-def exact_values(cast: Actors) -> Table:
+def exact_values(cast: PPOModels) -> Table:
     """V(s): expected score and KL penalties from each state on."""
     own, theirs = log_probabilities(cast.policy).detach(), log_probabilities(cast.reference)
     critic = Table(1, None)
@@ -137,7 +137,7 @@ def exact_values(cast: Actors) -> Table:
 @pytest.mark.parametrize("lam", [0.0, 0.6, 1.0])
 def test_with_an_exact_critic_it_is_too_whatever_lambda(lam: float) -> None:
     cast = actors(quarters(0.75))
-    cast = Actors(cast.policy, cast.reference, cast.initial, exact_values(cast), cast.rewards, None)
+    cast = PPOModels(cast.policy, cast.reference, cast.initial, exact_values(cast), cast.rewards, None)
     found = step_gradient(cast, advantage={"gae_lambda": lam, "normalize": "none"})
     exact = exact_gradient(objective(cast.policy, cast.reference, BETA), cast.policy)
     torch.testing.assert_close(found, -exact / STEPS, rtol=1e-4, atol=1e-5)

@@ -12,11 +12,11 @@ from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn,
 from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.models import Model
 from trainer.ppo.experience import Experience
+from trainer.ppo.iteration_log import summarise
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
-from trainer.ppo.report import summarise
 from trainer.ppo.update import update
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.spec import DataSpec, PPOSpec
 from trainer.text.codec import Codec
 
@@ -34,12 +34,12 @@ class _Tokenizer:
         return ""
 
 
-def models_of(policy: Callable[[], Model], critic: Callable[[], Model]) -> Actors:
+def models_of(policy: Callable[[], Model], critic: Callable[[], Model]) -> PPOModels:
     reference, reward_model = policy().requires_grad_(False), critic().requires_grad_(False)
-    return Actors(policy(), reference, reference, critic(), scored_by(reward_model), reward_model)
+    return PPOModels(policy(), reference, reference, critic(), scored_by(reward_model), reward_model)
 
 
-def experience_of(models: Actors, spec: PPOSpec) -> Experience:
+def build_experience(models: PPOModels, spec: PPOSpec) -> Experience:
     codec = Codec.of(_Tokenizer(), DataSpec(preferences="unused"))
     return respond_and_learn(models, PROMPTS, codec, spec, seed=0)
 
@@ -49,7 +49,7 @@ def spec_of(**changes: object) -> PPOSpec:
     return PPOSpec.model_validate({**defaults, "warmup_ratio": 0, **changes})
 
 
-def step(models: Actors, spec: PPOSpec, experience: Experience) -> dict[str, float]:
+def step(models: PPOModels, spec: PPOSpec, experience: Experience) -> dict[str, float]:
     updated = update(
         experience, Learners.of(models, spec), spec, 0, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta)
     )
@@ -61,14 +61,14 @@ def step(models: Actors, spec: PPOSpec, experience: Experience) -> dict[str, flo
 )
 def test_on_the_first_minibatch_the_ratio_is_1(policy: Callable[[], Model], critic: Callable[[], Model]) -> None:
     models, spec = models_of(policy, critic), spec_of()
-    metrics = step(models, spec, experience_of(models, spec))
+    metrics = step(models, spec, build_experience(models, spec))
     assert metrics["val/ratio"] == pytest.approx(1, abs=tolerance.mean())
     assert metrics["policy/approxkl_avg"] == pytest.approx(0, abs=tolerance.largest() ** 2)
     assert metrics["policy/clipfrac_avg"] == 0
 
 
 def test_the_kl_to_an_equal_reference_is_0() -> None:
-    experience = experience_of(models_of(llama, scorer), spec_of())
+    experience = build_experience(models_of(llama, scorer), spec_of())
     assert not experience.scored.kl_BR.any()
 
 
@@ -77,7 +77,7 @@ def test_the_micro_batch_split_changes_nothing_but_rounding() -> None:
     for micro_batch_size in (None, 1, 3):
         models = models_of(llama, scorer)
         spec = spec_of(micro_batch_size=micro_batch_size, learning_rate=1e-2, critic={"learning_rate": 1e-2})
-        metrics = step(models, spec, experience_of(models, spec))
+        metrics = step(models, spec, build_experience(models, spec))
         results.append((metrics, torch.cat([p.detach().flatten() for p in models.policy.parameters()])))
     (first, weights), *others = results
     for metrics, other_weights in others:
@@ -89,7 +89,7 @@ def test_what_the_pads_contain_changes_no_metric_and_no_weight() -> None:
     outcomes = []
     for pad in (1, 17):
         models, spec = models_of(llama, scorer), spec_of(epochs=2, minibatches=2)
-        experience = experience_of(models, spec)
+        experience = build_experience(models, spec)
         batch = experience.scored.batch
         lengths = batch.prompt_lengths_B + batch.completion_lengths_B
         padding = torch.arange(batch.input_ids_BT.shape[1]) >= lengths[:, None]
@@ -102,7 +102,7 @@ def test_what_the_pads_contain_changes_no_metric_and_no_weight() -> None:
 
 def test_an_update_makes_good_tokens_likelier_and_bad_ones_rarer() -> None:
     models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-3, advantage={})
-    experience = experience_of(models, spec)
+    experience = build_experience(models, spec)
     step(models, spec, experience)
     from trainer.models.sequences import completion_logprobs
 
@@ -115,7 +115,7 @@ def test_only_policy_and_critic_move() -> None:
     models, spec = models_of(llama, scorer), spec_of(learning_rate=1e-2, critic={"learning_rate": 1e-2})
     four = (models.policy, models.reference, models.reward_model, models.critic)
     before = copy.deepcopy([list(m.parameters()) for m in four])
-    step(models, spec, experience_of(models, spec))
+    step(models, spec, build_experience(models, spec))
     moved = [
         any(not torch.equal(a, b) for a, b in zip(old, new.parameters(), strict=True))
         for old, new in zip(before, four, strict=True)

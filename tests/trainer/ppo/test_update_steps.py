@@ -8,11 +8,11 @@ from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, re
 from trainer.models import Model
 from trainer.optim.learner import Learner
 from trainer.ppo.experience import Experience
+from trainer.ppo.iteration_log import summarise
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.report import summarise
 from trainer.ppo.update import update
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec
 
 PROMPTS = [[5], [6, 7, 8], [9, 10], [11, 12, 13, 14]]
@@ -29,7 +29,7 @@ class Recording(Learner):
 
 
 def updated(
-    models: Actors, prompts: list[list[int]], iteration: int = 0, **changes: object
+    models: PPOModels, prompts: list[list[int]], iteration: int = 0, **changes: object
 ) -> tuple[Experience, dict[str, float], Recording, Recording]:
     defaults = {"steps": 9, "batch_size": len(prompts), "max_new_tokens": 9, "critic": {"learning_rate": STILL}}
     spec = PPOSpec.model_validate({"learning_rate": STILL, **defaults, **changes})

@@ -14,10 +14,10 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.ptx import Pretraining
-from trainer.ppo.update import Updated, update
+from trainer.ppo.update import UpdateResult, update
 from trainer.rewards.base import Scores
-from trainer.rollout.batch import Scored
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.batch import ScoredBatch
+from trainer.rollout.context import PPOModels
 from trainer.sampling import Response
 from trainer.spec import PPOSpec
 
@@ -39,17 +39,19 @@ def spec_of(**changes: object) -> PPOSpec:
     return spec
 
 
-def cast_for(spec: PPOSpec) -> Actors:
+def cast_for(spec: PPOSpec) -> PPOModels:
     """A policy, reference and reward model that all differ, and the critic that the spec asks for."""
     policy, reference, reward_model = llama(0), llama(2).requires_grad_(False), scorer(1).requires_grad_(False)
     critic: Model | None = scorer(3) if spec.uses_critic else None
     if critic is not None and spec.critic.kind == "value_head":
         critic = ValueHead(policy)
         set_fresh(critic.score, 4)  # a head that has learnt: a fresh one sends no gradient into the trunk
-    return Actors(policy, reference, reference, critic, scored_by(reward_model), reward_model)
+    return PPOModels(policy, reference, reference, critic, scored_by(reward_model), reward_model)
 
 
-def iterate(spec: PPOSpec, cast: Actors | None = None, iteration: int = 0) -> tuple[Actors, Experience, Updated]:
+def iterate(
+    spec: PPOSpec, cast: PPOModels | None = None, iteration: int = 0
+) -> tuple[PPOModels, Experience, UpdateResult]:
     """One batch and the update on it."""
     cast = cast_for(spec) if cast is None else cast
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
@@ -63,7 +65,7 @@ def weights_of(model: Model) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def scored_by_hand(kl: list[list[float]], scores: list[float], finished: list[bool]) -> Scored:
+def scored_by_hand(kl: list[list[float]], scores: list[float], finished: list[bool]) -> ScoredBatch:
     """Responses of these lengths: k1 of each token (against a reference that finds every token certain) and scores."""
     responses = [Response([2] * len(row), end) for row, end in zip(kl, finished, strict=True)]
     batch = Batch.of([[3]] * len(kl), [r.ids for r in responses], pad_id=0)
@@ -71,4 +73,4 @@ def scored_by_hand(kl: list[list[float]], scores: list[float], finished: list[bo
     for row, values in enumerate(kl):
         logprobs[row, : len(values)] = torch.tensor(values)
     said = Scores(scores, {"a": scores}, {})
-    return Scored(batch, responses, [], logprobs, torch.zeros_like(logprobs), None, said, torch.tensor(scores), {})
+    return ScoredBatch(batch, responses, [], logprobs, torch.zeros_like(logprobs), None, said, torch.tensor(scores), {})

@@ -18,7 +18,7 @@ from transformers import LlamaConfig
 
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, Rewards
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.text.prompts import EncodedPrompt
 from trainer.text.stops import NEVER
 
@@ -103,9 +103,9 @@ def quarters(first: float) -> nn.Module:
     return policy
 
 
-def actors(policy: Any, critic: Any = None, reference_seed: int | None = 7) -> Actors:
+def actors(policy: Any, critic: Any = None, reference_seed: int | None = 7) -> PPOModels:
     reference: Any = Table(2, reference_seed).requires_grad_(False)
-    return Actors(policy, reference, reference, critic, Rewards([Named("table", 1.0, TableReward(SCORES))]), None)
+    return PPOModels(policy, reference, reference, critic, Rewards([Named("table", 1.0, TableReward(SCORES))]), None)
 
 
 def log_probabilities(policy: Any) -> Tensor:

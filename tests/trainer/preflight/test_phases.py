@@ -13,7 +13,7 @@ from transformers import LlamaForSequenceClassification as LlamaScorer
 from tests.trainer.stage_tools import CPU, new_codec
 from trainer.models import Model, maker_for
 from trainer.optim.learner import Learner
-from trainer.ppo.experience import experience_of
+from trainer.ppo.experience import build_experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
@@ -27,7 +27,7 @@ from trainer.preflight.sizes import Example, Pair, Sizes
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
 from trainer.rollout.batch import respond, respond_with
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.spec import JobSpec
 from trainer.stages import dpo, kto, reward_model, sft
@@ -136,7 +136,7 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
     expected = estimated(spec, kind)
     policy, reference, judge, critic = models_of(kind)
     rewards = Rewards([Named("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
-    actors = Actors(policy, reference, reference, critic, rewards, judge)
+    actors = PPOModels(policy, reference, reference, critic, rewards, judge)
     learners, codec = Learners.of(actors, spec.ppo), new_codec()
     peaks: dict[str, int] = {}
     with LiveBytes([tensor for one in (policy, reference, judge, critic) for tensor in tensors_of(one)]) as bytes_:
@@ -147,7 +147,7 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
             peaks["ppo_rollout"] = bytes_.peak
             bytes_.peak = bytes_.live
             scored = respond_with(actors, PROMPTS, codec, spec.ppo, draws, CPU)
-            experience = experience_of(scored, critic, spec.ppo, kl_coef=0.05)
+            experience = build_experience(scored, critic, spec.ppo, kl_coef=0.05)
             peaks["ppo_score"] = bytes_.peak  # of sampling, where that is more
             bytes_.peak = bytes_.live
             update(experience, learners, spec.ppo, iteration, 0, Coefficients(0.05, 1.0))

@@ -17,9 +17,9 @@ from tests.trainer.stage_tools import new_codec, respond_and_learn, session_in
 from trainer.errors import RewardError
 from trainer.events import Samples
 from trainer.ppo import optimal_value
-from trainer.ppo.dials import Dials
-from trainer.ppo.experience import Experience, experience_of
+from trainer.ppo.experience import Experience, build_experience
 from trainer.ppo.loop import train
+from trainer.ppo.state import Dials
 from trainer.rewards import Answer, Dense, Given, Rewards, Scores, build
 from trainer.rewards.base import Named, _joined
 from trainer.rollout.shaping import shaped_tokens
@@ -137,7 +137,7 @@ def learnt(advantage: dict[str, object], finished: Sequence[bool] = (True,) * 4,
     totals = [2.25, -1.0, 4.0, 3.0]
     scored = scored_by_hand(KL, totals, list(finished))
     scored = replace(scored, rewards=Scores(totals, {"a": totals}, {}, DENSE))
-    return experience_of(scored, None, spec, kl_coef=1.0, score_scale=2.0, optimal_values=[0.5, 0.5, 2.0, 2.0])
+    return build_experience(scored, None, spec, kl_coef=1.0, score_scale=2.0, optimal_values=[0.5, 0.5, 2.0, 2.0])
 
 
 def test_each_token_earns_its_own_and_the_last_one_the_rest() -> None:

@@ -11,17 +11,17 @@ import torch
 from tests.trainer.models.lora.tools import maker, policy_in, stir
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import CPU, new_codec
-from trainer.rollout.ppo_models import Actors
-from trainer.rollout.producer import Rollouts
+from trainer.rollout.context import PPOModels
+from trainer.rollout.producer import RolloutProducer
 from trainer.sampling import Response
 from trainer.text.prompts import EncodedPrompt
 
 ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 
 
-def rollouts(actors: Actors | None = None, asynchronous: bool = True, **changes: Any) -> Rollouts:
+def rollouts(actors: PPOModels | None = None, asynchronous: bool = True, **changes: Any) -> RolloutProducer:
     spec = spec_of(steps=4, rollout={"asynchronous": asynchronous}, **changes)
-    return Rollouts(spec, actors or cast_for(spec), new_codec(), ENCODED, 5, CPU)
+    return RolloutProducer(spec, actors or cast_for(spec), new_codec(), ENCODED, 5, CPU)
 
 
 def ids(responses: list[Response]) -> list[list[int]]:
@@ -51,7 +51,7 @@ def test_a_role_on_a_backbone_is_copied_with_it(tmp_path: Path) -> None:
     made = maker(policy_in(tmp_path))
     role = stir(made.policy("policy", tmp_path, "trained"), 0)
     cast = cast_for(spec_of())
-    actors = Actors(role, cast.reference, cast.initial, None, cast.rewards, None)
+    actors = PPOModels(role, cast.reference, cast.initial, None, cast.rewards, None)
     ahead, now = rollouts(actors), rollouts(actors, asynchronous=False)
     before = ids(now.of(1)[1])
     with ahead.ahead_of(1), role.backbone.under(None):  # another role at work meanwhile
@@ -115,18 +115,18 @@ def test_on_a_gpu_they_are_sampled_on_a_stream_of_their_own(monkeypatch: pytest.
         yield
         current.pop()
 
-    def sampled(self: Rollouts, model: object, iteration: int) -> list[Response]:
+    def sampled(self: RolloutProducer, model: object, iteration: int) -> list[Response]:
         asked.append(f"sampled on {current[-1].name}")
         return []
 
     current = [Stream("default")]
     for name, fake in (("Stream", Stream), ("stream", on), ("current_stream", lambda device: current[0])):
         monkeypatch.setattr(torch.cuda, name, fake)
-    monkeypatch.setattr(Rollouts, "_policy_as_it_is", lambda self: asked.append("copied"))
-    monkeypatch.setattr(Rollouts, "_sampled", sampled)
-    monkeypatch.setattr(Rollouts, "_gathered", lambda self, own: own)
+    monkeypatch.setattr(RolloutProducer, "_policy_as_it_is", lambda self: asked.append("copied"))
+    monkeypatch.setattr(RolloutProducer, "_sampled", sampled)
+    monkeypatch.setattr(RolloutProducer, "_gathered", lambda self, own: own)
     spec = spec_of(steps=4, rollout={"asynchronous": True})
-    ahead = Rollouts(spec, cast_for(spec), new_codec(), ENCODED, 5, torch.device("cuda"))
+    ahead = RolloutProducer(spec, cast_for(spec), new_codec(), ENCODED, 5, torch.device("cuda"))
     for iteration in (1, 2):
         with ahead.ahead_of(iteration):
             pass

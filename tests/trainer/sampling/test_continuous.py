@@ -11,8 +11,8 @@ from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import llama
 from trainer.errors import ModelError
 from trainer.sampling import Sampler, uniforms
-from trainer.sampling.available import check_engine
 from trainer.sampling.continuous import ContinuousBatching
+from trainer.sampling.engine import check_engine
 from trainer.spec import JobSpec
 from trainer.text.stops import Stops
 

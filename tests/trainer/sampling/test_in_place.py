@@ -13,11 +13,11 @@ from tests.trainer.stage_tools import CPU
 from tests.trainer.tiny_models import VOCABULARY, gpt2, llama
 from trainer.models import Model, autocast, compute_in
 from trainer.sampling import sample_with, uniforms
+from trainer.sampling.built_in import sample_growing
 from trainer.sampling.cache import InPlaceCache, keeps_in_place
 from trainer.sampling.decoding import Progress, sample_in_place
 from trainer.sampling.decoding import _read as read
-from trainer.sampling.growing import sample_growing
-from trainer.sampling.prompts import in_parts
+from trainer.sampling.prefill import in_parts
 from trainer.text.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8], [9, 10], [8], [11, 12, 13, 14, 15, 16, 17], [8], [3, 4, 9, 10, 2]]

@@ -7,8 +7,8 @@ from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Model
 from trainer.sampling import Response, draw, sample, sample_with, uniforms
+from trainer.sampling.built_in import sample_growing
 from trainer.sampling.decoding import sample_in_place
-from trainer.sampling.growing import sample_growing
 from trainer.text.stops import NEVER, Stops
 
 

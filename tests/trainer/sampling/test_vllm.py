@@ -17,7 +17,7 @@ from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import llama
 from trainer.models import Model
 from trainer.sampling import Sampler, uniforms
-from trainer.sampling.engines import let_go, sampler_for
+from trainer.sampling.sampler import let_go, sampler_for
 from trainer.sampling.vllm import VLLM
 from trainer.spec import ModelSpec
 from trainer.text.stops import Stops

@@ -1,5 +1,4 @@
-from trainer.stages.completions import Completion
-from trainer.stages.evaluation import compare, means, points
+from trainer.stages.evaluation import Completion, compare, means, points
 
 
 def completion(

@@ -20,13 +20,12 @@ from trainer.models.sequences import Batch
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Rewards, Scores
 from trainer.rewards.judges import Judge
-from trainer.rollout.batch import Scored
+from trainer.rollout.batch import ScoredBatch
 from trainer.sampling import Response
 from trainer.session.checkpoint import StageResult
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages import evaluation
-from trainer.stages.completions import completions
-from trainer.stages.evaluation import Evaluation, HeldOut, Played
+from trainer.stages.evaluation import Evaluation, HeldOut, HeldOutResponses, completions
 from trainer.text.prompts import EncodedPrompt
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate([[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3]])]
@@ -186,7 +185,7 @@ def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: 
     actors = replace(four_models(), reference=llama(5))
     with session_in(tmp_path) as session:
         found = Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), actors, new_codec(), PPO)
-        played: Played = found.play(actors.policy, "ppo")
+        played: HeldOutResponses = found.play(actors.policy, "ppo")
     answer = played.answers[1]
     with torch.no_grad():
         own, initial = (
@@ -205,7 +204,7 @@ def test_every_completion_shows_its_own_figures() -> None:
     kl = torch.tensor([[0.25, 0.5, 9.0], [1.0, 2.0, -0.5]])  # the 9 stands on a pad
     scores = torch.tensor([1.5, -2.0])
     said = Scores([1.5, -2.0], {"model": [1.5, -2.0]}, {})
-    scored = Scored(batch, responses, answers, kl, torch.zeros(2, 3), None, said, scores, {})
+    scored = ScoredBatch(batch, responses, answers, kl, torch.zeros(2, 3), None, said, scores, {})
     first, second = completions(scored, Longest())
     assert (first.prompt, first.response, first.score, first.kl) == ("ab", "one", 1.5, 0.75)
     assert (first.tokens, first.finished, first.judge) == (2, True, 2)

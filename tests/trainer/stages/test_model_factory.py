@@ -28,7 +28,7 @@ def logprobs(model: Model) -> torch.Tensor:
 
 def test_the_runs_own_reward_model_is_the_critic_and_one_fixed_reference_serves_all(first: Path) -> None:
     with assembly(first.parent, ["sft", "reward_model", "ppo"]) as made:
-        actors = made.actors()
+        actors = made.ppo_models()
     assert actors.critic is not None and actors.reward_model is not None
     assert actors.reference is actors.initial and actors.critic is not actors.reward_model
     assert torch.equal(values(actors.critic), values(load_reward_model(first / "reward_model")))
@@ -41,7 +41,7 @@ def test_the_runs_own_reward_model_is_the_critic_and_one_fixed_reference_serves_
 @pytest.mark.parametrize("initial", ["auto", "reward_model", "policy"])
 def test_a_critic_begins_as_it_is_asked_to(first: Path, initial: str) -> None:
     with assembly(first.parent, ["sft", "reward_model", "ppo"], ppo={"critic": {"initial": initial}}) as made:
-        critic = made.actors().critic
+        critic = made.ppo_models().critic
     is_reward_model = torch.equal(values(critic), values(load_reward_model(first / "reward_model")))
     assert is_reward_model == (initial != "policy")
     same_trunk = all(
@@ -62,7 +62,7 @@ def test_a_fresh_critic_expects_nothing(
     """Its first advantages are then the rewards to come; a random head adds values of standard deviation 1 to them."""
     model = {"path": str(first / "sft")} | ({"lora": lora} if lora else {})
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"critic": critic}) as made:
-        critic_ = made.actors().critic
+        critic_ = made.ppo_models().critic
     assert not values(critic_).any()
     assert any(p.requires_grad for p in critic_.score.parameters())
 
@@ -72,16 +72,16 @@ def test_another_runs_reward_model_is_the_critic_only_on_our_tokens(
 ) -> None:
     reward = {"type": "model", "path": str(first / "reward_model")}
     with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH, reward]) as made:
-        assert torch.equal(values(made.actors().critic), values(load_reward_model(first / "reward_model")))
+        assert torch.equal(values(made.ppo_models().critic), values(load_reward_model(first / "reward_model")))
     other = {"model": str(shared_data / "model_stories260k"), "rewards": [reward]}
     with assembly(tmp_path, ["ppo"], **other) as made:
-        assert made.actors().critic.config.vocab_size == 512 == load_policy(made.spec.model.path).config.vocab_size
+        assert made.ppo_models().critic.config.vocab_size == 512 == load_policy(made.spec.model.path).config.vocab_size
 
 
 def test_without_a_critic_there_is_none(first: Path, tmp_path: Path) -> None:
     ppo = {"advantage": {"estimator": "sequence"}}
     with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo=ppo) as made:
-        actors = made.actors()
+        actors = made.ppo_models()
     assert actors.critic is None and actors.reward_model is None
 
 
@@ -89,7 +89,7 @@ def test_a_named_reference_is_loaded_beside_the_policy_as_it_was(first: Path, tm
     other = next(first.glob("sft-*"))
     ppo = {"reference": {"path": str(other)}}
     with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo=ppo) as made:
-        actors = made.actors()
+        actors = made.ppo_models()
     assert torch.equal(logprobs(actors.reference), logprobs(load_policy(other)))
     assert torch.equal(logprobs(actors.initial), logprobs(load_policy(first / "sft")))
 
@@ -97,7 +97,7 @@ def test_a_named_reference_is_loaded_beside_the_policy_as_it_was(first: Path, tm
 def test_a_reference_that_moves_is_a_third_model_even_in_a_smaller_type(first: Path, tmp_path: Path) -> None:
     model = {"path": str(first / "sft"), "dtype": "bfloat16"}
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"reference": {"update": "ema"}}) as made:
-        actors = made.actors()
+        actors = made.ppo_models()
     assert len({id(actors.policy), id(actors.reference), id(actors.initial)}) == 3
     weights = [dict(model.named_parameters()) for model in (actors.policy, actors.reference, actors.initial)]
     kinds = [named["model.layers.0.self_attn.q_proj.weight"].dtype for named in weights]
@@ -111,7 +111,7 @@ def test_with_adapters_all_parts_stand_on_one_backbone_and_the_critic_begins_as_
     changes = {"model": {"path": str(first / "sft"), "lora": LORA}}
     run(tmp_path, ["reward_model"], **changes)
     with assembly(tmp_path, ["reward_model", "ppo"], ppo={"reference": {"update": "ema"}}, **changes) as made:
-        actors = made.actors()
+        actors = made.ppo_models()
     parts = (actors.policy, actors.reference, actors.initial, actors.critic, actors.reward_model)
     assert len({id(part.backbone) for part in parts}) == 1
     assert torch.equal(values(actors.critic), values(actors.reward_model))
@@ -124,7 +124,7 @@ def test_with_adapters_all_parts_stand_on_one_backbone_and_the_critic_begins_as_
 def test_each_with_a_backbone_of_its_own_where_the_spec_says_so(first: Path, tmp_path: Path) -> None:
     model = {"path": str(first / "sft"), "lora": LORA | {"share_backbone": False}}
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH]) as made:
-        actors = made.actors()
+        actors = made.ppo_models()
     assert len({id(part.backbone) for part in (actors.policy, actors.initial, actors.critic)}) == 3
 
 
@@ -148,7 +148,7 @@ def test_the_stops_of_a_real_model_end_responses_and_are_saved_with_the_policy(
     assert load_stops(load_tokenizer(saved), saved) == load_stops(load_tokenizer(stories), stories, ["."])
     adapted = tmp_path / "adapter"
     with assembly(adapted, ["ppo"], model={"path": stories, "lora": LORA}, rewards=[LENGTH]) as made:
-        made.actors().policy.save_pretrained(adapted)
+        made.ppo_models().policy.save_pretrained(adapted)
     assert load_stops(load_tokenizer(stories), adapted).ids == (2,), "what this assembly's codec stops at"
 
 

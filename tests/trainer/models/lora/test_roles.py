@@ -13,7 +13,7 @@ from tests.trainer.models.lora.tools import BATCH, maker, policy_in, stir
 from trainer.errors import ModelError
 from trainer.models import Model, autocast, load_policy, load_reward_model, save_result
 from trainer.models.sequences import completion_logprobs, completion_values, sequence_scores
-from trainer.ppo.reference import move
+from trainer.ppo.state import move
 from trainer.sampling import sample
 from trainer.spec import ReferenceSpec
 from trainer.text.stops import Stops

@@ -13,7 +13,7 @@ from trainer.spec import DataSpec, RewardModelSpec
 from trainer.stages.reward_model import accumulate, bradley_terry_loss, encode, evaluate, rankings
 from trainer.stages.reward_model.loss import centring_loss
 from trainer.stages.reward_model.pairs import Pair
-from trainer.stages.reward_model.scoring import Scored, figures
+from trainer.stages.reward_model.scoring import ScoredBatch, figures
 from trainer.text.codec import Codec, train_tokenizer
 
 CODEC = Codec.of(
@@ -54,7 +54,7 @@ def test_centring_costs_the_square_of_the_sum() -> None:
 def test_accuracy_and_margin_leave_ties_out() -> None:
     differences, targets = torch.tensor([2.0, 1.0, -3.0, 9.0]), torch.tensor([1.0, 0.0, 0.0, 0.5])
     zeros = torch.zeros(4)
-    found = figures(Scored([OWN] * 4, differences, zeros, targets, zeros, zeros + 1))
+    found = figures(ScoredBatch([OWN] * 4, differences, zeros, targets, zeros, zeros + 1))
     assert found["accuracy"] == pytest.approx(2 / 3)
     assert found["margin"] == pytest.approx((2 - 1 + 3) / 3)
 

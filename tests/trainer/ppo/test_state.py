@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from trainer.errors import ModelError
-from trainer.ppo.reference import move
+from trainer.ppo.state import move
 from trainer.spec import ReferenceSpec
 
 

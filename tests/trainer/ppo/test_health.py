@@ -14,13 +14,12 @@ from trainer.errors import Diverged, Paused, Stopped, Unhealthy
 from trainer.events import CheckpointSaved, Curve, CurvePoint, EventLog, Health, RolledBack, RunStopped, StageFinished
 from trainer.health import Monitor
 from trainer.models import load_policy, load_reward_model
-from trainer.ppo.course import Course
-from trainer.ppo.dials import Dials
+from trainer.ppo.health import RolledBackError
 from trainer.ppo.loop import train
-from trainer.ppo.watch import GoneBack
+from trainer.ppo.state import Dials, RunHistory
 from trainer.rewards.answer import Answer
 from trainer.rewards.base import Named, Rewards
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.context import PPOModels
 from trainer.run_folder import claim
 from trainer.session.checkpoint import load_numbers
 from trainer.session.session import Session
@@ -61,7 +60,7 @@ class OneMoreEachTime:
         return [float(self.call > 2 + row) for row in range(len(answers))]
 
 
-def actors_for(session: Session, huge_at: int | None) -> Actors:
+def actors_for(session: Session, huge_at: int | None) -> PPOModels:
     """As at the start, or as the newest checkpoint has them."""
     actors = replace(four_models(), rewards=Rewards([Named("r", 1.0, OnceHuge(huge_at))]))
     if newest := session.checkpoints.newest("ppo"):
@@ -86,7 +85,7 @@ def run(
             held_out = HeldOut(PROMPTS[:4], OneMoreEachTime() if rising else None, session.spec.evaluation)
             try:
                 train(session, session.spec.ppo, actors, new_codec(), PROMPTS, held_out)
-            except GoneBack:
+            except RolledBackError:
                 continue
         return folder
     finally:
@@ -307,7 +306,7 @@ def test_a_kl_that_is_not_finite_turns_no_dial() -> None:
 
 
 def test_an_evaluation_that_is_not_finite_is_drawn_as_far_as_it_goes() -> None:
-    course = Course(Monitor(HealthSpec(), PPOSpec()))
+    course = RunHistory(Monitor(HealthSpec(), PPOSpec()))
     values = {"eval/win_rate": 0.6, "eval/kl": float("nan"), "eval/sqrt_kl": 0.0, "eval/score": float("inf")}
     assert course.note(10, values)
     assert course.curve == [CurvePoint(step=10, sqrt_kl=0.0, win_rate=0.6)] and course.best == {"win_rate": 0.6}

@@ -10,7 +10,7 @@ from trainer.sampling import BUILT_IN, Sampler
 
 
 @dataclass(frozen=True)
-class Actors:
+class PPOModels:
     """Who takes part. Only the policy and the critic learn by gradient; the loop does not know which share a backbone."""
 
     policy: Model

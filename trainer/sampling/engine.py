@@ -1,11 +1,31 @@
-"""Whether the engine of a spec can work here: asked before anything is loaded."""
+"""What every engine gives back."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 from trainer.errors import ModelError
 from trainer.spec import JobSpec
+from trainer.text.stops import Stops
 
 
+@dataclass(frozen=True)
+class Response:
+    """Sampled token ids, and whether they end with a stop (else the length limit cut them)."""
+
+    ids: list[int]
+    finished: bool
+    logprobs: list[float] | None = None
+    """Of each token as the sampler drew it, by its own forward pass, where they were asked for."""
+
+    @classmethod
+    def cut(cls, ids: Sequence[int], logprobs: Sequence[float], stops: Stops) -> "Response":
+        """The tokens up to the first stop: an engine that does not know all stops goes on after it."""
+        end = stops.end(ids)
+        return cls(list(ids[:end]), end is not None, list(logprobs[:end]))
+
+
+# Whether the engine of a spec can work here: asked before anything is loaded.
 def check_engine(spec: JobSpec) -> None:
     """Raise ModelError where the engine is not installed, or cannot sample the policy that the spec describes."""
     rollout, lora = spec.ppo.rollout, spec.model.lora is not None

@@ -6,7 +6,7 @@ from typing import NoReturn
 from trainer.errors import Diverged, Unhealthy
 from trainer.events import Evidence, Health, RolledBack
 from trainer.health import Finding, gravest
-from trainer.ppo.course import Course
+from trainer.ppo.state import RunHistory
 from trainer.session.session import Session
 from trainer.session.stage_loop import StageRun, save, state_after
 from trainer.spec import HealthRule, HealthSpec
@@ -15,14 +15,14 @@ MOST_ROLL_BACKS = 3
 _RATE_CUT = 0.5
 
 
-class GoneBack(Exception):
+class RolledBackError(Exception):
     """The newest checkpoint is now an earlier state of the run. Whoever built the actors builds them anew from it, and goes on."""
 
 
 class Watch:
     """Looks at each iteration's metrics. A roll-back keeps the step's number: steps only ever count up."""
 
-    def __init__(self, session: Session, course: Course, keeps_best: bool) -> None:
+    def __init__(self, session: Session, course: RunHistory, keeps_best: bool) -> None:
         self._session = session
         self._course = course
         self._may_roll_back = _may_roll_back(session.spec.health)
@@ -33,7 +33,7 @@ class Watch:
     def look(self, run: StageRun, done: int, values: dict[str, float], seconds: float) -> None:
         """Say what is wrong, keep what is best, and do what the gravest finding asks for.
 
-        Raises Paused, Unhealthy or (asked to stop while going back) Stopped, everything saved, or GoneBack.
+        Raises Paused, Unhealthy or (asked to stop while going back) Stopped, everything saved, or RolledBackError.
         """
         findings = self._course.monitor.look(done, values)
         for finding in findings:
@@ -101,7 +101,7 @@ class Watch:
         factor = self._course.rate_factor
         self._session.emit(RolledBack(stage=run.stage, step=done, to_step=to_step, learning_rate_factor=factor))
         self._session.stop_if_asked()
-        raise GoneBack
+        raise RolledBackError
 
     def _source(self, run: StageRun) -> tuple[Path, int]:
         """The best checkpoint, if it is the one that this run saved; else the newest. Both are of a step before this one."""

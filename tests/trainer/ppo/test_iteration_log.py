@@ -1,32 +1,36 @@
 """What PPO's loop reports, and the rates at which it learns."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from tests.trainer.ppo.test_resume import CASES, run
 from tests.trainer.ppo.tools import spec_of
 from tests.trainer.running import metrics_of
-from tests.trainer.stage_tools import four_models, new_codec, session_in
+from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn, session_in
 from trainer.metrics import METRICS
 from trainer.models import Model
 from trainer.models.sequences import Batch
 from trainer.ppo.experience import Experience
+from trainer.ppo.iteration_log import describe, describe_spreads, token_tables, token_texts
 from trainer.ppo.loop import train
-from trainer.ppo.report import describe, describe_spreads
+from trainer.ppo.update import UpdateResult
 from trainer.rewards.base import Scores
-from trainer.rollout.batch import Scored
-from trainer.rollout.ppo_models import Actors
+from trainer.rollout.batch import ScoredBatch
+from trainer.rollout.context import PPOModels
 from trainer.sampling import Response
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
+from trainer.text.codec import train_tokenizer
 from trainer.text.prompts import EncodedPrompt
 
 PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 
 
-def trained(folder: Path, **changes: object) -> Actors:
+def trained(folder: Path, **changes: object) -> PPOModels:
     defaults = {"batch_size": 4, "epochs": 1, "minibatches": 1, "max_new_tokens": 5, "warmup_ratio": 0}
     defaults["self_test"] = False  # the reference is another model from the start, which it would not let pass
     spec = PPOSpec.model_validate({**defaults, "lr_schedule": "constant", **changes})
@@ -48,7 +52,7 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
     rewards = torch.tensor([[-0.05, 0.9], [-2.3, 77.0]])  # β = .5: 1 − .5·.3 = .85 and −2 − .5·.6 = −2.3 a response
     values, returns = torch.tensor([[1.0, 2.0], [3.0, 77.0]]), torch.tensor([[2.0, 3.0], [1.0, -77.0]])
     said = Scores([1.0, -1.0], {"a": [3.0, 4.0]}, {"reward/a/error_rate": 0.5})
-    scored = Scored(batch, responses, [], logprobs, logprobs - kl, None, said, scores, {"time/score": 0.5})
+    scored = ScoredBatch(batch, responses, [], logprobs, logprobs - kl, None, said, scores, {"time/score": 0.5})
     found = describe(Experience(scored, scores, rewards, values, torch.zeros(2, 2), returns))
     assert found == pytest.approx(
         {
@@ -75,7 +79,7 @@ def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, flo
     kl = torch.tensor([[0.1, 0.2], [0.6, 77.0]])
     said, zeros = Scores([1.0, -1.0], {}, {}), torch.zeros(2, 2)
     responses = [Response([8, 1], True), Response([9], False)]
-    scored = Scored(batch, responses, [], zeros, zeros - kl, None, said, torch.tensor([1.0, -2.0]), {})
+    scored = ScoredBatch(batch, responses, [], zeros, zeros - kl, None, said, torch.tensor([1.0, -2.0]), {})
     found = describe_spreads(scored, spec_of(kl={"placement": placement}), kl_coef=0.5, score_scale=8.0)
     assert found == pytest.approx({"objective/raw_scores": 0.0, "objective/raw_scores_std": 1.0} | penalty)
     if placement == "reward":  # a nat costs .5 scores ÷ 8: as much as 4 raw ones
@@ -108,3 +112,56 @@ def test_every_figure_has_its_row_in_the_table(tmp_path: Path, name: str) -> Non
     known = {metric.name for metric in METRICS if metric.stage == "ppo"}
     seen = {metric for values in metrics_of(tmp_path).values() for metric in values}
     assert {metric.replace("reward/model", "reward/<name>") for metric in seen} - known == set()
+
+
+# Completions token by token.
+SHORT_PROMPTS = [[5], [6, 7, 8], [9, 10]]
+
+
+def tables(iteration: int = 0, **changes: Any) -> tuple[Experience, list[list[dict[str, Any]]]]:
+    spec = PPOSpec.model_validate({"max_new_tokens": 6, "log_token_tables": 2, **changes})
+    actors = four_models()
+    experience = respond_and_learn(actors, SHORT_PROMPTS, new_codec(), spec, seed=3)
+    clipped = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
+    clipped[1, 0] = True
+    found = token_tables(
+        experience, UpdateResult(experience, [], clipped, 0, 1.0, False), new_codec().tokenizer, spec, iteration
+    )
+    return experience, [[row.model_dump() for row in table] for table in found]
+
+
+def test_a_row_has_what_the_update_saw_of_the_token() -> None:
+    experience, found = tables()
+    scored = experience.scored
+    assert [len(table) for table in found] == [len(response.ids) for response in scored.responses[:2]]
+    for response, table in enumerate(found):
+        for position, row in enumerate(table):
+            own, reference = (x[response, position] for x in (scored.logprobs_BR, scored.reference_logprobs_BR))
+            assert (row["logprob"], row["reference_logprob"]) == (float(own), float(reference))
+            assert row["kl"] == pytest.approx(float(own - reference))
+            for name, values in (("value", experience.values_BR), ("advantage", experience.advantages_BR)):
+                assert values is not None and row[name] == float(values[response, position])
+            assert row["reward"] == float(experience.rewards_BR[response, position])
+            assert row["clipped"] is ((response, position) == (1, 0))
+
+
+def test_what_took_no_part_is_left_out() -> None:
+    _, warming_up = tables(iteration=1, critic={"warmup_steps": 2})
+    _, unclipped = tables(policy_loss={"kind": "unclipped"})
+    assert warming_up[1][0]["clipped"] is None and unclipped[1][0]["clipped"] is None
+    assert tables(iteration=2, critic={"warmup_steps": 2})[1][1][0]["clipped"] is True
+    assert tables(log_token_tables=0)[1] == []
+
+
+def test_parts_of_a_character_go_by_their_names_and_the_rest_add_up_to_the_text() -> None:
+    tokenizer = train_tokenizer(["x"], 260)  # bytes alone: é is two tokens, € three
+    text = "a é € b<|eos|>"
+    ids = tokenizer(text)["input_ids"]
+    texts = token_texts(tokenizer, ids)
+    assert texts == ["a", " ", "Ã", "©", " ", "â", "Ĥ", "¬", " ", "b", "<|eos|>"]
+
+
+def test_spaces_before_words_are_kept(shared_data: Any) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(shared_data / "model_stories260k")
+    ids = tokenizer("Once upon a time", add_special_tokens=False)["input_ids"]
+    assert "".join(token_texts(tokenizer, ids)).strip() == "Once upon a time"

@@ -3,15 +3,16 @@
 import math
 from collections.abc import Sequence
 
+from trainer.events import TokenRow, finite
 from trainer.models.masking import masked_sum
 from trainer.ppo.advantages import explained_variance
-from trainer.ppo.dials import Dials
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
-from trainer.ppo.update import Updated
-from trainer.rollout.batch import Scored
-from trainer.rollout.off_policy import describe_gap
+from trainer.ppo.state import Dials
+from trainer.ppo.update import UpdateResult
+from trainer.rollout.batch import ScoredBatch, describe_gap
 from trainer.spec import PPOSpec
+from trainer.text.codec import Tokenizer
 
 _AVERAGED = {
     "approxkl": "policy/approxkl_avg",
@@ -70,7 +71,7 @@ def describe_dials(experience: Experience, spec: PPOSpec, dials: Dials, kl_coef:
     return values
 
 
-def describe_spreads(scored: Scored, spec: PPOSpec, kl_coef: float, score_scale: float) -> dict[str, float]:
+def describe_spreads(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_scale: float) -> dict[str, float]:
     """The mean of the raw rewards, and how far responses differ in them and in their KL penalty.
 
     Both are population standard deviations over responses, in the units of the raw rewards: where those are divided by
@@ -87,7 +88,7 @@ def describe_spreads(scored: Scored, spec: PPOSpec, kl_coef: float, score_scale:
     return values
 
 
-def describe_rates(learners: Learners, updated: Updated, spec: PPOSpec, iteration: int) -> dict[str, float]:
+def describe_rates(learners: Learners, updated: UpdateResult, spec: PPOSpec, iteration: int) -> dict[str, float]:
     """The learning rates as the last step took them, and how many steps there were where a guard decides."""
     values = {"lr": learners.policy.lr(iteration) * updated.rate_factor}
     if learners.critic is not None:
@@ -113,7 +114,54 @@ def summarise(history: Sequence[dict[str, float]]) -> dict[str, float]:
     return values
 
 
-def _rewards(scored: Scored) -> dict[str, float]:
+def _rewards(scored: ScoredBatch) -> dict[str, float]:
     """Each reward by itself, unweighted, and what it says of how the asking went."""
     means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in scored.rewards.parts.items()}
     return means | scored.rewards.figures
+
+
+# Completions token by token, for people who want to see where the reward came from and what the update did with it.
+# Shapes: B responses, R response positions.
+_BROKEN = "\N{REPLACEMENT CHARACTER}"
+
+
+def token_tables(
+    experience: Experience, updated: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec, iteration: int
+) -> list[list[TokenRow]]:
+    """One table for each of the first `log_token_tables` responses, a row per token."""
+    warming_up = spec.uses_critic and iteration < spec.critic.warmup_steps
+    scored = experience.scored
+    columns = {
+        "logprob": scored.logprobs_BR,
+        "reference_logprob": scored.reference_logprobs_BR,
+        "kl": scored.kl_BR,
+        "value": experience.values_BR,
+        "advantage": experience.advantages_BR,
+        "reward": experience.rewards_BR,
+        "clipped": None if warming_up or spec.policy_loss.kind != "clipped" else updated.clipped_BR,
+    }
+    tables = []
+    for row, response in enumerate(scored.responses[: spec.log_token_tables]):
+        numbers = {name: values_BR[row].tolist() for name, values_BR in columns.items() if values_BR is not None}
+        texts = token_texts(tokenizer, response.ids)
+        tables.append([_row(text, numbers, position) for position, text in enumerate(texts)])
+    return tables
+
+
+def _row(text: str, numbers: dict[str, list[float]], position: int) -> TokenRow:
+    return TokenRow.model_validate(
+        {"text": text} | finite({name: values[position] for name, values in numbers.items()})
+    )
+
+
+def token_texts(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
+    """What each token adds to the text; the vocabulary's own name for one that is only a part of a character."""
+    texts, before = [], ""
+    for end, token in enumerate(ids, 1):
+        text = tokenizer.decode(ids[:end], skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        added = text[len(before) :] if text.startswith(before) else ""
+        if not added or _BROKEN in added:
+            added = tokenizer.convert_ids_to_tokens(token) or f"<{token}>"
+        texts.append(added)
+        before = text
+    return texts
