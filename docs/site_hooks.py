@@ -1,4 +1,4 @@
-"""A hook of MkDocs: it copies the source files that the pages link to into the site.
+"""Hooks of MkDocs: source files on the site, and the decisions in the navigation.
 
 In the repository a page links to the code by a relative path (`../../trainer/ppo/loop.py`), which leaves the folder that
 MkDocs builds. On the site such a link leads to a copy of the file under `source/`. A link to a folder becomes plain text.
@@ -7,6 +7,7 @@ MkDocs builds. On the site such a link leads to a copy of the file under `source
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -14,6 +15,24 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>\.\./[^)#\s]+)(?:#[^)\s]*)?\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Replaces a pattern in the navigation, such as `decisions/0*.md`, by the pages that match it."""
+    config.nav = _expanded(config.nav, Path(config.docs_dir))
+    return config
+
+
+def _expanded(nav: Any, docs: Path) -> Any:
+    if isinstance(nav, dict):
+        return {title: _expanded(part, docs) for title, part in nav.items()}
+    if not isinstance(nav, list):
+        return nav
+    found: list[Any] = []
+    for part in nav:
+        pages = sorted(docs.glob(part)) if isinstance(part, str) and "*" in part else []
+        found += [page.relative_to(docs).as_posix() for page in pages] or [_expanded(part, docs)]
+    return found
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
