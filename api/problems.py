@@ -26,7 +26,7 @@ from core.errors import (
 )
 from data.errors import DatasetError, is_disk_full
 from trainer.spec import JobSpec
-from trainer.spec.problems import explain
+from trainer.spec.validation_errors import explain
 
 MEDIA_TYPE = "application/problem+json"
 # The second: a connection that was lost between two statements; the third: none came free in time.

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, PretrainedConfig, Qwen2Config
 
-from trainer.preflight.memory.blueprint import Blueprint
-from trainer.preflight.memory.device import RUNTIME
+from trainer.preflight.memory.estimate import RUNTIME
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
-from trainer.preflight.sizes import Sizes
+from trainer.preflight.workload import Sizes
 from trainer.spec import JobSpec
 from trainer.stages.tokenize import Encoded
 from trainer.text.prompts import EncodedPrompt

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from core.access.allowlist import Address, RewardUrls
 from core.access.import_urls import ImportUrls, check_prefix
 from core.errors import SettingsError
-from trainer.spec.local_paths import PathRules
+from trainer.spec.path_rules import PathRules
 
 Seconds = Annotated[float, Field(gt=0)]
 Kind = TypeVar("Kind", bound=BaseSettings)

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from trainer.errors import SpecError
 from trainer.spec import JobSpec
-from trainer.spec.local_paths import PathNotAllowed, PathRules, is_hub_id
-from trainer.spec.paths import named_paths
+from trainer.spec.named_resources import named_paths
+from trainer.spec.path_rules import PathNotAllowed, PathRules, is_hub_id
 
 # Of the process, not of a thread or a task: code that runs in a new thread must not escape it.
 _rules: PathRules | None = None

@@ -12,13 +12,12 @@ from pydantic import ValidationError
 from trainer import allowed_paths, data_report
 from trainer.annotation import command as annotation
 from trainer.errors import SpecError, TrainerError
-from trainer.preflight.amounts import parse_bytes
-from trainer.preflight.render import render
+from trainer.preflight.render import parse_bytes, render
 from trainer.preflight.report import Report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
-from trainer.spec.paths import named_paths, with_paths
+from trainer.spec.named_resources import named_paths, with_paths
 from trainer.spec.presets import PRESETS
-from trainer.spec.problems import Problem, explain
+from trainer.spec.validation_errors import Problem, explain
 
 
 def main(argv: list[str] | None = None) -> int:

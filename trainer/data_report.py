@@ -18,8 +18,8 @@ from trainer import allowed_paths
 from trainer.errors import DataError, ModelError, SpecError, TrainerError, data_errors
 from trainer.optim.step_count import total_steps
 from trainer.spec import DataSpec, DPOSpec, KTOSpec, RewardModelSpec, SFTSpec
-from trainer.spec.local_paths import PathRules
-from trainer.spec.problems import explain
+from trainer.spec.path_rules import PathRules
+from trainer.spec.validation_errors import explain
 
 if TYPE_CHECKING:  # it imports torch, which only a report with a model needs
     from trainer.text.codec import Codec

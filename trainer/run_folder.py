@@ -10,7 +10,7 @@ from typing import Any
 
 from trainer.errors import SpecError, StorageError
 from trainer.spec import DATASETS, JobSpec
-from trainer.spec.paths import named_paths, put
+from trainer.spec.named_resources import named_paths, put
 
 
 @contextmanager

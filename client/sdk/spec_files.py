@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from client.errors import ClientError
 from client.sdk import Client
 from trainer.spec import DATASETS, JobSpec
-from trainer.spec.paths import named_paths, with_paths
+from trainer.spec.named_resources import named_paths, with_paths
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from trainer.spec.local_paths import PathRules, is_hub_id
+from trainer.spec.path_rules import PathRules, is_hub_id
 
 RewardUrls = Literal["any", "none"] | list[str]
 _PORTS = {"http": 80, "https": 443}

@@ -17,7 +17,7 @@ from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from core.models.annotation import RoundStatus
 from core.settings import Settings
 from trainer.spec import JobSpec, ModelReward
-from trainer.spec.problems import explain
+from trainer.spec.validation_errors import explain
 
 LONGEST_NAME = 200
 _STAGES = ("reward_model", "ppo", "evaluation")

@@ -13,7 +13,7 @@ from core.jobs.references import is_checkpoint_id, owned_checkpoint
 from core.models import Checkpoint, DatasetVersion, Job
 from core.settings import Settings
 from data.kinds import DatasetKind
-from trainer.spec.paths import NamedPath
+from trainer.spec.named_resources import NamedPath
 
 DEFAULT_TOKENS = 256
 _WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMBS, DatasetKind.SFT)

@@ -8,7 +8,8 @@ from core.errors import InvalidSpec, NotFound, WrongCheckpoint
 from core.models import Checkpoint, Job
 from core.settings import Settings
 from trainer.spec import JobSpec
-from trainer.spec.paths import NamedPath, NamedUrl, PathKind, named_paths, named_urls
+from trainer.spec.named_resources import NamedPath, NamedUrl, named_paths, named_urls
+from trainer.spec.rewards import PathKind
 
 POLICY_STAGES = ("sft", "dpo", "kto", "ppo")
 SUITED: dict[PathKind, tuple[str, ...]] = {

@@ -40,7 +40,7 @@ from trainer.models.vetting import vet
 from trainer.rewards.build import build
 from trainer.spec import DataSpec, HttpReward
 from trainer.spec.architectures import ARCHITECTURES, faults
-from trainer.spec.local_paths import PathRules
+from trainer.spec.path_rules import PathRules
 from trainer.text.codec import Codec
 
 ROOT = Path(__file__).parent.parent.parent

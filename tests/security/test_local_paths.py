@@ -18,8 +18,8 @@ from tests.api.problem_checks import problem
 from tests.security.conftest import Thief, same, save_model, weights_of
 from trainer import allowed_paths
 from trainer.cli import main
-from trainer.spec import local_paths
-from trainer.spec.local_paths import PathRules, is_hub_id
+from trainer.spec import path_rules
+from trainer.spec.path_rules import PathRules, is_hub_id
 
 
 def refusal(thief: Thief, model: str) -> str:
@@ -146,7 +146,7 @@ def test_a_folder_is_known_under_its_other_names(tmp_path: Path, monkeypatch: py
     """By its inode. A link stands for the second name that a file system without case, or a second mount, would give."""
     (tmp_path / "data" / "x").mkdir(parents=True)
     (tmp_path / "DATA").symlink_to(tmp_path / "data")
-    monkeypatch.setattr(local_paths, "_real", lambda path: path)
+    monkeypatch.setattr(path_rules, "_real", lambda path: path)
     rules = PathRules(allowed=(tmp_path,), refused=(tmp_path / "data",))
     assert rules.why_not(tmp_path / "DATA" / "x") is not None
     assert rules.why_not(tmp_path / "other") is None

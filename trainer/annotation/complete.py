@@ -12,12 +12,12 @@ from pathlib import Path
 import torch
 
 from data.rows import Prompt
-from trainer.annotation import files
+from trainer.annotation import requests
 from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
 from trainer.annotation.requests import CompletionRequest, Policy
 from trainer.errors import ModelError
 from trainer.models import Model, load_stops, load_tokenizer
-from trainer.preflight.model_fit import check_sampling
+from trainer.preflight.loaded_model import check_sampling
 from trainer.randomness import generator
 from trainer.sampling import Response, sample_with, uniforms
 from trainer.spec import DataSpec
@@ -50,7 +50,7 @@ def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> N
 
     A prompt that is too long for one of the policies gets none. Raises DataError or ModelError.
     """
-    prompts = files.prompts(base / request.prompts)
+    prompts = requests.prompts(base / request.prompts)
     answers: list[list[Answer]] = [[] for _ in prompts]
     for number in range(len(request.policies)):
         told = _share(tell, number, len(request.policies))
@@ -59,7 +59,7 @@ def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> N
             own.extend(theirs)
         gc.collect()  # before the next policy comes
     whole = len(request.policies) * request.completions
-    files.write(out, (_row(own if len(own) == whole else []) for own in answers))
+    requests.write(out, (_row(own if len(own) == whole else []) for own in answers))
 
 
 def _share(tell: Tell, policy: int, policies: int) -> Callable[[float], None]:

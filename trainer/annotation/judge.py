@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from data.rows import Prompt
-from trainer.annotation import files
+from trainer.annotation import requests
 from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
 from trainer.annotation.requests import JudgeRequest
 from trainer.models import load_tokenizer
@@ -36,7 +36,7 @@ def judge(request: JudgeRequest, base: Path, out: Path, tell: Callable[[float, s
 
     Raises DataError or ModelError.
     """
-    rows = files.answered(base / request.rows)
+    rows = requests.answered(base / request.rows)
     path = place_of(base, request.model)
     model = maker(request, path).scorer("reward_model", path, "frozen")
     spare_threads(model)
@@ -57,10 +57,10 @@ def judge(request: JudgeRequest, base: Path, out: Path, tell: Callable[[float, s
         fits = [one for one in texts if len(one.prompt) + len(one.completion) <= context_of(model)]
         for one, value in zip(fits, batches.map(scored, fits), strict=True):
             scores[one.row][one.place] = value if math.isfinite(value) else None
-    files.write(out, ({"scores": one} for one in scores))
+    requests.write(out, ({"scores": one} for one in scores))
 
 
-def _texts(codec: Codec, row: int, prompt: Prompt, completions: Sequence[files.Completion]) -> Iterator[Text]:
+def _texts(codec: Codec, row: int, prompt: Prompt, completions: Sequence[requests.Completion]) -> Iterator[Text]:
     """What can be read whole. One that was cut off has no end, as when PPO scores it."""
     prompt_ids = codec.prompt(prompt)
     for place, completion in enumerate(completions):

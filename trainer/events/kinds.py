@@ -250,7 +250,7 @@ class SeedFinished(_Event):
     summary: dict[str, float]
     """What its run learnt; empty if it failed."""
     collapsed: bool
-    """Whether it ended worse than it began, by the rule in trainer/health/collapse.py."""
+    """Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py."""
     why: str | None = None
     """How it collapsed or failed."""
 

@@ -1,6 +1,6 @@
 """What a run watches in itself. Torch-free."""
 
-from trainer.health.memory import Point
+from trainer.health.history import Point
 from trainer.health.monitor import Action, Finding, Monitor, gravest
 
 __all__ = ["Action", "Finding", "Monitor", "Point", "gravest"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from trainer.health.memory import Memory, Point
+from trainer.health.history import Memory, Point
 from trainer.health.rules import RULES, Reading
 from trainer.spec import HealthRule, HealthSpec, PPOSpec
 

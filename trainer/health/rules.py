@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from trainer.health.memory import Memory, Point, wanted_figure
+from trainer.health.history import Memory, Point, wanted_figure
 
 Values = Mapping[str, float]
 _ROUNDING = 1e-9

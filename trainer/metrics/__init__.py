@@ -4,10 +4,10 @@ One table for the docs, the API and the dashboard. Names follow TRL and the N+ i
 (Huang et al. 2024). All means over tokens are taken over response tokens only; padding never counts. Torch-free.
 """
 
-from trainer.metrics.base import Metric
 from trainer.metrics.dpo import DPO
 from trainer.metrics.evaluation import EVALUATION
 from trainer.metrics.kto import KTO
+from trainer.metrics.metric import Metric
 from trainer.metrics.ppo import PPO
 from trainer.metrics.reward_model import REWARD_MODEL
 from trainer.metrics.rewards import REWARDS

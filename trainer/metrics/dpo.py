@@ -1,6 +1,6 @@
 """Direct preference optimisation."""
 
-from trainer.metrics.base import Metric, optimiser
+from trainer.metrics.metric import Metric, optimiser
 
 DPO = [
     Metric(

@@ -1,6 +1,6 @@
 """Kahneman-Tversky optimisation."""
 
-from trainer.metrics.base import Metric, optimiser
+from trainer.metrics.metric import Metric, optimiser
 
 KTO = [
     Metric(

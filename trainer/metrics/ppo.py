@@ -1,7 +1,7 @@
 """PPO and its relatives."""
 
-from trainer.metrics.base import Metric, optimiser
-from trainer.metrics.held_out import HELD_OUT
+from trainer.metrics.evaluation import HELD_OUT
+from trainer.metrics.metric import Metric, optimiser
 
 PPO = [
     Metric(

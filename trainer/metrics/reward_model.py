@@ -1,6 +1,6 @@
 """The reward model, on pairs or on thumbs (`reward_model.loss`)."""
 
-from trainer.metrics.base import Metric, optimiser
+from trainer.metrics.metric import Metric, optimiser
 
 REWARD_MODEL = [
     Metric(

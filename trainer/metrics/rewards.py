@@ -1,6 +1,6 @@
 """What rewards report of themselves; `<name>` is the reward's name in the spec, its type where it has none."""
 
-from trainer.metrics.base import Metric
+from trainer.metrics.metric import Metric
 
 REWARDS = [
     Metric(

@@ -1,6 +1,6 @@
 """Supervised fine-tuning."""
 
-from trainer.metrics.base import Metric, optimiser
+from trainer.metrics.metric import Metric, optimiser
 
 SFT = [
     Metric(

@@ -14,7 +14,7 @@ from trainer import allowed_paths
 from trainer.errors import ModelError
 from trainer.models.adapters import is_adapter
 from trainer.models.vetting import vet
-from trainer.spec.local_paths import is_hub_id
+from trainer.spec.path_rules import is_hub_id
 
 _SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
 # What huggingface_hub's HTTP client raises for a connection that breaks; the client's name differs between its releases.

@@ -11,17 +11,16 @@ from data.splits import prompt_text
 from trainer import run_data
 from trainer.errors import DataError, ModelError, TrainerError
 from trainer.models import load_stops, precision
-from trainer.preflight import datasets, models, rows, scorers
-from trainer.preflight.amounts import show_bytes
+from trainer.preflight import broken_rows, datasets, own_model, scorers
 from trainer.preflight.memory import advice
-from trainer.preflight.memory.blueprint import Blueprint
-from trainer.preflight.memory.device import RUNTIME, available
+from trainer.preflight.memory.estimate import RUNTIME, available
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
-from trainer.preflight.models import Device, Found
-from trainer.preflight.plan import plan
+from trainer.preflight.own_model import Device, Found
+from trainer.preflight.render import show_bytes
 from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, PhaseMemory, Report, StageEstimate
-from trainer.preflight.sizes import Sizes, measure
+from trainer.preflight.workload import Sizes, measure, plan
 from trainer.rewards import RewardContext
 from trainer.spec import JobSpec, ModelSpec
 from trainer.text.codec import Codec, Tokenizer, train_tokenizer
@@ -51,20 +50,20 @@ def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
     """Look at a valid spec from every side. Problems become findings; nothing is raised for them."""
     wishes, draft, device = wishes or Wishes(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
-    found = models.look(spec, device, elsewhere=wishes.device_memory is not None)
+    found = own_model.look(spec, device, elsewhere=wishes.device_memory is not None)
     draft.findings += scorers.look_at_models(spec)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
     draft.findings += scorers.look(spec, _context(spec, codec), loaded, wishes.ask_endpoints)
     if tokenizer is not None:
-        models.fit(found, spec, tokenizer, device)
+        own_model.fit(found, spec, tokenizer, device)
     if loaded is not None and codec is not None:
         _look_at_sizes(spec, loaded, codec, found, draft, wishes)
     return Report(
         findings=sorted([*found.findings, *draft.findings], key=lambda f: ("error", "warning", "info").index(f.level)),
         datasets=draft.datasets,
-        model=None if found.blueprint is None else models.describe(found.blueprint),
+        model=None if found.blueprint is None else own_model.describe(found.blueprint),
         stages=draft.stages,
         memory=draft.memory,
     )
@@ -82,7 +81,7 @@ def _loaded(spec: JobSpec, draft: _Draft) -> run_data.Data | None:
     try:
         return run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     except DataError as error:
-        broken = list(rows.broken(spec.data))
+        broken = list(broken_rows.broken(spec.data))
         draft.findings += broken or [
             Finding(level="error", area="data", code="invalid_data", where="#/data", detail=str(error))
         ]
@@ -126,7 +125,7 @@ def _look_at_sizes(
     draft.datasets = datasets.describe(loaded, sizes)
     draft.findings += datasets.look(spec, loaded, codec, sizes)
     if found.config is not None:
-        draft.findings += models.lengths(spec, found.config, sizes)
+        draft.findings += own_model.lengths(spec, found.config, sizes)
     if not any(finding.code == "nothing_left" for finding in draft.findings):
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
@@ -158,11 +157,11 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
     phases = estimate(spec)
     if why := passes(spec.model.model_dump_json()).uncounted:
         detail = f"Memory is by formula, not counted, and rough: {why}"
-        found.findings.append(models.finding("warning", "memory_by_formula", "#/model", detail))
+        found.findings.append(own_model.finding("warning", "memory_by_formula", "#/model", detail))
     if host := Phases(spec, passes(spec.model.model_dump_json()), sizes).host():
         per = " per process" if spec.resources.total > 1 else ""
         detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory{per}."
-        found.findings.append(models.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
+        found.findings.append(own_model.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
     here = blueprint.device == "cpu" or torch.cuda.is_available()
     memory = wished if wished is not None else _available(spec, blueprint.device) if here else None
     suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from data.splits import prompt_key
 from trainer.errors import DataError
-from trainer.preflight.plan import mean
 from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
-from trainer.preflight.sizes import TOO_SHORT, Sizes
+from trainer.preflight.workload import TOO_SHORT, Sizes, mean
 from trainer.rewards import check_answers
 from trainer.run_data import Data
 from trainer.spec import JobSpec, KTOSpec

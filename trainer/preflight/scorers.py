@@ -4,20 +4,38 @@ import math
 from collections.abc import Iterator
 
 from data.splits import prompt_key, prompt_text
-from trainer.errors import RewardError, TrainerError
-from trainer.preflight.memory.blueprint import is_linear
-from trainer.preflight.model_folders import config_of, local, weights_of
-from trainer.preflight.models import finding
+from trainer.errors import ModelError, RewardError, SpecError, TrainerError
+from trainer.models import load_config, load_tokenizer
+from trainer.models.adapters import is_adapter
+from trainer.preflight.memory.fake_models import is_linear
+from trainer.preflight.own_model import config_of, finding, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
-from trainer.rewards import Answer, RewardContext, build
+from trainer.rewards import Answer, RewardContext, judges
+from trainer.rewards.build import build
+from trainer.rewards.check import check_answers
+from trainer.rewards.classifier import label_number
 from trainer.rewards.endpoint import GOES_ON, Endpoint
 from trainer.rewards.judges import GROUP as JUDGES
 from trainer.rewards.judges import ComparingJudge
 from trainer.rewards.plugin import GROUP, installed
 from trainer.run_data import Data
-from trainer.spec import ClassifierReward, HttpJudge, HttpReward, JobSpec, ModelReward, PluginReward
-from trainer.spec.paths import named_paths
+from trainer.spec import (
+    ClassifierReward,
+    HttpJudge,
+    HttpReward,
+    JobSpec,
+    JudgeSpec,
+    ModelReward,
+    PluginReward,
+    RewardSpec,
+    reward_names,
+)
+from trainer.spec.named_resources import named_paths
+from trainer.stages.model_factory import Assembly
+from trainer.stages.tokenize import Encoded
 from trainer.text.codec import Codec
+from trainer.text.prompts import EncodedPrompt
+from trainer.text.vocabulary import ids_of, same_vocabulary
 
 _HEAVY = (ModelReward, ClassifierReward, PluginReward, HttpReward, HttpJudge)
 """Not built here: their building loads models, runs what an operator installed, or goes over a network."""
@@ -154,3 +172,81 @@ def _short(text: str) -> str:
     """The beginning of a text on one line."""
     plain = " ".join(text.split())
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
+
+
+def check_places(assembly: Assembly, encoded: Encoded) -> None:
+    """Raise what would end the run later: SpecError, ModelError or DataError, by the field that names the place."""
+    spec, codec = assembly.spec, assembly.codec
+    for field, path in _on_our_tokens(spec):
+        _check_tokens(field, path, codec)
+    rewards = [*spec.scoring] if {"ppo", "evaluation"} & set(spec.stages) else []
+    if rewards:
+        asked = encoded.prompts if "ppo" in spec.stages else []
+        check_answers(rewards, [*asked, *encoded.held_out_prompts])
+    for name, reward in zip(reward_names(rewards), rewards, strict=True):
+        _check_scorer(f"Reward `{name}`", reward.model_copy(update={"name": name}), assembly)
+    for field, judge, asked in _judges(spec, encoded):
+        if judge is None or isinstance(judge, str | HttpJudge):
+            judges.load_judge(judge, assembly.context())
+        else:
+            check_answers([judge], asked, role="Judge")
+            _check_scorer(field, judge, assembly)
+
+
+def _on_our_tokens(spec: JobSpec) -> list[tuple[str, str]]:
+    """Models that read the policy's token ids."""
+    named = (
+        ("reward_model", "#/reward_model/path", spec.reward_model.path),
+        ("ppo", "#/ppo/reference/path", spec.ppo.reference.path),
+        ("evaluation", "#/evaluation/against", spec.evaluation.against),
+    )
+    return [(field, path) for stage, field, path in named if stage in spec.stages and path is not None]
+
+
+def _check_tokens(field: str, path: str, codec: Codec) -> None:
+    try:
+        tokenizer, size = load_tokenizer(path), load_config(path).get_text_config().vocab_size
+    except ModelError as error:
+        raise ModelError(f"{field}: {error}") from error
+    if not same_vocabulary(tokenizer, codec.tokenizer):
+        raise ModelError(
+            f"{field}: {path} has another tokenizer than the policy, so it cannot read the policy's tokens."
+        )
+    if ids_of(tokenizer) > size:
+        raise ModelError(f"{field}: {path}: its tokenizer has {ids_of(tokenizer)} tokens, the model only {size}.")
+
+
+def _judges(spec: JobSpec, encoded: Encoded) -> list[tuple[str, str | JudgeSpec | None, list[EncodedPrompt]]]:
+    """Each with the prompts whose answers it will see."""
+    found: list[tuple[str, str | JudgeSpec | None, list[EncodedPrompt]]] = []
+    if {"ppo", "evaluation"} & set(spec.stages):
+        found.append(("#/evaluation/judge", spec.evaluation.judge, encoded.held_out_prompts))
+    if "ppo" in spec.stages and spec.ppo.online is not None:
+        source = spec.ppo.online.label_by or spec.evaluation.judge
+        found.append(("#/ppo/online/label_by", source, encoded.prompts))
+    return found
+
+
+def _check_scorer(what: str, spec: RewardSpec, assembly: Assembly) -> None:
+    """What loads a model is only looked at; everything else is made once, and thrown away."""
+    if isinstance(spec, ModelReward) and spec.path is None:
+        if "reward_model" not in assembly.spec.stages:
+            raise SpecError(f"{what} is a model without `path`, but `stages` trains none.")
+    elif isinstance(spec, ModelReward | ClassifierReward):
+        assert spec.path is not None  # a classifier must have one
+        _check_scoring_model(what, spec, spec.path)
+    else:
+        build([spec], assembly.context())
+
+
+def _check_scoring_model(what: str, spec: ModelReward | ClassifierReward, path: str) -> None:
+    try:
+        load_tokenizer(path)
+        config = load_config(path)
+        kinds = config.architectures or []
+        if isinstance(spec, ClassifierReward):
+            label_number(spec, config)
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from error
+    if kinds and not is_adapter(path) and not any("SequenceClassification" in kind for kind in kinds):
+        raise ModelError(f"{what}: {path} is a {kinds[0]}, which gives no scores.")

@@ -20,8 +20,8 @@ from trainer.optim.step_count import total_steps
 from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
-from trainer.preflight.model_fit import check_config, check_fit
-from trainer.preflight.named_models import check_places
+from trainer.preflight.loaded_model import check_config, check_fit
+from trainer.preflight.scorers import check_places
 from trainer.rollout.context import PPOModels
 from trainer.sampling.engine import check_engine
 from trainer.session.session import Session

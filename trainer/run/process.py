@@ -14,7 +14,7 @@ from trainer.distributed.rendezvous import join, meeting_in
 from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, StorageError, TrainerError
 from trainer.events import EventLog
 from trainer.run import pipeline
-from trainer.run.seeds import run_each
+from trainer.run.several_seeds import run_each
 from trainer.run_folder import alone_in, claim
 from trainer.session.session import Session
 from trainer.spec import JobSpec, RuntimeSpec

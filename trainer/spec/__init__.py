@@ -5,25 +5,15 @@ the docs. The text under a field is its description in all of them. Torch-free, 
 command line validate with the same code.
 """
 
-from trainer.spec.base import STAGES, Schedule, Section, StageName
 from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
-from trainer.spec.job import CheckpointSpec, JobSpec, RuntimeSpec
+from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec
 from trainer.spec.model import LoraSpec, ModelSpec, TokenizerSpec
-from trainer.spec.ppo import (
-    AdvantageSpec,
-    CriticSpec,
-    GuardsSpec,
-    KLSpec,
-    OnlineSpec,
-    OptimalValueSpec,
-    PolicyLossSpec,
-    PPOSpec,
-    PtxSpec,
-    ReferenceSpec,
-    ShapingSpec,
-)
-from trainer.spec.resources import ResourcesSpec
+from trainer.spec.ppo import OnlineSpec, PPOSpec
+from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec
+from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
+from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
+from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import (
     ClassifierReward,
     ExactMatchReward,
@@ -40,7 +30,7 @@ from trainer.spec.rewards import (
     RewardSpec,
     reward_names,
 )
-from trainer.spec.rollout import RolloutSpec
+from trainer.spec.section import STAGES, Schedule, Section, StageName
 from trainer.spec.stages import (
     DPOSpec,
     EvaluationSpec,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trainer.spec.base import Path, PositiveInt, Section
+from trainer.spec.section import Path, PositiveInt, Section
 
 DATASETS = {
     "preferences": "preferences",

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from trainer.spec.base import PositiveInt, Section
+from trainer.spec.section import PositiveInt, Section
 
 HealthAction = Literal["off", "warn", "pause", "stop", "roll_back"]
 

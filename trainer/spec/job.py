@@ -4,14 +4,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from trainer.spec.base import STAGES, PositiveInt, Section, StageName
 from trainer.spec.data import DataSpec
 from trainer.spec.health import HealthSpec
 from trainer.spec.model import ModelSpec
 from trainer.spec.ppo import PPOSpec
-from trainer.spec.resources import ResourcesSpec
 from trainer.spec.rewards import ModelReward, RewardSpec
+from trainer.spec.section import STAGES, PositiveInt, Section, StageName
 from trainer.spec.stages import DPOSpec, EvaluationSpec, KTOSpec, RewardModelSpec, SFTSpec
+
+
+class ResourcesSpec(Section):
+    """How many processes share the work. Not part of what the run is: it may be resumed with others."""
+
+    processes: PositiveInt = 1
+    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients; the result is that of one process, but for rounding."""
+    machines: PositiveInt = 1
+    """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
+
+    @property
+    def total(self) -> int:
+        """Processes over all machines."""
+        return self.processes * self.machines
 
 
 class CheckpointSpec(Section):
@@ -157,14 +170,14 @@ class JobSpec(Section):
 
     @model_validator(mode="after")
     def _ppo_has_rewards(self) -> "JobSpec":
-        own = any(isinstance(reward, ModelReward) and reward.path is None for reward in self.rewards)
+        own = any(reward.is_trained_in_run for reward in self.rewards)
         if own and "reward_model" not in self.stages:
             raise ValueError("`rewards` names a model without `path`, but `stages` trains none")
         if "ppo" not in self.stages:
             return self
         if not self.rewards and "reward_model" not in self.stages:
             raise ValueError("`stages` names 'ppo': it needs `rewards`, or \"reward_model\" in `stages`")
-        if self.ppo.critic.initial == "reward_model" and not any(isinstance(r, ModelReward) for r in self.scoring):
+        if self.ppo.critic.initial == "reward_model" and not any(r.path_kind == "reward_model" for r in self.scoring):
             raise ValueError('`ppo.critic.initial` = "reward_model": this run has no reward model')
         if self.model.lora is not None and self.ppo.reference.path is not None and self.ppo.reference.update != "fixed":
             raise ValueError(
@@ -206,4 +219,4 @@ class JobSpec(Section):
     @property
     def own_reward_model(self) -> bool:
         """Whether the reward model trained in this run is among the rewards."""
-        return any(isinstance(reward, ModelReward) and reward.path is None for reward in self.scoring)
+        return any(reward.is_trained_in_run for reward in self.scoring)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from trainer.spec.architectures import faults
-from trainer.spec.base import Path, PositiveInt, Section
+from trainer.spec.section import Path, PositiveInt, Section
 
 
 class TokenizerSpec(Section):

@@ -5,8 +5,8 @@ The settings come from measurements: docs/explanation/performance.md ("Learning"
 
 from pydantic import JsonValue
 
-from trainer.spec.base import Section
 from trainer.spec.job import JobSpec
+from trainer.spec.section import Section
 
 
 class Preset(Section):

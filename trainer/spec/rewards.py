@@ -1,16 +1,36 @@
-"""Rewards: what a response is worth. Declarative and composable; no code travels in a spec."""
+"""Rewards and judges, each kind with its fields. They are declarative: a spec carries no code.
+
+A new reward kind is a class here and in `_AnyReward`, and an implementation in trainer/rewards/ with an entry in `KINDS`.
+"""
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from trainer.spec.base import NonNegative, Path, Positive, PositiveInt, Section
+from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
+
+PathKind = Literal["policy", "reward_model", "classifier", "file"]
+"""The content of a path: a causal language model, a model with a scalar head, a sequence classifier, or a plain file."""
 
 
-class RewardBase(Section):
-    """What every reward has."""
+class Scorer(Section):
+    """Base of rewards and judges. The class attributes describe a kind to the code that resolves and fetches its parts."""
+
+    path_kind: ClassVar[PathKind | None] = None
+    """The content of the field `path`; None for a kind without that field."""
+    is_remote: ClassVar[bool] = False
+    """Whether the kind sends requests to the field `url`."""
+
+    @property
+    def is_trained_in_run(self) -> bool:
+        """Whether this is the reward model that the run itself trains."""
+        return False
+
+
+class RewardBase(Scorer):
+    """The fields of every reward."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")] | None = None
     """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
@@ -21,15 +41,21 @@ class RewardBase(Section):
 class ModelReward(RewardBase):
     """A trained reward model: a scalar head read at the EOS."""
 
+    path_kind = "reward_model"
     type: Literal["model"] = "model"
     """Which reward this is."""
     path: Path | None = None
     """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
 
+    @property
+    def is_trained_in_run(self) -> bool:
+        return self.path is None
+
 
 class ClassifierReward(RewardBase):
     """Any sequence classifier: the probability, log-probability or logit of one of its labels."""
 
+    path_kind = "classifier"
     type: Literal["classifier"]
     """Which reward this is."""
     path: Path
@@ -107,6 +133,7 @@ class LengthReward(RewardBase):
 class LexiconReward(RewardBase):
     """Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules)."""
 
+    path_kind = "file"
     type: Literal["lexicon"]
     """Which reward this is."""
     path: Path | None = None
@@ -124,6 +151,7 @@ class LexiconReward(RewardBase):
 class HttpReward(RewardBase):
     """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
 
+    is_remote = True
     type: Literal["http"]
     """Which reward this is."""
     url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
@@ -151,24 +179,10 @@ class PluginReward(RewardBase):
     """Handed to the plug-in as keyword arguments."""
 
 
-RewardSpec = Annotated[
-    ModelReward
-    | ClassifierReward
-    | ExactMatchReward
-    | NumericMatchReward
-    | RegexReward
-    | JsonSchemaReward
-    | LengthReward
-    | LexiconReward
-    | HttpReward
-    | PluginReward,
-    Field(discriminator="type"),
-]
-
-
-class HttpJudge(Section):
+class HttpJudge(Scorer):
     """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
 
+    is_remote = True
     type: Literal["http_judge"]
     """Which judge this is."""
     url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
@@ -181,7 +195,7 @@ class HttpJudge(Section):
     """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
 
 
-JudgeSpec = Annotated[
+_AnyReward = (
     ModelReward
     | ClassifierReward
     | ExactMatchReward
@@ -192,9 +206,10 @@ JudgeSpec = Annotated[
     | LexiconReward
     | HttpReward
     | PluginReward
-    | HttpJudge,
-    Field(discriminator="type"),
-]
+)
+"""Every reward kind. `KINDS` in trainer/rewards/build.py names the implementation of each."""
+RewardSpec = Annotated[_AnyReward, Field(discriminator="type")]
+JudgeSpec = Annotated[_AnyReward | HttpJudge, Field(discriminator="type")]
 
 
 def reward_names(rewards: Sequence[RewardSpec]) -> list[str]:

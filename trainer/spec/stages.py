@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from trainer.spec.base import Fraction, LearningRate, NonNegative, Path, Positive, PositiveInt, Schedule, Section
 from trainer.spec.rewards import JudgeSpec
+from trainer.spec.section import Fraction, LearningRate, NonNegative, Path, Positive, PositiveInt, Schedule, Section
 
 
 class OptimizerSpec(Section):

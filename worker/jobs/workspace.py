@@ -18,8 +18,8 @@ from core.jobs.checkpoints import checkpoints_to_resume
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
 from core.models.jobs import JobStatus
 from trainer.spec import DATASETS
-from trainer.spec.local_paths import PathRules
-from trainer.spec.paths import put
+from trainer.spec.named_resources import put
+from trainer.spec.path_rules import PathRules
 from worker.jobs import checkpoints
 
 LOCAL_PATHS = "local_paths.json"

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from core.annotation.spec import NewRound
-from trainer.spec.problems import explain
+from trainer.spec.validation_errors import explain
 
 
 @pytest.mark.parametrize(

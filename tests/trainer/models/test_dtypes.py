@@ -17,7 +17,7 @@ from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Care, Model, load_policy, maker_for, save_result
 from trainer.models.makers import Maker
 from trainer.models.sequences import Batch, completion_logprobs, completion_values
-from trainer.preflight.memory.blueprint import Blueprint
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.rewards.base import Rewards
 from trainer.rollout import producer
 from trainer.rollout.context import PPOModels

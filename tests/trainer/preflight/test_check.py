@@ -14,7 +14,7 @@ from tests.trainer.rewards.tools import Reply, says, serving
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
 from trainer.preflight.check import Wishes, check
-from trainer.preflight.memory.blueprint import Blueprint
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.report import Finding, Report
 from trainer.spec import JobSpec

@@ -21,8 +21,8 @@ from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch, completion_logprobs, completion_values
 from trainer.optim.learner import Learner
-from trainer.preflight.memory.blueprint import Blueprint, tensors_of
-from trainer.preflight.memory.counting import LiveBytes
+from trainer.preflight.memory.fake_models import Blueprint, tensors_of
+from trainer.preflight.memory.live_bytes import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling import sample

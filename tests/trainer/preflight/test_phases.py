@@ -17,13 +17,13 @@ from trainer.ppo.experience import build_experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
-from trainer.preflight.memory.blueprint import Blueprint, tensors_of
-from trainer.preflight.memory.counting import LiveBytes
+from trainer.preflight.memory.fake_models import Blueprint, tensors_of
+from trainer.preflight.memory.live_bytes import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
 from trainer.preflight.memory.residents import Resident
 from trainer.preflight.report import PhaseMemory
-from trainer.preflight.sizes import Example, Pair, Sizes
+from trainer.preflight.workload import Example, Pair, Sizes
 from trainer.rewards.base import Named, Rewards
 from trainer.rewards.model import TokenScorer
 from trainer.rollout.batch import respond, respond_with

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.trainer.preflight.test_phases import ANSWER, LLAMA, estimated, spec_of
-from trainer.preflight.memory.blueprint import Blueprint
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.processes import Processes
 from trainer.preflight.memory.residents import Resident
 from trainer.preflight.memory.shapes import Shape

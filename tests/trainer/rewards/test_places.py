@@ -9,7 +9,7 @@ from tests.trainer.rewards.test_classifier import encoder, save, tokenizer
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import DataError, ModelError, SpecError, TrainerError
 from trainer.events import EventLog
-from trainer.preflight.named_models import check_places
+from trainer.preflight.scorers import check_places
 from trainer.session.session import Session
 from trainer.spec import JobSpec
 from trainer.stages.model_factory import Assembly

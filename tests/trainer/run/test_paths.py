@@ -11,7 +11,7 @@ from tests.trainer.running import tiny_spec
 from trainer.cli import load_spec
 from trainer.errors import SpecError
 from trainer.run_folder import claim
-from trainer.spec.paths import named_paths
+from trainer.spec.named_resources import named_paths
 
 
 def test_every_path_is_found_beside_the_file_and_hub_ids_are_left_alone(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ValidationError
 
 from trainer import spec
 from trainer.spec import JobSpec
-from trainer.spec.problems import explain
+from trainer.spec.validation_errors import explain
 
 SMALLEST = {"model": "some/model", "data": {"preferences": "ds_1"}, "ppo": {}}
 

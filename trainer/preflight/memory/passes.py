@@ -16,13 +16,62 @@ from transformers import Cache, DynamicCache
 
 from trainer.models.heads import Model, autocast
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
-from trainer.preflight.memory.blueprint import Blueprint, Head, tensors_of
-from trainer.preflight.memory.closed_form import Widths
-from trainer.preflight.memory.counting import LiveBytes, as_on, with_masks
+from trainer.preflight.memory.fake_models import Blueprint, Head, tensors_of
+from trainer.preflight.memory.live_bytes import LiveBytes, as_on, with_masks
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
 from trainer.text.stops import NEVER
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Widths of one architecture and the memory of its passes by formula; `size` is the bytes per number.
+
+    It serves architectures that cannot be followed on fake tensors, such as mixtures of experts. Numbers kept for the
+    backward pass, per token and layer: 6·H for the two norms (each keeps its input, normalised and weighed), 2·K for keys
+    and values, 3·A for queries, the attention's output and its copy, and 4·F for the gated feed-forward part. H is the
+    hidden size, K and A are the widths of keys and queries. F is the feed-forward width times the experts per token.
+    Source: Korthikanti et al. (2022, "Reducing activation recomputation in large transformer models"), §4, for RMSNorm,
+    SwiGLU and an attention that keeps no scores.
+    """
+
+    layers: int
+    hidden: int
+    queries: int
+    keys: int
+    feed: int
+    vocabulary: int
+    size: int
+
+    @classmethod
+    def from_config(cls, config: Any, size: int) -> "Widths":
+        hidden, heads = int(config.hidden_size), int(getattr(config, "num_attention_heads", 1))
+        head = int(getattr(config, "head_dim", None) or hidden // heads)
+        key_heads = int(getattr(config, "num_key_value_heads", None) or heads)
+        feed = (
+            getattr(config, "moe_intermediate_size", None) or getattr(config, "intermediate_size", None) or 4 * hidden
+        )
+        experts = int(getattr(config, "num_experts_per_tok", None) or 1)
+        layers, vocabulary = int(config.num_hidden_layers), int(config.vocab_size)
+        return cls(layers, hidden, heads * head, key_heads * head, int(feed) * experts, vocabulary, size)
+
+    def kept(self, tokens: int, recompute: bool) -> int:
+        """Bytes kept for the backward pass. Of recomputed layers, all inputs and one whole layer are kept."""
+        layer = 6 * self.hidden + 2 * self.keys + 3 * self.queries + 4 * self.feed
+        numbers = self.layers * self.hidden + layer if recompute else self.layers * layer
+        return tokens * numbers * self.size
+
+    def working(self, tokens: int) -> int:
+        """Bytes in use while one layer is computed without gradients."""
+        return tokens * (2 * self.hidden + 2 * self.queries + 3 * self.feed) * self.size
+
+    def logits(self, counted: int) -> int:
+        return counted * self.vocabulary * self.size
+
+    def cache(self, tokens: int) -> int:
+        return 2 * self.layers * self.keys * tokens * self.size
+
 
 T = TypeVar("T", bound="Grows")
 DEEP = 8
@@ -153,7 +202,7 @@ class Passes:
                     return count()
             except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
                 self.uncounted = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return by_formula(Widths.of(self.blueprint.config.get_text_config(), self.blueprint.dtype.itemsize))
+        return by_formula(Widths.from_config(self.blueprint.config.get_text_config(), self.blueprint.dtype.itemsize))
 
     def _count_training(self, what: Pass, shape: Shape) -> Training:
         model = self.blueprint.trained(head_of(what))

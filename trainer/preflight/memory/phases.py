@@ -15,15 +15,14 @@ import torch
 from trainer.distributed.cpu_threads import PAIRED_BELOW, available_cores
 from trainer.optim.micro_batches import Limits
 from trainer.preflight.memory import shapes
-from trainer.preflight.memory.blueprint import Head
-from trainer.preflight.memory.device import available
-from trainer.preflight.memory.learning import Learning
+from trainer.preflight.memory.estimate import available
+from trainer.preflight.memory.fake_models import Head
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
-from trainer.preflight.memory.processes import Processes, gathered_for_training, gathered_whole
+from trainer.preflight.memory.processes import Learning, Processes, gathered_for_training, gathered_whole
 from trainer.preflight.memory.residents import Resident, members, passes_of
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
-from trainer.preflight.sizes import Sizes
+from trainer.preflight.workload import Sizes
 from trainer.sampling.graphs import KEPT_SHARE
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, RewardModelSpec, StageName
 

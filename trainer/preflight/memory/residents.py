@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.preflight.memory.blueprint import Blueprint, Head
-from trainer.preflight.memory.learning import Learning
+from trainer.preflight.memory.fake_models import Blueprint, Head
 from trainer.preflight.memory.passes import Pass
-from trainer.preflight.memory.processes import Processes
+from trainer.preflight.memory.processes import Learning, Processes
 from trainer.preflight.report import Phase
 from trainer.spec import JobSpec, OptimizerSpec
 

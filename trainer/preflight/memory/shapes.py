@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trainer.optim.micro_batches import Limits
-from trainer.preflight.plan import mean
-from trainer.preflight.sizes import Example, Pair, Sizes
+from trainer.preflight.workload import Example, Pair, Sizes, mean
 
 Level = Literal["low", "expected", "high"]
 """Sequences of average length; the worst batch that one must expect; every sequence as long as it may be."""

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from trainer.spec import JobSpec
-from trainer.spec.problems import explain
+from trainer.spec.validation_errors import explain
 
 SMALLEST = {"model": "some/model", "data": {"preferences": "ds_1"}}
 
@@ -26,7 +26,7 @@ def judged(judge: Any) -> dict[str, Any]:
     [
         (judged({"type": "lexicon", "pth": "x"}), "#/evaluation/judge/pth: unknown field 'pth'; did you mean 'path'?"),
         (judged({"type": "lexicn"}), "#/evaluation/judge/type: unknown type 'lexicn'; did you mean 'lexicon'?"),
-        (judged({"path": "x"}), "#/evaluation/judge: needs a `type` that says which kind it is"),
+        (judged({"path": "x"}), "#/evaluation/judge: needs a `type` that names its kind"),
         (judged({"type": "lexicon"}), "#/evaluation/judge: give either `path` or `words`, not both and not neither"),
         ({"rewards": [{"type": "http"}]}, "#/rewards/0/url: Field required"),
         ({"rewards": [3]}, "#/rewards/0: must be an object"),

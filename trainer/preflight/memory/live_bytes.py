@@ -3,7 +3,7 @@
 A fake tensor (`torch._subclasses.FakeTensorMode`) has a shape, a type and a storage size, but no memory behind it, and
 every operation runs as its shape function alone. A forward and backward pass of a 7B model takes a second, and what lives
 when is exactly what would live in earnest, whatever the architecture. The idea is that of PyTorch's own
-`torch.distributed._tools.MemTracker` and of torchtitan's memory estimation; closed forms (trainer/preflight/memory/closed_form.py)
+`torch.distributed._tools.MemTracker` and of torchtitan's memory estimation; closed forms (trainer/preflight/memory/passes.py)
 know one architecture and one kernel.
 """
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from trainer.spec.base import Fraction, Positive, PositiveInt, Section
+from trainer.spec.section import Fraction, Positive, PositiveInt, Section
 
 
 class RolloutSpec(Section):

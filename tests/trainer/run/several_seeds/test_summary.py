@@ -1,8 +1,6 @@
 import pytest
 
-from trainer.health.collapse import collapse
-from trainer.run.seeds.outcome import Outcome, best
-from trainer.run.seeds.summary import summarise, t_interval, t_quantile
+from trainer.run.seed_summary import Outcome, best_outcome, collapse, summarise, t_interval, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -48,9 +46,9 @@ def test_the_best_seed_wins_most_and_did_not_fail() -> None:
     def seed(number: int, failed: bool = False, **summary: float) -> Outcome:
         return Outcome(number, 1.0, summary, failed, None)
 
-    assert best([seed(0, win_rate=0.6), seed(1, win_rate=0.7), seed(2, failed=True)]) == seed(1, win_rate=0.7)
-    assert best([seed(0, failed=True), seed(1), seed(2)]) == seed(1)
-    assert best([seed(0, failed=True)]) is None
+    assert best_outcome([seed(0, win_rate=0.6), seed(1, win_rate=0.7), seed(2, failed=True)]) == seed(1, win_rate=0.7)
+    assert best_outcome([seed(0, failed=True), seed(1), seed(2)]) == seed(1)
+    assert best_outcome([seed(0, failed=True)]) is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The run's models as fake ones: built by the trainer's own code, without their memory.
 
 Sizes in bytes, N parameters: a trained model holds 4·N or 2·N by `model.trained_weights`, what learning adds is in
-trainer/preflight/memory/learning.py; a frozen one 4·N or 2·N by `model.dtype` for its linear layers and by
+trainer/preflight/memory/processes.py; a frozen one 4·N or 2·N by `model.dtype` for its linear layers and by
 `model.trained_weights` for the rest; a backbone under adapters 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2
 with 0.127 bits of scales (Dettmers et al. 2023, "QLoRA", §3).
 """
@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._mode_utils import no_dispatch
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
 from trainer.models import precision
@@ -21,9 +23,59 @@ from trainer.models.backbone import Backbone
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
-from trainer.preflight.memory.counting import assume_packs, attention_for
-from trainer.preflight.memory.known import KnownNumbers
+from trainer.models.sequences import Batch
+from trainer.preflight.memory.live_bytes import assume_packs, attention_for
 from trainer.spec import ModelSpec
+
+_aten = torch.ops.aten
+_FACTORIES = {
+    _aten.arange.default, _aten.arange.start, _aten.arange.start_step,
+    _aten.full.default, _aten.ones.default, _aten.zeros.default,
+}  # fmt: skip
+_LARGEST = 1 << 24
+"""Numbers in a tensor whose values are kept."""
+
+
+class KnownNumbers(FakeTensorMode):
+    """A fake tensor mode in which integers and booleans on the CPU keep their values.
+
+    The trainer's forward passes branch on lengths, masks and positions, never on what a model computes. So its own code
+    runs unchanged on fake floating-point tensors and known small integer tensors.
+    """
+
+    def may_turn_const(self, t: Tensor) -> bool:
+        """Overrides torch's own rule, by which a single number may be kept."""
+        return self._may_be_kept(t) or super().may_turn_const(t)
+
+    def _may_be_kept(self, tensor: Tensor) -> bool:
+        whole = not (tensor.is_floating_point() or tensor.is_complex())
+        return whole and tensor.device.type == "cpu" and tensor.numel() < _LARGEST and not self.is_our_fake(tensor)
+
+    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in _FACTORIES and not kwargs.get("pin_memory"):
+            with no_dispatch():
+                made = func(*args, **kwargs)
+            return self.known(made) if self._may_be_kept(made) else self.from_tensor(made)
+        if func is _aten.count_nonzero.default and getattr(args[0], "constant", None) is None:
+            with no_dispatch():
+                everyone = torch.tensor(args[0].numel())
+            return self.known(everyone)  # of rows that drew we know not what: all go on
+        return super().dispatch(func, types, args, kwargs)
+
+    def known(self, real: Tensor) -> Tensor:
+        """A fake tensor with these values."""
+        fake: Tensor = self.fake_tensor_converter.from_real_tensor(self, real, make_constant=True)
+        return fake
+
+    def batch(self, prompts: tuple[int, ...], completions: tuple[int, ...]) -> Batch:
+        """A batch of sequences of these lengths."""
+        real = Batch.of([[0] * n for n in prompts], [[0] * n for n in completions], pad_id=0)
+        batch = Batch(self.known(real.input_ids_BT), prompts, completions)
+        for name in ("prompt_lengths_B", "completion_lengths_B"):
+            vars(batch)[name] = self.known(getattr(real, name))
+        return batch
+
 
 Head = Literal["policy", "scalar"]
 _QUANTIZED = {"8bit": 1.0, "4bit": 0.5 + 0.127 / 8}

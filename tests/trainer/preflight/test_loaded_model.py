@@ -10,7 +10,7 @@ from transformers import DynamicCache
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.errors import ModelError
 from trainer.models import load_policy
-from trainer.preflight.model_fit import _check_context, check_sampling
+from trainer.preflight.loaded_model import _check_context, check_sampling
 from trainer.sampling.cache import keeps_in_place
 from trainer.spec import JobSpec
 from trainer.stages.reward_model import Pair

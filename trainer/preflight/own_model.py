@@ -1,6 +1,7 @@
 """The job's own model: whether it is here, fits its tokenizer, its data and the spec, and how large it is."""
 
 import copy
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -8,18 +9,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from huggingface_hub import try_to_load_from_cache
 from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from trainer.errors import ModelError
-from trainer.models import check_quantization, has_linear_score, load_tokenizer
-from trainer.preflight.memory.blueprint import Blueprint
-from trainer.preflight.model_fit import check_config
-from trainer.preflight.model_folders import config_of, has_weights, local, weights_of
+from trainer.models import adapters, check_quantization, has_linear_score, load_tokenizer
+from trainer.models.vetting import vet
+from trainer.preflight.loaded_model import check_config
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.report import Finding, Level, ModelReport
-from trainer.preflight.sizes import Sizes
+from trainer.preflight.workload import Sizes
 from trainer.sampling.engine import check_engine
 from trainer.spec import JobSpec, ModelSpec
+from trainer.spec.path_rules import is_hub_id
 from trainer.stages.tokenize import learns_from
 from trainer.text.codec import Tokenizer
 from trainer.text.vocabulary import ids_of
@@ -204,3 +208,58 @@ def _try_scalar_head(found: Found, config: Any) -> None:
         found.problem(
             "#/model", "no_score_head", f"The reward model of the architecture {kind} has no linear `score` head."
         )
+
+
+def local(path: str) -> Path | None:
+    """The folder of a model: itself, or its newest snapshot in the hub's cache; None for one that is not here.
+
+    Raises ModelError for a path that can be no hub id.
+    """
+    if Path(path).is_dir():
+        return Path(path)
+    if not is_hub_id(path):
+        raise ModelError(f"There is no folder {path} on this machine.")
+    cached = try_to_load_from_cache(path, "config.json")
+    return Path(cached).parent if isinstance(cached, str) else None
+
+
+def config_of(folder: Path) -> Any:
+    """The model's transformers configuration; of an adapter, its base's. Raises ModelError."""
+    if adapters.is_adapter(folder):
+        base = local(adapters.base_of(folder))
+        if base is None:
+            raise ModelError(f"{folder} is an adapter on {adapters.base_of(folder)}, which is not on this machine.")
+        return config_of(base)
+    vet(folder)
+    try:
+        return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"{folder} has no usable config.json: {str(error).splitlines()[0]}") from error
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether there are any: a configuration and a tokenizer are enough to work out how much memory a run takes."""
+    return any(folder.glob("*.safetensors"))
+
+
+def weights_of(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights in a folder, read off the files' heads. Raises ModelError where there are none."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ModelError(f"{folder} holds no weights as safetensors.")
+    found: dict[str, tuple[int, ...]] = {}
+    for file in files:
+        try:
+            with safe_open(file, "pt") as content:
+                found |= {name: tuple(content.get_slice(name).get_shape()) for name in content.keys()}  # noqa: SIM118 no dict
+        except (SafetensorError, OSError) as error:
+            raise ModelError(f"{file} cannot be read: {error}") from error
+    missing = _index(folder) - {file.name for file in files}
+    if missing:
+        raise ModelError(f"{folder} lacks the files {', '.join(sorted(missing))} that its index names.")
+    return found
+
+
+def _index(folder: Path) -> set[str]:
+    index = folder / "model.safetensors.index.json"
+    return set(json.loads(index.read_text())["weight_map"].values()) if index.exists() else set()

@@ -5,8 +5,8 @@ from pydantic import BaseModel
 
 from trainer import spec as spec_package
 from trainer.spec import DataSpec, JobSpec
-from trainer.spec.base import Path
-from trainer.spec.paths import named_paths, named_urls, with_paths
+from trainer.spec.named_resources import named_paths, named_urls, with_paths
+from trainer.spec.section import Path
 
 FULL: dict[str, Any] = {
     "model": "m",

@@ -18,8 +18,7 @@ from trainer.events import (
     RunStopped,
     SeedFinished,
 )
-from trainer.run.seeds import run_each
-from trainer.run.seeds.several import RunOne
+from trainer.run.several_seeds import RunOne, run_each
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.spec import JobSpec

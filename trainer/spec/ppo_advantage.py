@@ -1,0 +1,90 @@
+"""PPO: how advantages are estimated, and the critic that estimates values."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trainer.spec.section import Fraction, LearningRate, Positive, PositiveInt, Section
+
+
+class AdvantageSpec(Section):
+    """How much better a token was than expected."""
+
+    estimator: Literal["gae", "reward_to_go", "sequence"] = "gae"
+    """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016); `reward_to_go`: the discounted rewards from the token on, no critic (Williams 1992); `sequence`: the whole response is one action, its return stands at every token (Ahmadian et al. 2024)."""
+    gamma: Fraction = 1.0
+    """γ: discount per token."""
+    gae_lambda: Fraction = 0.95
+    """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
+    length_adaptive: Positive | None = None
+    """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
+    bootstrap_truncated: bool = False
+    """A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score."""
+    baseline: Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"] = "none"
+    """Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position; a response that ended earlier counts there with the return of its last token."""
+    normalize: Literal["whiten", "group_std", "none"] = "whiten"
+    """`whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "AdvantageSpec":
+        if self.estimator == "gae":
+            self.refuse_idle(["baseline"], 'with `estimator` = "gae": the critic is the baseline')
+            if self.normalize == "group_std":
+                raise ValueError('`normalize` = "group_std" needs `estimator` = "sequence" or "reward_to_go"')
+        else:
+            self.refuse_idle(
+                ["gae_lambda", "length_adaptive", "bootstrap_truncated"],
+                f'with `estimator` = "{self.estimator}": it has no critic',
+            )
+        if self.gamma < 1 and self.baseline == "optimal_value":
+            raise ValueError(
+                '`baseline` = "optimal_value" needs `gamma` = 1: V* is worked out from whole scores without a discount'
+            )
+        if self.gamma < 1 and self.estimator == "reward_to_go" and self.normalize == "group_std":
+            raise ValueError(
+                '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1: it divides by the deviation of '
+                "the returns from the first token on, which a discount makes smaller than those of later tokens"
+            )
+        return self
+
+
+class CriticSpec(Section):
+    """The value function of `advantage.estimator` = "gae"."""
+
+    kind: Literal["separate", "value_head"] = "separate"
+    """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
+    initial: Literal["auto", "reward_model", "policy"] = "auto"
+    """What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy."""
+    learning_rate: LearningRate = 1e-5
+    """Peak learning rate of a separate critic."""
+    coef: Positive = 0.1
+    """Weight of the value loss beside the policy loss, for `value_head`."""
+    value_clip_range: Positive | None = 0.2
+    """New values are clipped to within this distance of the old ones; null (in TOML: false) turns value clipping off."""
+    warmup_steps: Annotated[int, Field(ge=0)] = 0
+    """First iterations in which only the critic learns."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _false_turns_clipping_off(cls, value: object) -> object:
+        """TOML has no null."""
+        if isinstance(value, dict) and value.get("value_clip_range") is False:
+            return {**value, "value_clip_range": None}
+        return value
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "CriticSpec":
+        if self.kind == "separate":
+            self.refuse_idle(["coef"], 'with `kind` = "separate": it has its own optimizer')
+        else:
+            self.refuse_idle(["initial", "learning_rate"], 'with `kind` = "value_head": it learns with the policy')
+        return self
+
+
+class OptimalValueSpec(Section):
+    """V* of every prompt, before the first iteration: β·log mean exp(r/β) over responses of the reference (A*-PO, eq. 3)."""
+
+    samples: PositiveInt = 8
+    """Responses per prompt."""
+    beta: Positive = 0.5
+    """β: how far V* lies above the mean, towards the best."""

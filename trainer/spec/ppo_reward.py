@@ -1,0 +1,102 @@
+"""PPO: the reward that is optimised, made from the score of a response and the KL to the reference policy."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
+
+
+class KLSpec(Section):
+    """The tie to the reference policy."""
+
+    coef: NonNegative = 0.05
+    """β: weight of the KL penalty; the first one, where `controller` changes it."""
+    placement: Literal["reward", "loss"] = "reward"
+    """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
+    estimator: Literal["k1", "k2", "k3"] = "k1"
+    """Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss"."""
+    unbiased_gradient: bool = True
+    """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true."""
+    controller: Literal["fixed", "adaptive", "linear", "cosine"] = "fixed"
+    """How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine."""
+    target: Positive = 6.0
+    """Nats per response that `adaptive` steers to."""
+    horizon: PositiveInt = 10_000
+    """Responses over which `adaptive` answers to an error: β ← β·(1 + clip(KL/target − 1, ±0.2)·batch/horizon)."""
+    final_coef: NonNegative = 0.0
+    """β at the last iteration, for `linear` and `cosine`."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "KLSpec":
+        if self.placement == "reward":
+            self.refuse_idle(["unbiased_gradient"], 'with `placement` = "reward"')
+            if self.estimator != "k1":
+                raise ValueError(
+                    f'`estimator` = "{self.estimator}" has the wrong gradient with `placement` = "reward": a reward only '
+                    "weighs log-probabilities and is not differentiated itself, so near the reference the penalty almost "
+                    'vanishes. Set `estimator` = "k1" or `placement` = "loss"'
+                )
+        elif self.estimator == "k1" and not self.unbiased_gradient:
+            raise ValueError(
+                '`estimator` = "k1" with `unbiased_gradient` = false has no effect: the expected derivative of log π is 0. '
+                'Set `unbiased_gradient` = true, or `estimator` = "k2" or "k3"'
+            )
+        if self.controller != "adaptive":
+            self.refuse_idle(["target", "horizon"], f'with `controller` = "{self.controller}"')
+        elif self.coef == 0:
+            raise ValueError("`coef` must be above 0 for the adaptive controller: it only ever multiplies it")
+        if self.controller not in ("linear", "cosine"):
+            self.refuse_idle(["final_coef"], f'with `controller` = "{self.controller}"')
+        return self
+
+    @property
+    def in_reward(self) -> bool:
+        """Whether the rewards of any iteration hold a KL penalty."""
+        return self.placement == "reward" and max(self.coef, self.final_coef) > 0
+
+
+class ReferenceSpec(Section):
+    """The policy that the KL is taken to."""
+
+    path: Path | None = None
+    """Checkpoint or model. Left out: the policy as the stage starts."""
+    update: Literal["fixed", "reanchored", "ema"] = "fixed"
+    """`fixed`; `reanchored`: a fresh copy of the policy every `every` iterations; `ema`: moves a little after each iteration."""
+    every: PositiveInt = 1
+    """Iterations between copies, for `reanchored`."""
+    decay: Annotated[float, Field(gt=0, lt=1)] = 0.995
+    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "ReferenceSpec":
+        if self.update != "reanchored":
+            self.refuse_idle(["every"], f'with `update` = "{self.update}"')
+        if self.update != "ema":
+            self.refuse_idle(["decay"], f'with `update` = "{self.update}"')
+        return self
+
+
+class ShapingSpec(Section):
+    """From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one."""
+
+    normalize: Literal["none", "running"] = "none"
+    """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
+    clip: Positive | None = None
+    """Scores are clipped to ± this."""
+    missing_eos: Literal["subtract", "replace"] = "subtract"
+    """What happens to the score of a response that was cut off without an EOS: the penalty is subtracted, or minus the penalty stands in its place (Huang et al. 2024: −1)."""
+    missing_eos_penalty: NonNegative = 1.0
+    """For a response that was cut off without an EOS."""
+    length_penalty: NonNegative = 0.0
+    """Subtracted for every token beyond `length_free`."""
+    length_free: Annotated[int, Field(ge=0)] = 0
+    """Tokens without a length penalty."""
+    whiten_rewards: bool = False
+    """Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024)."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "ShapingSpec":
+        if self.length_penalty == 0:
+            self.refuse_idle(["length_free"], "without `length_penalty`")
+        return self
