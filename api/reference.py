@@ -67,6 +67,8 @@ def _operation(path: str, method: str, node: Node) -> Iterator[str]:
 
 def _shape(name: str, shape: Node) -> Iterator[str]:
     yield f'<h3 id="{escape(name)}">{escape(name)}</h3>{_prose(shape.get("description", ""))}{_fields(shape)}'
+    if "oneOf" in shape:
+        yield f"<p>{_type(shape)}</p>"
     if "enum" in shape:
         yield f"<p>{' '.join(f'<code>{escape(str(value))}</code>' for value in shape['enum'])}</p>"
 
@@ -88,8 +90,8 @@ def _type(schema: Node) -> str:
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'
-    if "anyOf" in schema:
-        return " | ".join(_type(one) for one in schema["anyOf"])
+    if options := schema.get("anyOf", schema.get("oneOf")):
+        return " | ".join(map(_type, options))
     if schema.get("type") == "array":
         return f"{_type(schema.get('items', {}))}[]"
     return escape(str(schema.get("format") or schema.get("const") or schema.get("type", "")))

@@ -1,12 +1,12 @@
 """What a job says: as a list, and as a stream."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.deps import JobDep, SessionDep, SettingsDep
-from api.jobs.schemas import JobEvent, JobEventList
+from api.jobs.event_schemas import JobEvent, JobEventList
 from api.jobs.stream import Stream
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
@@ -15,6 +15,20 @@ from core.models.jobs import TERMINAL
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Events"])
 
+# One event of the stream, in the terms of OpenAPI 3.2.
+STREAM_ITEM: dict[str, Any] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/JobEvent"},
+        },
+    },
+}
 MOST = 1000
 Seq = Annotated[int, Query(ge=0, le=2**62, description="Only events behind this sequence number.")]
 
@@ -42,7 +56,7 @@ def list_job_events(
         200: {
             "description": "Server-sent events: `id` is the sequence number, `event` the type, `data` a `JobEvent`. "
             "After the job's end `event: done`. Reconnect with `Last-Event-ID` and nothing is lost or repeated.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": STREAM_ITEM}},
         },
         204: {"description": "The job has ended and every event was sent: do not reconnect."},
     },

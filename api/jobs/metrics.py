@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from api.deps import JobDep, SessionDep
-from api.jobs.schemas import Metrics, Sample, SampleList, SampleStep, SampleStepList, Series
+from api.jobs.schemas import JobSample, JobSampleList, Metrics, SampleStep, SampleStepList, Series
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
 from core.jobs import events, metrics
@@ -49,13 +49,13 @@ def list_job_samples(
     session: SessionDep,
     stage: OneStage = None,
     step: Annotated[int | None, Query(ge=0, le=2**62, description="This step; left out, the newest.")] = None,
-) -> SampleList:
+) -> JobSampleList:
     """The completions that the run logged at one step."""
     event = events.samples_at(session, job.id, stage, step)
     rows = event.data["rows"] if event else []
     where = {"stage": event.stage, "step": event.step} if event else {}
-    return SampleList.of(
-        [Sample.model_validate({**row, **where, "index": index}) for index, row in enumerate(rows)], key="index"
+    return JobSampleList.of(
+        [JobSample.model_validate({**row, **where, "index": index}) for index, row in enumerate(rows)], key="index"
     )
 
 

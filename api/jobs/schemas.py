@@ -1,11 +1,12 @@
-"""Jobs and what they report: events, numbers, completions, checkpoints."""
+"""Jobs and what they report: metrics, completions, checkpoints."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import PlainSerializer, WrapValidator
+from pydantic import ConfigDict, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
 from core.models.jobs import JobStatus
+from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
 
 # A spec as it was stored, which may be by an older version: described by today's model, and never held against it.
@@ -91,32 +92,6 @@ class JobList(ListOf[JobSummary]):
     """Jobs, newest first unless asked otherwise."""
 
 
-# What a run says: events, numbers, completions, checkpoints.
-class JobEvent(Schema):
-    """One thing that a job said. The stream sends exactly this."""
-
-    object: Literal["job.event"] = "job.event"
-    """Always `job.event`."""
-    seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
-    attempt: int
-    """The attempt that said it."""
-    type: str
-    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `report_card`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
-    created_at: Timestamp
-    """When it happened."""
-    stage: str | None
-    """The stage it is about, if any."""
-    step: int | None
-    """The step it is about, if any."""
-    data: dict[str, Any]
-    """The event's own fields."""
-
-
-class JobEventList(ListOf[JobEvent]):
-    """Events in order. The cursor is the sequence number."""
-
-
 class Series(Schema):
     """One metric of one stage: `values` where the points are few, else `last`, `min`, `max` and `n` per bucket."""
 
@@ -149,63 +124,28 @@ class Metrics(Schema):
     """The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing."""
 
 
-class TokenRow(Schema):
-    """One token of a completion. A number that is not finite is null."""
-
-    text: str
-    """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
-    logprob: float | None = None
-    """Log-probability under the policy that sampled it."""
-    reference_logprob: float | None = None
-    """Log-probability under the reference."""
-    kl: float | None = None
-    """The KL estimate at this token."""
-    value: float | None = None
-    """The critic's value of the state before it; null without a critic."""
-    advantage: float | None = None
-    """As the update used it."""
-    reward: float | None = None
-    """KL penalty, and the score on the last token."""
-    clipped: bool | None = None
-    """Whether the policy loss clipped it in the last pass; null where it took no part."""
-
-
-class Sample(Schema):
+class JobSample(Sample):
     """A completion that the run logged."""
+
+    # A row of an older version may have fields that are gone, and lacks those that came later.
+    model_config = ConfigDict(
+        extra="ignore",
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,
+        ser_json_inf_nan="null",
+    )
 
     object: Literal["job.sample"] = "job.sample"
     """Always `job.sample`."""
     stage: str
-    """The stage it comes from."""
+    """The stage of the run."""
     step: int
-    """The step it comes from."""
+    """The step of the stage."""
     index: int
     """Its place among the completions of that step, from 0."""
-    prompt: str
-    """What the policy was given."""
-    response: str
-    """What it wrote."""
-    score: float | None = None
-    """By the run's rewards."""
-    kl: float | None = None
-    """Sum over the response of log π − log π_ref."""
-    tokens: int | None = None
-    """Length of the response."""
-    finished: bool | None = None
-    """Whether it ended by itself, with an EOS token."""
-    judge: float | None = None
-    """The judge's score, where there is a judge that scores."""
-    reference: str | None = None
-    """The answer to the same prompt of the policy that it is compared with (evaluation only)."""
-    reference_score: float | None = None
-    """By the run's rewards, of that answer."""
-    reference_judge: float | None = None
-    """The judge's score of that answer."""
-    token_table: list[TokenRow] | None = None
-    """The completion token by token; for a few, at evaluations in PPO."""
 
 
-class SampleList(ListOf[Sample]):
+class JobSampleList(ListOf[JobSample]):
     """The completions of one step."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import anyio
 from starlette.concurrency import run_in_threadpool
 
-from api.jobs.schemas import JobEvent
+from api.jobs.event_schemas import JobEvent
 from api.problems import DATABASE_AWAY
 from core.db import session_scope
 from core.jobs import events

@@ -87,33 +87,35 @@ def _progress(job: JobSummary) -> str:
 def _print_events(events: Iterable[JobEvent]) -> None:
     for event in events:
         where = " ".join(str(part) for part in (event["stage"], event["step"]) if part is not None)
-        line = f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_told(event)}"
+        line = f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_in_words(event)}"
         console.print(plain(line), soft_wrap=True)
 
 
-def _told(event: JobEvent) -> str:
-    """The part of an event that a person wants on a line."""
-    data = event["data"]
-    match event["type"]:
-        case "status_changed":
-            return f"{data['to']}: {data['reason']}"
-        case "metrics":
-            return " ".join(f"{name}={value:.4g}" for name, value in data["values"].items())
-        case "stage_finished" | "run_finished":
-            figures = " ".join(f"{name}={value:.4g}" for name, value in data["summary"].items())
-            return f"{data['seconds']:.1f} s {figures}"
-        case "samples":
-            return f"{len(data['rows'])} completions"
-        case "health":
-            return f"{data['rule']} ({data['action']}): {data['cause']} {data['suggestion']}"
-        case "rolled_back":
-            return f"back to step {data['to_step']}, learning rates × {data['learning_rate_factor']:g}"
-        case "seed_finished":
-            return f"seed {data['seed']} ({data['number']} of {data['of']}) {data['why'] or 'done'}"
-        case "report_card":
-            overall, of = data["card"]["overall"], "thumbs" if data["card"].get("loss") == "pointwise" else "pairs"
-            return f"accuracy={overall['accuracy']:.4g} on {overall['pairs']} held-out {of}"
-        case "curve":
-            return f"{len(data['points'])} evaluations"
-        case _:
-            return " ".join(str(data[name]) for name in ("text", "message", "path", "reason") if data.get(name))
+def _in_words(event: JobEvent) -> str:
+    """The part of an event that fits on a line."""
+    if event["type"] == "status_changed":
+        return f"{event['data']['to']}: {event['data']['reason']}"
+    if event["type"] == "metrics":
+        return " ".join(f"{name}={value:.4g}" for name, value in event["data"]["values"].items())
+    if event["type"] == "stage_finished" or event["type"] == "run_finished":
+        figures = " ".join(f"{name}={value:.4g}" for name, value in event["data"].get("summary", {}).items())
+        return f"{event['data']['seconds']:.1f} s {figures}"
+    if event["type"] == "samples":
+        return f"{len(event['data']['rows'])} completions"
+    if event["type"] == "health":
+        data = event["data"]
+        return f"{data['rule']} ({data['action']}): {data['cause']} {data['suggestion']}"
+    if event["type"] == "rolled_back":
+        factor = event["data"]["learning_rate_factor"]
+        return f"back to step {event['data']['to_step']}, learning rates × {factor:g}"
+    if event["type"] == "seed_finished":
+        seed = event["data"]
+        return f"seed {seed['seed']} ({seed['number']} of {seed['of']}) {seed.get('why') or 'done'}"
+    if event["type"] == "report_card":
+        card = event["data"]["card"]
+        unit = "thumbs" if card.get("loss") == "pointwise" else "pairs"
+        return f"accuracy={card['overall']['accuracy']:.4g} on {card['overall']['pairs']} held-out {unit}"
+    if event["type"] == "curve":
+        return f"{len(event['data']['points'])} evaluations"
+    names = ("text", "message", "path", "reason")
+    return " ".join(str(value) for name, value in event["data"].items() if name in names and value)

@@ -5,7 +5,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from client.sdk.types import JobEvent
+from client.sdk.types import JobEvent, StagePlan
 from client.terminal import plain
 
 LABELS = {
@@ -48,32 +48,33 @@ class Watcher:
         self._progress.stop()
 
     def see(self, event: JobEvent) -> None:
-        stage, data = event["stage"] or "", event["data"]
-        match event["type"]:
-            case "run_started":
-                self._plan(data["stages"])
-            case "stage_started":
-                self._move(stage, data["start_step"], start=True)
-            case "metrics":
-                self._read(stage, data["values"])
-                self._move(stage, data["step"])
-            case "stage_finished":
-                self._finish(stage, data["seconds"])
-            case "status_changed" if data["from"] in ("starting", "running") and data["to"] == "queued":
-                self._console.print(plain(f"The run was interrupted and will go on by itself. {data['reason']}"))
-            case "message":
-                self._console.print(plain(data["text"]))
+        """Show one event. Events have to come in order."""
+        stage = event["stage"] or ""
+        if event["type"] == "run_started":
+            self._plan(event["data"]["stages"])
+        elif event["type"] == "stage_started":
+            self._move(stage, event["data"].get("start_step", 0), start=True)
+        elif event["type"] == "metrics":
+            self._read(stage, event["data"]["values"])
+            self._move(stage, event["data"]["step"])
+        elif event["type"] == "stage_finished":
+            self._finish(stage, event["data"]["seconds"])
+        elif event["type"] == "message":
+            self._console.print(plain(event["data"]["text"]))
+        elif event["type"] == "status_changed":
+            start, to, reason = event["data"]["from"], event["data"]["to"], event["data"]["reason"]
+            if start in ("starting", "running") and to == "queued":
+                self._console.print(plain(f"The run was interrupted. The platform continues it. {reason}"))
 
-    def _plan(self, stages: list[dict[str, object]]) -> None:
+    def _plan(self, stages: list[StagePlan]) -> None:
         if self._starting is not None:
             self._progress.remove_task(self._starting)
             self._starting = None
         for stage in stages:
-            name = str(stage["stage"])
+            name = stage["stage"]
             if name not in self._tasks:
-                total = float(str(stage["total_steps"]))
                 label = LABELS.get(name, name)
-                self._tasks[name] = self._progress.add_task(label, start=False, total=total, numbers="")
+                self._tasks[name] = self._progress.add_task(label, start=False, total=stage["total_steps"], numbers="")
 
     def _read(self, stage: str, values: dict[str, float]) -> None:
         wanted = HEADLINES.get(stage, {})

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from client.demo.progress import LABELS
 from client.sdk import Client
-from client.sdk.types import Sample
+from client.sdk.types import JobSample
 
 WIN_RATE_WANTED = 0.8
 KL = ("evaluation", "kl")
@@ -64,7 +64,7 @@ def has_learnt(win_rate: float, kl: float, healthy: Range) -> bool:
     return win_rate >= WIN_RATE_WANTED and (low is None or kl >= low) and (high is None or kl <= high)
 
 
-def show(found: Figures, samples: list[Sample], console: Console) -> None:
+def show(found: Figures, samples: list[JobSample], console: Console) -> None:
     """The table of the run, and completions side by side."""
     summary, (low, high) = found.summary, found.win_rate_interval
     table = Table("", "SFT (before)", "PPO (after)", title="What the run learnt, on prompts it had never seen")
@@ -81,7 +81,7 @@ def show(found: Figures, samples: list[Sample], console: Console) -> None:
     console.print(verdict)
 
 
-def _side_by_side(samples: list[Sample]) -> Table:
+def _side_by_side(samples: list[JobSample]) -> Table:
     table = Table("Prompt", "SFT wrote", "PPO wrote", title="The same prompts, before and after", show_lines=True)
     for sample in samples[:_SAMPLES]:
         before = _scored(sample["reference"] or "", sample["reference_judge"], sample["reference_score"])

@@ -23,12 +23,12 @@ from client.sdk.types import (
     Health,
     Job,
     JobEvent,
+    JobSample,
     JobSummary,
     MetricInfo,
     Metrics,
     Preset,
     Readiness,
-    Sample,
     SampleStep,
     Session,
     Worker,
@@ -113,7 +113,7 @@ class Client(Uploads, Reports, Formats, Annotation):
         answer: Metrics = self._get(f"/v1/jobs/{job_id}/metrics", **query)
         return answer
 
-    def list_job_samples(self, job_id: str, stage: str | None = None, step: int | None = None) -> list[Sample]:
+    def list_job_samples(self, job_id: str, stage: str | None = None, step: int | None = None) -> list[JobSample]:
         """The completions of one step, by default the newest."""
         return list(self._get(f"/v1/jobs/{job_id}/samples", stage=stage, step=step)["data"])
 

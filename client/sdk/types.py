@@ -217,6 +217,21 @@ class ApplyFixes(TypedDict, closed=True):
     """Whose findings are meant, `rep_…`. Left out: the newest finished report on the version."""
 
 
+class CalibrationBin(TypedDict, closed=True):
+    """Pairs in which the reward model is about equally sure, or completions to which it gives about the same odds."""
+
+    low: float
+    """Lower end of the bin of σ(|Δ|), or of σ(r)."""
+    high: float
+    """Upper end of the bin."""
+    pairs: int
+    """Their number."""
+    predicted: float
+    """Mean σ(|Δ|); of completions mean σ(r), the probability of a thumb up."""
+    observed: float
+    """Share in which the answer it ranks first is the preferred one; of completions the share of thumbs up."""
+
+
 class ChangeDataset(TypedDict, closed=True):
     """What is left out stays as it is."""
 
@@ -235,6 +250,46 @@ class CheckpointFile(TypedDict):
     """Its size."""
     sha256: str
     """Its sum."""
+
+
+class CheckpointSavedData(TypedDict):
+    """A checkpoint folder is complete on disk."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    path: str
+    """The folder, relative to the run folder."""
+    final: bool
+    """Whether it is the result of the stage."""
+    best: NotRequired[bool]
+    """Whether its held-out win rate is the best so far. It replaces the best checkpoint before it."""
+    seed: NotRequired[int | None]
+    """The seed that it belongs to, in a job of several seeds; null for the result of the job."""
+    metrics: NotRequired[dict[str, float]]
+    """Figures of the checkpoint, by name."""
+
+
+class CheckpointSavedEvent(TypedDict):
+    """A checkpoint folder is complete on disk."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["checkpoint_saved"]
+    """Always `checkpoint_saved`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: CheckpointSavedData
+    """The event's own fields."""
 
 
 class CheckpointSpec(TypedDict, closed=True):
@@ -334,6 +389,21 @@ class CriticSpec(TypedDict, closed=True):
     """First iterations in which only the critic learns."""
 
 
+class CurvePoint(TypedDict, closed=True):
+    """One evaluation of the held-out prompts."""
+
+    step: int
+    """Step of the evaluation."""
+    sqrt_kl: float
+    """√ of the mean KL to the policy as PPO began (Gao et al. 2023 plot against it); 0 where the estimate is negative."""
+    score: NotRequired[float | None]
+    """Mean score by the rewards that PPO maximises."""
+    judge: NotRequired[float | None]
+    """Mean score by the judge: the gold reward, where there is a judge that scores."""
+    win_rate: float
+    """Against the policy as PPO began."""
+
+
 class DPOSpec(TypedDict, closed=True):
     """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
 
@@ -414,6 +484,10 @@ class DatasetError(TypedDict):
     """The first bad records: `line`, `detail`, and `column` or `pointer` where known."""
 
 
+DatasetKind: TypeAlias = Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+"""The rows of a dataset; `data.schema` has their fields."""
+
+
 class DatasetRow(TypedDict):
     """One row, in canonical form."""
 
@@ -444,6 +518,17 @@ class DatasetRowList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
     total: int | None
     """How many match; null: more than 10,000."""
+
+
+class Evidence(TypedDict):
+    """One number that a health rule looked at."""
+
+    metric: str
+    """Name of the metric."""
+    step: int
+    """Step of the value."""
+    value: float
+    """The value."""
 
 
 class ExactMatchReward(TypedDict, closed=True):
@@ -525,6 +610,48 @@ class Health(TypedDict):
 
     status: Literal["ok"]
     """Always `ok`."""
+
+
+class HealthData(TypedDict):
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    rule: str
+    """Its name in the spec's `health`."""
+    action: Literal["warn", "pause", "stop", "roll_back"]
+    """What the run does about it."""
+    limit: float
+    """The rule's limit."""
+    cause: str
+    """What is wrong, in a sentence."""
+    evidence: list[Evidence]
+    """What it is compared with, then the last steps beyond the limit."""
+    suggestion: str
+    """What to change."""
+
+
+class HealthEvent(TypedDict):
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["health"]
+    """Always `health`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: HealthData
+    """The event's own fields."""
 
 
 class HealthRule(TypedDict, closed=True):
@@ -641,40 +768,13 @@ class JobError(TypedDict):
     """What happened and what to do, for people."""
 
 
-class JobEvent(TypedDict):
-    """One thing that a job said. The stream sends exactly this."""
-
-    object: Literal["job.event"]
-    """Always `job.event`."""
-    seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
-    attempt: int
-    """The attempt that said it."""
-    type: str
-    """`status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `report_card`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`."""
-    created_at: str
-    """When it happened."""
-    stage: str | None
-    """The stage it is about, if any."""
-    step: int | None
-    """The step it is about, if any."""
-    data: dict[str, Any]
-    """The event's own fields."""
+JobStatus: TypeAlias = Literal[
+    "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+]
+"""Where a job is in its life; `core/jobs/state.py` says which way it can go."""
 
 
-class JobEventList(TypedDict):
-    """Events in order. The cursor is the sequence number."""
-
-    object: Literal["list"]
-    """Always `list`."""
-    data: list[JobEvent]
-    """The items of this page."""
-    has_more: bool
-    """Whether more follow."""
-    first_id: str | None
-    """Cursor of the first item."""
-    last_id: str | None
-    """Cursor of the last item: the next page's `after`."""
+JsonValue: TypeAlias = Any
 
 
 class KLSpec(TypedDict, closed=True):
@@ -823,6 +923,36 @@ class LoraSpec(TypedDict, closed=True):
     """A stage's result is the whole model in float32, with the adapter merged in and once more beside it: 27 GB for 7 billion weights. False: the adapter alone, which needs its base to be loaded."""
 
 
+class MessageData(TypedDict):
+    """A line for people."""
+
+    level: NotRequired[Literal["info", "warning", "error"]]
+    """Severity of the message."""
+    text: str
+    """The text."""
+
+
+class MessageEvent(TypedDict):
+    """A line for people."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["message"]
+    """Always `message`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: MessageData
+    """The event's own fields."""
+
+
 class MetricInfo(TypedDict):
     """What one metric means."""
 
@@ -855,6 +985,40 @@ class MetricInfoList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class MetricsData(TypedDict):
+    """Metrics of one step. After a resume, a repeated step is reported again; the later report counts."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    total_steps: int
+    """Steps that the stage has."""
+    values: dict[str, float]
+    """Finite values by the metric's name."""
+
+
+class MetricsEvent(TypedDict):
+    """Metrics of one step. After a resume, a repeated step is reported again; the later report counts."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["metrics"]
+    """Always `metrics`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: MetricsData
+    """The event's own fields."""
 
 
 class ModelReward(TypedDict, closed=True):
@@ -936,6 +1100,9 @@ class OverlapSide(TypedDict):
     """Its rows."""
 
 
+StopItem: TypeAlias = str
+
+
 class PluginReward(TypedDict, closed=True):
     """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
 
@@ -947,7 +1114,7 @@ class PluginReward(TypedDict, closed=True):
     """Which reward this is."""
     plugin: str
     """Its entry-point name."""
-    options: NotRequired[dict[str, Any]]
+    options: NotRequired[dict[str, JsonValue]]
     """Handed to the plug-in as keyword arguments."""
 
 
@@ -1028,7 +1195,7 @@ class PreviewCandidate(TypedDict):
     """A format's id."""
     title: str
     """Its name for people."""
-    kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+    kind: DatasetKind
     """What the rows would be."""
     score: float
     """Share of the records that look like it."""
@@ -1054,7 +1221,7 @@ class PreviewPlan(TypedDict):
 
     format: str
     """A format's id."""
-    kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+    kind: DatasetKind
     """What the rows are."""
     mapping: dict[str, Any] | None
     """Which column is which field, of `custom`."""
@@ -1074,7 +1241,7 @@ class PreviewRequest(TypedDict, closed=True):
 
     format: NotRequired[str | None]
     """A format's id, see `GET /v1/reference/formats`."""
-    kind: NotRequired[Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None]
+    kind: NotRequired[DatasetKind | None]
     """What the rows are to be."""
     mapping: NotRequired[dict[str, Any] | None]
     """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
@@ -1252,6 +1419,40 @@ class RewardModelSpec(TypedDict, closed=True):
     """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
 
 
+class RolledBackData(TypedDict):
+    """The run went back to an earlier checkpoint's weights. Steps go on counting from `step`."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step that was done last; steps go on counting from here."""
+    to_step: int
+    """The step whose weights it goes on from."""
+    learning_rate_factor: float
+    """What both learning rates are multiplied by from here on."""
+
+
+class RolledBackEvent(TypedDict):
+    """The run went back to an earlier checkpoint's weights. Steps go on counting from `step`."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["rolled_back"]
+    """Always `rolled_back`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: RolledBackData
+    """The event's own fields."""
+
+
 class RolloutSpec(TypedDict, closed=True):
     """Which engine samples the responses, and what stands in for the log-probabilities of the policy that did."""
 
@@ -1284,12 +1485,15 @@ class RoundChanges(TypedDict, closed=True):
     """`paused`: nothing more is handed out, what was handed out may still be answered; `open`: go on."""
 
 
+Checkpoint1: TypeAlias = str
+
+
 class RoundFromCheckpoints(TypedDict, closed=True):
     """Completions that one or several policies are asked for, on the prompts of a dataset."""
 
     type: Literal["checkpoints"]
     """Always `checkpoints`."""
-    checkpoints: list[str]
+    checkpoints: list[Checkpoint1]
     """Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them."""
     prompts: str
     """`ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken."""
@@ -1320,17 +1524,121 @@ class RoundFromDataset(TypedDict, closed=True):
     """Decides the sample and the order."""
 
 
+RoundKind: TypeAlias = Literal["pairs", "ranking"]
+"""What is asked of an item."""
+
+
+RoundStatus: TypeAlias = Literal["preparing", "open", "paused", "closing", "closed", "failed"]
+"""Where a round is in its life."""
+
+
+class RunFailedData(TypedDict):
+    """The run ended with an error; `code` names its kind, `message` says what happened and what to do."""
+
+    code: str
+    """The kind of error, for programs."""
+    message: str
+    """What happened and what to do, for people."""
+    stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
+    """The stage that failed; null before the first stage."""
+    step: NotRequired[int | None]
+    """The step that failed; null outside the steps of a stage."""
+
+
+class RunFailedEvent(TypedDict):
+    """The run ended with an error; `code` names its kind, `message` says what happened and what to do."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["run_failed"]
+    """Always `run_failed`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: RunFailedData
+    """The event's own fields."""
+
+
+class RunFinishedData(TypedDict):
+    """The run succeeded; `summary` holds what it learnt."""
+
+    seconds: float
+    """Duration of the run."""
+    summary: dict[str, float]
+    """Headline figures of the run, by name."""
+
+
+class RunFinishedEvent(TypedDict):
+    """The run succeeded; `summary` holds what it learnt."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["run_finished"]
+    """Always `run_finished`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: RunFinishedData
+    """The event's own fields."""
+
+
+class RunStoppedData(TypedDict):
+    """The run was asked to stop, saved, and can be resumed."""
+
+    reason: Literal["signal", "lease_lost", "health"]
+    """`signal`: the process was asked to stop; `lease_lost`: the worker lost the job; `health`: a health rule stopped the run."""
+    stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
+    """The stage that was stopped; null before the first stage."""
+    step: NotRequired[int | None]
+    """The last step that is saved; null outside the steps of a stage."""
+    message: NotRequired[str | None]
+    """Why, for people."""
+
+
+class RunStoppedEvent(TypedDict):
+    """The run was asked to stop, saved, and can be resumed."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["run_stopped"]
+    """Always `run_stopped`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: RunStoppedData
+    """The event's own fields."""
+
+
 class RuntimeSpec(TypedDict, closed=True):
     """Where and how the run computes."""
 
     device: NotRequired[Literal["auto", "cpu", "cuda"]]
     """`auto` takes a GPU where there is one."""
-    threads: NotRequired[int | Literal["auto"] | None]
-    """CPU threads. Left out: one per core, but a single one for models below a million parameters, which more only slow down. `auto` times one against all at the start; a resumed run keeps what it had."""
+    threads: NotRequired[int | Literal["auto"]]
+    """CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. A resumed run keeps the number it began with."""
     packing: NotRequired[bool | Literal["auto"]]
     """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result."""
-    compile: NotRequired[bool]
-    """Compile the layers' unpadded passes by torch.compile, in training and in scoring. On a CPU it was 1.03 to 1.05 × faster after 25 to 40 seconds of compiling, so it pays in long runs only. Needs a C++ compiler, on a GPU Triton. The result is the same up to rounding."""
     critic_thread: NotRequired[bool | Literal["auto"]]
     """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below forty million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
     offload_frozen: NotRequired[bool]
@@ -1392,6 +1700,46 @@ class SampleStepList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class SeedFinishedData(TypedDict):
+    """One seed of several is done, for better or worse."""
+
+    seed: int
+    """The seed."""
+    number: int
+    """Which one it is, from 1."""
+    of: int
+    """How many there will be."""
+    seconds: float
+    """Duration of the seed's run."""
+    summary: dict[str, float]
+    """What its run learnt; empty if it failed."""
+    collapsed: bool
+    """Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py."""
+    why: NotRequired[str | None]
+    """How it collapsed or failed."""
+
+
+class SeedFinishedEvent(TypedDict):
+    """One seed of several is done, for better or worse."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["seed_finished"]
+    """Always `seed_finished`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: SeedFinishedData
+    """The event's own fields."""
 
 
 class Series(TypedDict):
@@ -1467,6 +1815,21 @@ class SignIn(TypedDict):
     """An API key."""
 
 
+class Slice(TypedDict, closed=True):
+    """Some of the pairs, ties left out; in a pointwise card, some of the completions."""
+
+    pairs: int
+    """Their number."""
+    accuracy: float
+    """Share in which the preferred answer scores higher; of completions, whose score has the sign of their thumb."""
+    low: float
+    """Lower end of the accuracy's 95 % interval (Wilson)."""
+    high: float
+    """Upper end of the interval."""
+    confidence: NotRequired[float | None]
+    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy."""
+
+
 class SplitSizes(TypedDict):
     """What a run with this dataset alone would train on and hold out."""
 
@@ -1486,6 +1849,111 @@ class SplitSizes(TypedDict):
     """Held-out ones with a near duplicate among the others."""
 
 
+class StageFinishedData(TypedDict):
+    """A stage is done; `summary` holds its headline figures."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    seconds: float
+    """Duration of the stage."""
+    summary: NotRequired[dict[str, float]]
+    """Headline figures of the stage, by name."""
+
+
+class StageFinishedEvent(TypedDict):
+    """A stage is done; `summary` holds its headline figures."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["stage_finished"]
+    """Always `stage_finished`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: StageFinishedData
+    """The event's own fields."""
+
+
+class StagePlan(TypedDict):
+    """A stage the run will go through."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    total_steps: int
+    """Steps that the stage has."""
+
+
+class StageStartedData(TypedDict):
+    """A stage begins at `start_step` (0, or the step it resumes after)."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    total_steps: int
+    """Steps that the stage has."""
+    start_step: NotRequired[int]
+    """0, or the step that the stage resumes after."""
+
+
+class StageStartedEvent(TypedDict):
+    """A stage begins at `start_step` (0, or the step it resumes after)."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["stage_started"]
+    """Always `stage_started`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: StageStartedData
+    """The event's own fields."""
+
+
+StatusChangedData = TypedDict(
+    "StatusChangedData",
+    {
+        "from": JobStatus | None,
+        "to": JobStatus,
+        "reason": str,
+        "error": JobError | None,
+    },
+)
+
+
+class StatusChangedEvent(TypedDict):
+    """The platform moved the job to another state."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["status_changed"]
+    """Always `status_changed`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: StatusChangedData
+    """The event's own fields."""
+
+
 class TakeBack(TypedDict, closed=True):
     """An answer that is taken back."""
 
@@ -1495,25 +1963,29 @@ class TakeBack(TypedDict, closed=True):
     """The item; nothing happens if it has no answer of theirs. Left out: what they answered or skipped last."""
 
 
-class TokenRow(TypedDict):
-    """One token of a completion. A number that is not finite is null."""
+TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
+"""Where a data task is in its life."""
+
+
+class TokenRow(TypedDict, closed=True):
+    """One token of a completion, as PPO saw it. A number that is not finite is missing."""
 
     text: str
     """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
-    logprob: float | None
-    """Log-probability under the policy that sampled it."""
-    reference_logprob: float | None
-    """Log-probability under the reference."""
-    kl: float | None
+    logprob: NotRequired[float | None]
+    """Under the policy that sampled it, at the sampling temperature."""
+    reference_logprob: NotRequired[float | None]
+    """Under the reference."""
+    kl: NotRequired[float | None]
     """The KL estimate at this token."""
-    value: float | None
-    """The critic's value of the state before it; null without a critic."""
-    advantage: float | None
+    value: NotRequired[float | None]
+    """The critic's value of the state before it; none without a critic."""
+    advantage: NotRequired[float | None]
     """As the update used it."""
-    reward: float | None
-    """KL penalty, and the score on the last token."""
-    clipped: bool | None
-    """Whether the policy loss clipped it in the last pass; null where it took no part."""
+    reward: NotRequired[float | None]
+    """As the advantage was made from it: the KL penalty, and the score on the last token."""
+    clipped: NotRequired[bool | None]
+    """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""
 
 
 class TokenizerSpec(TypedDict, closed=True):
@@ -1604,6 +2076,14 @@ class UploadPreview(TypedDict):
     """The first rows."""
 
 
+UploadStatus: TypeAlias = Literal["open", "fetching", "complete", "failed"]
+"""Where an upload is in its life."""
+
+
+VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
+"""Whether a version can be used."""
+
+
 class Worker(TypedDict):
     """A worker that was seen lately."""
 
@@ -1676,6 +2156,10 @@ class Problem(TypedDict):
     """For `invalid_transition`: the states that the job can go to."""
 
 
+BadRows: TypeAlias = Literal["refuse", "report", "leave_out"]
+"""What becomes of a file with records that cannot be used."""
+
+
 class ImportDataset(TypedDict, closed=True):
     """An upload that is to become a dataset. What is left out is found out by looking into the file."""
 
@@ -1683,7 +2167,7 @@ class ImportDataset(TypedDict, closed=True):
     """The id of a complete upload, `up_…`."""
     name: NotRequired[str | None]
     """For people. Left out: the file's name."""
-    kind: NotRequired[Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None]
+    kind: NotRequired[DatasetKind | None]
     """What the rows are."""
     format: NotRequired[str | None]
     """What a record of the file means: an `id` of `GET /v1/reference/formats`."""
@@ -1691,7 +2175,7 @@ class ImportDataset(TypedDict, closed=True):
     """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
     encoding: NotRequired[str | None]
     """Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows."""
-    bad_rows: NotRequired[Literal["refuse", "report", "leave_out"]]
+    bad_rows: NotRequired[BadRows]
     """What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored."""
 
 
@@ -1713,7 +2197,7 @@ class AnnotationItem(TypedDict):
     """Always `annotation.item`."""
     id: str
     """Begins with `item_`."""
-    kind: Literal["pairs", "ranking"]
+    kind: RoundKind
     """What is asked."""
     prompt: str | list[dict[str, Any]]
     """Text, or messages."""
@@ -1777,7 +2261,7 @@ class AnnotationQueue(TypedDict):
     """What they answered or skipped last."""
     object: Literal["annotation.queue"]
     """Always `annotation.queue`."""
-    status: Literal["preparing", "open", "paused", "closing", "closed", "failed"]
+    status: RoundStatus
     """The round's; nothing is handed out unless it is open."""
     items: list[AnnotationItem]
     """First what they hold already, in the order in which it was handed out."""
@@ -1792,9 +2276,8 @@ class AnnotationRound(TypedDict):
     """Begins with `ann_`."""
     name: str
     """For people."""
-    kind: Literal["pairs", "ranking"]
-    """What is asked of an item."""
-    status: Literal["preparing", "open", "paused", "closing", "closed", "failed"]
+    kind: RoundKind
+    status: RoundStatus
     """Where it is in its life."""
     progress: DataProgress | None
     """How far the data task is that a round waits for while it is preparing or closing; else null."""
@@ -1874,6 +2357,38 @@ class AnnotationUndo(TypedDict):
     """The item, open again; null if there was nothing to take back."""
 
 
+class Card(TypedDict, closed=True):
+    """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
+
+    loss: NotRequired[Literal["pairwise"]]
+    """The reward model's loss."""
+    overall: Slice
+    by_source: NotRequired[dict[str, Slice]]
+    """By the rows' `source`."""
+    by_length: NotRequired[dict[str, Slice]]
+    """By the tokens of the preferred answer over those of the other one."""
+    by_agreement: NotRequired[dict[str, Slice]]
+    """Pairs that several people labelled: `unanimous`, `majority` (measured against the label of most), `split` (no majority: against each label); each pair counts once."""
+    ties: int
+    """Pairs without a preference, which are in no slice."""
+    calibration: list[CalibrationBin]
+    """Ten bins from ½ to 1; empty ones are left out."""
+    calibration_error: float
+    """Mean distance of predicted and observed over the bins, weighted by their pairs (ECE)."""
+    length_baseline: Slice
+    """What "the longer answer is better" would score; equal lengths are half right."""
+    length_correlation: NotRequired[float | None]
+    """Pearson's, between an answer's score and its length in tokens; none where either does not vary."""
+    margin: float
+    """Mean r(preferred) − r(other)."""
+    references: int
+    """SFT reference answers measured."""
+    reference_mean: NotRequired[float | None]
+    """Mean of their raw scores."""
+    reference_std: NotRequired[float | None]
+    """Standard deviation of their raw scores."""
+
+
 class Checkpoint(TypedDict):
     """A saved model folder that transformers' `from_pretrained` loads."""
 
@@ -1920,6 +2435,36 @@ class CheckpointList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
 
 
+class CurveData(TypedDict):
+    """The over-optimisation curve: what was optimised and what was wanted, against the distance travelled."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    points: list[CurvePoint]
+    """The evaluations, by step."""
+
+
+class CurveEvent(TypedDict):
+    """The over-optimisation curve: what was optimised and what was wanted, against the distance travelled."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["curve"]
+    """Always `curve`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: CurveData
+    """The event's own fields."""
+
+
 class DataTask(TypedDict):
     """Something that is being done to a dataset."""
 
@@ -1929,7 +2474,7 @@ class DataTask(TypedDict):
     """Begins with `dt_`."""
     kind: str
     """`import`, `index`, `report` and others."""
-    status: Literal["queued", "running", "done", "failed", "cancelled"]
+    status: TaskStatus
     """`queued`, `running`, then `done`, `failed` or `cancelled`."""
     progress: float
     """From 0 to 1."""
@@ -1971,9 +2516,9 @@ class Dataset(TypedDict):
     """Begins with `ds_`. In a job it means the newest ready version; `ds_…@2` and `ds_…@sha256:…` mean that one."""
     name: str
     """For people."""
-    kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
+    kind: DatasetKind
     """What its rows are."""
-    status: Literal["importing", "ready", "blocked", "failed"]
+    status: VersionStatus
     """Of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`)."""
     version: int
     """Number of the newest version."""
@@ -2008,7 +2553,7 @@ class DatasetFormat(TypedDict):
     """What `format` is set to."""
     title: str
     """Its name for people."""
-    kinds: list[Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]]
+    kinds: list[DatasetKind]
     """What it can be read as, the usual first."""
     about: str
     """What a record is, and what becomes of it."""
@@ -2075,6 +2620,56 @@ class Finding(TypedDict):
     """What can be done about it with one click, where something can."""
 
 
+class JobSample(TypedDict):
+    """A completion that the run logged."""
+
+    prompt: str
+    """The text that the policy was given."""
+    response: str
+    """The text that the policy wrote."""
+    score: float | None
+    """Score by the run's rewards."""
+    kl: float | None
+    """Sum over the response of log π − log π_ref."""
+    tokens: int | None
+    """Length of the response."""
+    finished: bool | None
+    """Whether the response ended with an EOS token."""
+    judge: float | None
+    """Score by the judge, where there is a judge that scores."""
+    reference: str | None
+    """Response to the same prompt of the policy that this one is compared with (evaluation only)."""
+    reference_score: float | None
+    """Score of `reference` by the run's rewards."""
+    reference_judge: float | None
+    """Score of `reference` by the judge."""
+    token_table: list[TokenRow] | None
+    """The completion token by token; for a few completions, at evaluations in PPO."""
+    object: Literal["job.sample"]
+    """Always `job.sample`."""
+    stage: str
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    index: int
+    """Its place among the completions of that step, from 0."""
+
+
+class JobSampleList(TypedDict):
+    """The completions of one step."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobSample]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class JobSummary(TypedDict):
     """A job, as lists show it."""
 
@@ -2084,9 +2679,7 @@ class JobSummary(TypedDict):
     """Begins with `job_`."""
     name: str
     """For people."""
-    status: Literal[
-        "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
-    ]
+    status: JobStatus
     """Where it is in its life."""
     status_reason: str
     """Why it is there."""
@@ -2121,7 +2714,7 @@ class JsonSchemaReward(TypedDict, closed=True):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["json_schema"]
     """Which reward this is."""
-    json_schema: dict[str, Any]
+    json_schema: dict[str, JsonValue]
     """A JSON schema (draft 2020-12)."""
 
 
@@ -2141,11 +2734,11 @@ class ModelSpec(TypedDict, closed=True):
 
     path: NotRequired[str | None]
     """Hub id, local folder or checkpoint of a causal language model with its tokenizer. Weights must be safetensors."""
-    config: NotRequired[dict[str, Any] | None]
+    config: NotRequired[dict[str, JsonValue] | None]
     """A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused."""
     tokenizer: NotRequired[TokenizerSpec | None]
     """How to train the tokenizer of a model made from `config`."""
-    dtype: NotRequired[Literal["auto", "float32", "bfloat16", "float16"]]
+    dtype: NotRequired[Literal["auto", "float32", "bfloat16"]]
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
     tf32: NotRequired[bool]
     """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still."""
@@ -2264,7 +2857,7 @@ class PPOSpec(TypedDict, closed=True):
     """Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024)."""
     max_new_tokens: NotRequired[int]
     """Longest response, in tokens."""
-    stop: NotRequired[list[str]]
+    stop: NotRequired[list[StopItem]]
     """Texts that end a response, beside the tokenizer's EOS and the stops of the model's generation_config.json, in evaluation too. A response is cut after the token that completes the first of them; rewards see the text before it. A special token, such as "<|im_end|>", may be given by its text."""
     temperature: NotRequired[float]
     """Sampling temperature; the log-probabilities of the update are taken at the same one."""
@@ -2296,6 +2889,68 @@ class PPOSpec(TypedDict, closed=True):
     """Of those, completions logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
 
 
+class PointwiseCard(TypedDict, closed=True):
+    """A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up."""
+
+    loss: NotRequired[Literal["pointwise"]]
+    """The reward model's loss."""
+    overall: Slice
+    by_thumb: NotRequired[dict[str, Slice]]
+    """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""
+    by_source: NotRequired[dict[str, Slice]]
+    """By the rows' `source`."""
+    auc: NotRequired[float | None]
+    """Probability that a completion with a thumb up scores higher than one with a thumb down; none without both."""
+    majority_baseline: float
+    """Share of the more frequent verdict: the accuracy of always expecting it."""
+    calibration: list[CalibrationBin]
+    """Ten bins from 0 to 1; empty ones are left out."""
+    calibration_error: float
+    """Mean distance of predicted and observed over the bins, weighted by their completions (ECE)."""
+    length_correlation: NotRequired[float | None]
+    """Pearson's, between a completion's score and its length in tokens; none where either does not vary."""
+    margin: NotRequired[float | None]
+    """Mean score of thumbs up − mean score of thumbs down."""
+    references: int
+    """SFT reference answers measured."""
+    reference_mean: NotRequired[float | None]
+    """Mean of their raw scores."""
+    reference_std: NotRequired[float | None]
+    """Standard deviation of their raw scores."""
+
+
+class ReportCardData(TypedDict):
+    """A reward model is trained: its figures on held-out pairs or thumbs, also in report_card.json beside its weights."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step after which it was measured."""
+    card: Card | PointwiseCard
+    """The figures."""
+
+
+class ReportCardEvent(TypedDict):
+    """A reward model is trained: its figures on held-out pairs or thumbs, also in report_card.json beside its weights."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["report_card"]
+    """Always `report_card`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: ReportCardData
+    """The event's own fields."""
+
+
 class ReportResult(TypedDict):
     """What was found."""
 
@@ -2319,54 +2974,103 @@ class ReportResult(TypedDict):
     """Those that texts spell out, also once others are taken out of them."""
 
 
-class Sample(TypedDict):
-    """A completion that the run logged."""
+class RunStartedData(TypedDict):
+    """The run has loaded its data and has planned its stages."""
 
-    object: Literal["job.sample"]
-    """Always `job.sample`."""
-    stage: str
-    """The stage it comes from."""
-    step: int
-    """The step it comes from."""
-    index: int
-    """Its place among the completions of that step, from 0."""
+    stages: list[StagePlan]
+    """The stages in their order."""
+    device: str
+    """The device that the run computes on."""
+    threads: int
+    """CPU threads that PyTorch uses."""
+    dtype: NotRequired[str | None]
+    """In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported."""
+    versions: dict[str, str]
+    """Versions of Python, PyTorch and transformers."""
+    resumed_stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
+    """The stage that the run resumes in; null for a new run."""
+    resumed_step: NotRequired[int | None]
+    """The step that the run resumes after; null for a new run."""
+
+
+class RunStartedEvent(TypedDict):
+    """The run has loaded its data and has planned its stages."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["run_started"]
+    """Always `run_started`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: RunStartedData
+    """The event's own fields."""
+
+
+class Sample(TypedDict, closed=True):
+    """One completion."""
+
     prompt: str
-    """What the policy was given."""
+    """The text that the policy was given."""
     response: str
-    """What it wrote."""
-    score: float | None
-    """By the run's rewards."""
-    kl: float | None
+    """The text that the policy wrote."""
+    score: NotRequired[float | None]
+    """Score by the run's rewards."""
+    kl: NotRequired[float | None]
     """Sum over the response of log π − log π_ref."""
-    tokens: int | None
+    tokens: NotRequired[int | None]
     """Length of the response."""
-    finished: bool | None
-    """Whether it ended by itself, with an EOS token."""
-    judge: float | None
-    """The judge's score, where there is a judge that scores."""
-    reference: str | None
-    """The answer to the same prompt of the policy that it is compared with (evaluation only)."""
-    reference_score: float | None
-    """By the run's rewards, of that answer."""
-    reference_judge: float | None
-    """The judge's score of that answer."""
-    token_table: list[TokenRow] | None
-    """The completion token by token; for a few, at evaluations in PPO."""
+    finished: NotRequired[bool | None]
+    """Whether the response ended with an EOS token."""
+    judge: NotRequired[float | None]
+    """Score by the judge, where there is a judge that scores."""
+    reference: NotRequired[str | None]
+    """Response to the same prompt of the policy that this one is compared with (evaluation only)."""
+    reference_score: NotRequired[float | None]
+    """Score of `reference` by the run's rewards."""
+    reference_judge: NotRequired[float | None]
+    """Score of `reference` by the judge."""
+    token_table: NotRequired[list[TokenRow] | None]
+    """The completion token by token; for a few completions, at evaluations in PPO."""
 
 
-class SampleList(TypedDict):
-    """The completions of one step."""
+class SamplesData(TypedDict):
+    """Completions of one step."""
 
-    object: Literal["list"]
-    """Always `list`."""
-    data: list[Sample]
-    """The items of this page."""
-    has_more: bool
-    """Whether more follow."""
-    first_id: str | None
-    """Cursor of the first item."""
-    last_id: str | None
-    """Cursor of the last item: the next page's `after`."""
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    rows: list[Sample]
+    """The completions."""
+
+
+class SamplesEvent(TypedDict):
+    """Completions of one step."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["samples"]
+    """Always `samples`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+    data: SamplesData
+    """The event's own fields."""
 
 
 class Upload(TypedDict):
@@ -2392,7 +3096,7 @@ class Upload(TypedDict):
     """Of the whole file: as promised until it is complete, then as it arrived."""
     url: str | None
     """Where it is fetched from; null for one that is sent."""
-    status: Literal["open", "fetching", "complete", "failed"]
+    status: UploadStatus
     """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
     error: UploadError | None
     """Why it failed."""
@@ -2434,7 +3138,7 @@ class DatasetVersion(TypedDict):
     """1, 2, …"""
     parent: int | None
     """Number of the version that it was made from."""
-    status: Literal["importing", "ready", "blocked", "failed"]
+    status: VersionStatus
     """`importing`, then `ready`, `blocked` or `failed`."""
     rows: int | None
     """How many there are; null until they are stored."""
@@ -2506,6 +3210,42 @@ class EvaluationSpec(TypedDict, closed=True):
     """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
 
 
+JobEvent: TypeAlias = (
+    StatusChangedEvent
+    | RunStartedEvent
+    | StageStartedEvent
+    | MetricsEvent
+    | SamplesEvent
+    | CheckpointSavedEvent
+    | HealthEvent
+    | RolledBackEvent
+    | CurveEvent
+    | ReportCardEvent
+    | SeedFinishedEvent
+    | StageFinishedEvent
+    | MessageEvent
+    | RunFinishedEvent
+    | RunFailedEvent
+    | RunStoppedEvent
+)
+"""An event of a job; `type` selects the fields of `data`. The stream sends the same object."""
+
+
+class JobEventList(TypedDict):
+    """Events in order. The cursor is the sequence number."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobEvent]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class JobList(TypedDict):
     """Jobs, newest first unless asked otherwise."""
 
@@ -2519,6 +3259,20 @@ class JobList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+Rewards: TypeAlias = (
+    ModelReward
+    | ClassifierReward
+    | ExactMatchReward
+    | NumericMatchReward
+    | RegexReward
+    | JsonSchemaReward
+    | LengthReward
+    | LexiconReward
+    | HttpReward
+    | PluginReward
+)
 
 
 class JobSpec(TypedDict, closed=True):
@@ -2542,20 +3296,7 @@ class JobSpec(TypedDict, closed=True):
     """Kahneman-Tversky optimisation."""
     ppo: NotRequired[PPOSpec]
     """The policy's optimisation."""
-    rewards: NotRequired[
-        list[
-            ModelReward
-            | ClassifierReward
-            | ExactMatchReward
-            | NumericMatchReward
-            | RegexReward
-            | JsonSchemaReward
-            | LengthReward
-            | LexiconReward
-            | HttpReward
-            | PluginReward
-        ]
-    ]
+    rewards: NotRequired[list[Rewards]]
     """What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run."""
     evaluation: NotRequired[EvaluationSpec]
     """The comparison at the end, and in the loop."""
@@ -2582,7 +3323,7 @@ class Report(TypedDict):
     """Whose version it is about."""
     version: int
     """Its number."""
-    status: Literal["queued", "running", "done", "failed", "cancelled"]
+    status: TaskStatus
     """`queued`, `running`, then `done`, `failed` or `cancelled`."""
     progress: DataProgress | None
     """While it is being made."""
@@ -2631,9 +3372,7 @@ class Job(TypedDict):
     """Begins with `job_`."""
     name: str
     """For people."""
-    status: Literal[
-        "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
-    ]
+    status: JobStatus
     """Where it is in its life."""
     status_reason: str
     """Why it is there."""

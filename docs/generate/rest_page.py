@@ -38,7 +38,7 @@ def rest_page() -> str:
 
 
 def _is_object(schema: Schema) -> bool:
-    return bool(schema.get("properties")) or "enum" in schema
+    return bool(schema.get("properties")) or "enum" in schema or "oneOf" in schema
 
 
 def _used(document: Schema) -> set[str]:
@@ -104,6 +104,8 @@ def _object(name: str, schema: Schema) -> str:
         lines += [one_line(description), ""]
     if "enum" in schema:
         return "\n".join([*lines, ", ".join(f"`{value}`" for value in schema["enum"]), ""])
+    if "oneOf" in schema:
+        return "\n".join([*lines, f"One of: {_type(schema)}.", ""])
     lines += ["| field | type | meaning |", "|---|---|---|"]
     for field, value in schema["properties"].items():
         optional = (

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.openapi import text
 from core.settings import Settings
+from trainer.events import Event
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA: dict[str, Any] = create_app().openapi()
+EVENTS = typing.get_args(Event)[0]
 OPERATIONS = [(method, path) for path, item in SCHEMA["paths"].items() for method in item]
 
 
@@ -61,6 +64,12 @@ def test_every_field_and_parameter_is_described() -> None:
 def test_every_reference_leads_somewhere() -> None:
     names = {part.split('"')[0] for part in text(create_app()).split("#/components/schemas/")[1:]}
     assert names <= SCHEMA["components"]["schemas"].keys()
+
+
+def test_every_kind_of_event_has_a_schema() -> None:
+    kinds = {str(typing.get_args(kind.model_fields["type"].annotation)[0]) for kind in typing.get_args(EVENTS)}
+    described = SCHEMA["components"]["schemas"]["JobEvent"]["discriminator"]["mapping"]
+    assert set(described) == kinds | {"status_changed"}
 
 
 def test_the_reference_for_people_needs_nothing_from_elsewhere(settings: Settings) -> None:

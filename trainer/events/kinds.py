@@ -19,22 +19,32 @@ class _Event(BaseModel):
 class StagePlan(BaseModel):
     """A stage the run will go through."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     stage: StageName
+    """The stage of the run."""
     total_steps: int
+    """Steps that the stage has."""
 
 
 class RunStarted(_Event):
-    """The run has loaded its data and knows its plan. After a resume, `resumed_stage` and `resumed_step` say from where."""
+    """The run has loaded its data and has planned its stages."""
 
     type: Literal["run_started"] = "run_started"
     stages: list[StagePlan]
+    """The stages in their order."""
     device: str
+    """The device that the run computes on."""
     threads: int
+    """CPU threads that PyTorch uses."""
     dtype: str | None = None
     """In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported."""
     versions: dict[str, str]
+    """Versions of Python, PyTorch and transformers."""
     resumed_stage: StageName | None = None
+    """The stage that the run resumes in; null for a new run."""
     resumed_step: int | None = None
+    """The step that the run resumes after; null for a new run."""
 
 
 class StageStarted(_Event):
@@ -42,18 +52,25 @@ class StageStarted(_Event):
 
     type: Literal["stage_started"] = "stage_started"
     stage: StageName
+    """The stage of the run."""
     total_steps: int
+    """Steps that the stage has."""
     start_step: int = 0
+    """0, or the step that the stage resumes after."""
 
 
 class Metrics(_Event):
-    """Numbers of one step (1-based). Re-emitted for the same (stage, step) after a resume: the later one counts."""
+    """Metrics of one step. After a resume, a repeated step is reported again; the later report counts."""
 
     type: Literal["metrics"] = "metrics"
     stage: StageName
+    """The stage of the run."""
     step: int
+    """The step of the stage."""
     total_steps: int
+    """Steps that the stage has."""
     values: dict[str, float]
+    """Finite values by the metric's name."""
 
 
 class TokenRow(BaseModel):
@@ -80,21 +97,32 @@ class TokenRow(BaseModel):
 
 
 class Sample(BaseModel):
-    """One completion. `reference` is the answer to the same prompt of the policy it is compared with (evaluation only)."""
+    """One completion."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     prompt: str
+    """The text that the policy was given."""
     response: str
+    """The text that the policy wrote."""
     score: float | None = None
+    """Score by the run's rewards."""
     kl: float | None = None
+    """Sum over the response of log π − log π_ref."""
     tokens: int | None = None
+    """Length of the response."""
     finished: bool | None = None
+    """Whether the response ended with an EOS token."""
     judge: float | None = None
+    """Score by the judge, where there is a judge that scores."""
     reference: str | None = None
+    """Response to the same prompt of the policy that this one is compared with (evaluation only)."""
     reference_score: float | None = None
+    """Score of `reference` by the run's rewards."""
     reference_judge: float | None = None
+    """Score of `reference` by the judge."""
     token_table: list[TokenRow] | None = None
+    """The completion token by token; for a few completions, at evaluations in PPO."""
 
 
 class Samples(_Event):
@@ -102,37 +130,54 @@ class Samples(_Event):
 
     type: Literal["samples"] = "samples"
     stage: StageName
+    """The stage of the run."""
     step: int
+    """The step of the stage."""
     rows: list[Sample]
+    """The completions."""
 
 
 class CheckpointSaved(_Event):
-    """A checkpoint folder is complete on disk. `path` is relative to the run folder. `final`: the stage's result; `best`: the one with the best held-out win rate so far, in place of the best before it; `seed`: of a job of several seeds, the one that it belongs to (none: the job's result)."""
+    """A checkpoint folder is complete on disk."""
 
     type: Literal["checkpoint_saved"] = "checkpoint_saved"
     stage: StageName
+    """The stage of the run."""
     step: int
+    """The step of the stage."""
     path: str
+    """The folder, relative to the run folder."""
     final: bool
+    """Whether it is the result of the stage."""
     best: bool = False
+    """Whether its held-out win rate is the best so far. It replaces the best checkpoint before it."""
     seed: int | None = None
+    """The seed that it belongs to, in a job of several seeds; null for the result of the job."""
     metrics: dict[str, float] = {}
+    """Figures of the checkpoint, by name."""
 
 
 class Evidence(BaseModel):
     """One number that a health rule looked at."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     metric: str
+    """Name of the metric."""
     step: int
+    """Step of the value."""
     value: float
+    """The value."""
 
 
 class Health(_Event):
-    """A health rule has fired: what is wrong, what shows it, and which field of the spec to turn. Said again, in the same words, for a step that is taken again after a resume."""
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
 
     type: Literal["health"] = "health"
     stage: StageName
+    """The stage of the run."""
     step: int
+    """The step of the stage."""
     rule: str
     """Its name in the spec's `health`."""
     action: Literal["warn", "pause", "stop", "roll_back"]
@@ -152,7 +197,9 @@ class RolledBack(_Event):
 
     type: Literal["rolled_back"] = "rolled_back"
     stage: StageName
+    """The stage of the run."""
     step: int
+    """The step that was done last; steps go on counting from here."""
     to_step: int
     """The step whose weights it goes on from."""
     learning_rate_factor: float
@@ -165,6 +212,7 @@ class CurvePoint(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     step: int
+    """Step of the evaluation."""
     sqrt_kl: float
     """√ of the mean KL to the policy as PPO began (Gao et al. 2023 plot against it); 0 where the estimate is negative."""
     score: float | None = None
@@ -180,7 +228,9 @@ class Curve(_Event):
 
     type: Literal["curve"] = "curve"
     stage: StageName
+    """The stage of the run."""
     points: list[CurvePoint]
+    """The evaluations, by step."""
 
 
 class StageFinished(_Event):
@@ -188,8 +238,11 @@ class StageFinished(_Event):
 
     type: Literal["stage_finished"] = "stage_finished"
     stage: StageName
+    """The stage of the run."""
     seconds: float
+    """Duration of the stage."""
     summary: dict[str, float] = {}
+    """Headline figures of the stage, by name."""
 
 
 class Message(_Event):
@@ -197,7 +250,9 @@ class Message(_Event):
 
     type: Literal["message"] = "message"
     level: Literal["info", "warning", "error"] = "info"
+    """Severity of the message."""
     text: str
+    """The text."""
 
 
 class RunFinished(_Event):
@@ -205,7 +260,9 @@ class RunFinished(_Event):
 
     type: Literal["run_finished"] = "run_finished"
     seconds: float
+    """Duration of the run."""
     summary: dict[str, float]
+    """Headline figures of the run, by name."""
 
 
 class RunFailed(_Event):
@@ -213,9 +270,13 @@ class RunFailed(_Event):
 
     type: Literal["run_failed"] = "run_failed"
     code: str
+    """The kind of error, for programs."""
     message: str
+    """What happened and what to do, for people."""
     stage: StageName | None = None
+    """The stage that failed; null before the first stage."""
     step: int | None = None
+    """The step that failed; null outside the steps of a stage."""
 
 
 class RunStopped(_Event):
@@ -223,9 +284,13 @@ class RunStopped(_Event):
 
     type: Literal["run_stopped"] = "run_stopped"
     reason: Literal["signal", "lease_lost", "health"]
+    """`signal`: the process was asked to stop; `lease_lost`: the worker lost the job; `health`: a health rule stopped the run."""
     stage: StageName | None = None
+    """The stage that was stopped; null before the first stage."""
     step: int | None = None
+    """The last step that is saved; null outside the steps of a stage."""
     message: str | None = None
+    """Why, for people."""
 
 
 class ReportCard(_Event):
@@ -233,8 +298,11 @@ class ReportCard(_Event):
 
     type: Literal["report_card"] = "report_card"
     stage: StageName
+    """The stage of the run."""
     step: int
+    """The step after which it was measured."""
     card: Card | PointwiseCard
+    """The figures."""
 
 
 class SeedFinished(_Event):
@@ -242,11 +310,13 @@ class SeedFinished(_Event):
 
     type: Literal["seed_finished"] = "seed_finished"
     seed: int
+    """The seed."""
     number: int
     """Which one it is, from 1."""
     of: int
     """How many there will be."""
     seconds: float
+    """Duration of the seed's run."""
     summary: dict[str, float]
     """What its run learnt; empty if it failed."""
     collapsed: bool

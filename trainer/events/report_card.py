@@ -17,8 +17,9 @@ class Slice(_Part):
     accuracy: float
     """Share in which the preferred answer scores higher; of completions, whose score has the sign of their thumb."""
     low: float
+    """Lower end of the accuracy's 95 % interval (Wilson)."""
     high: float
-    """The accuracy's 95 % interval (Wilson)."""
+    """Upper end of the interval."""
     confidence: float | None = None
     """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy."""
 
@@ -27,8 +28,9 @@ class CalibrationBin(_Part):
     """Pairs in which the reward model is about equally sure, or completions to which it gives about the same odds."""
 
     low: float
+    """Lower end of the bin of σ(|Δ|), or of σ(r)."""
     high: float
-    """Between which σ(|Δ|), or σ(r), lies."""
+    """Upper end of the bin."""
     pairs: int
     """Their number."""
     predicted: float
@@ -41,6 +43,7 @@ class Card(_Part):
     """A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds."""
 
     loss: Literal["pairwise"] = "pairwise"
+    """The reward model's loss."""
     overall: Slice
     by_source: dict[str, Slice] = {}
     """By the rows' `source`."""
@@ -63,14 +66,16 @@ class Card(_Part):
     references: int
     """SFT reference answers measured."""
     reference_mean: float | None = None
+    """Mean of their raw scores."""
     reference_std: float | None = None
-    """Mean and standard deviation of their raw scores."""
+    """Standard deviation of their raw scores."""
 
 
 class PointwiseCard(_Part):
     """A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up."""
 
     loss: Literal["pointwise"] = "pointwise"
+    """The reward model's loss."""
     overall: Slice
     by_thumb: dict[str, Slice] = {}
     """By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity."""
@@ -91,5 +96,6 @@ class PointwiseCard(_Part):
     references: int
     """SFT reference answers measured."""
     reference_mean: float | None = None
+    """Mean of their raw scores."""
     reference_std: float | None = None
-    """Mean and standard deviation of their raw scores."""
+    """Standard deviation of their raw scores."""

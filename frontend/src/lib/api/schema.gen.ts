@@ -1982,6 +1982,117 @@ export interface components {
             report?: string | null;
         };
         /**
+         * CalibrationBin
+         * @description Pairs in which the reward model is about equally sure, or completions to which it gives about the same odds.
+         */
+        CalibrationBin: {
+            /**
+             * Low
+             * @description Lower end of the bin of σ(|Δ|), or of σ(r).
+             */
+            low: number;
+            /**
+             * High
+             * @description Upper end of the bin.
+             */
+            high: number;
+            /**
+             * Pairs
+             * @description Their number.
+             */
+            pairs: number;
+            /**
+             * Predicted
+             * @description Mean σ(|Δ|); of completions mean σ(r), the probability of a thumb up.
+             */
+            predicted: number;
+            /**
+             * Observed
+             * @description Share in which the answer it ranks first is the preferred one; of completions the share of thumbs up.
+             */
+            observed: number;
+        };
+        /**
+         * Card
+         * @description A reward model on held-out pairs. Scores are raw: before normalisation, their differences are log odds.
+         */
+        Card: {
+            /**
+             * Loss
+             * @description The reward model's loss.
+             * @default pairwise
+             * @constant
+             */
+            loss: "pairwise";
+            overall: components["schemas"]["Slice"];
+            /**
+             * By Source
+             * @description By the rows' `source`.
+             * @default {}
+             */
+            by_source: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * By Length
+             * @description By the tokens of the preferred answer over those of the other one.
+             * @default {}
+             */
+            by_length: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * By Agreement
+             * @description Pairs that several people labelled: `unanimous`, `majority` (measured against the label of most), `split` (no majority: against each label); each pair counts once.
+             * @default {}
+             */
+            by_agreement: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * Ties
+             * @description Pairs without a preference, which are in no slice.
+             */
+            ties: number;
+            /**
+             * Calibration
+             * @description Ten bins from ½ to 1; empty ones are left out.
+             */
+            calibration: components["schemas"]["CalibrationBin"][];
+            /**
+             * Calibration Error
+             * @description Mean distance of predicted and observed over the bins, weighted by their pairs (ECE).
+             */
+            calibration_error: number;
+            /** @description What "the longer answer is better" would score; equal lengths are half right. */
+            length_baseline: components["schemas"]["Slice"];
+            /**
+             * Length Correlation
+             * @description Pearson's, between an answer's score and its length in tokens; none where either does not vary.
+             */
+            length_correlation?: number | null;
+            /**
+             * Margin
+             * @description Mean r(preferred) − r(other).
+             */
+            margin: number;
+            /**
+             * References
+             * @description SFT reference answers measured.
+             */
+            references: number;
+            /**
+             * Reference Mean
+             * @description Mean of their raw scores.
+             */
+            reference_mean?: number | null;
+            /**
+             * Reference Std
+             * @description Standard deviation of their raw scores.
+             */
+            reference_std?: number | null;
+        };
+        /**
          * ChangeDataset
          * @description What is left out stays as it is.
          */
@@ -2128,6 +2239,98 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * CheckpointSavedData
+         * @description A checkpoint folder is complete on disk.
+         */
+        CheckpointSavedData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /**
+             * Path
+             * @description The folder, relative to the run folder.
+             */
+            path: string;
+            /**
+             * Final
+             * @description Whether it is the result of the stage.
+             */
+            final: boolean;
+            /**
+             * Best
+             * @description Whether its held-out win rate is the best so far. It replaces the best checkpoint before it.
+             * @default false
+             */
+            best: boolean;
+            /**
+             * Seed
+             * @description The seed that it belongs to, in a job of several seeds; null for the result of the job.
+             */
+            seed?: number | null;
+            /**
+             * Metrics
+             * @description Figures of the checkpoint, by name.
+             * @default {}
+             */
+            metrics: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * CheckpointSavedEvent
+         * @description A checkpoint folder is complete on disk.
+         */
+        CheckpointSavedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `checkpoint_saved`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "checkpoint_saved";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CheckpointSavedData"];
         };
         /**
          * CheckpointSpec
@@ -2326,6 +2529,100 @@ export interface components {
              * @default 0
              */
             warmup_steps: number;
+        };
+        /**
+         * CurveData
+         * @description The over-optimisation curve: what was optimised and what was wanted, against the distance travelled.
+         */
+        CurveData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Points
+             * @description The evaluations, by step.
+             */
+            points: components["schemas"]["CurvePoint"][];
+        };
+        /**
+         * CurveEvent
+         * @description The over-optimisation curve: what was optimised and what was wanted, against the distance travelled.
+         */
+        CurveEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `curve`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "curve";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CurveData"];
+        };
+        /**
+         * CurvePoint
+         * @description One evaluation of the held-out prompts.
+         */
+        CurvePoint: {
+            /**
+             * Step
+             * @description Step of the evaluation.
+             */
+            step: number;
+            /**
+             * Sqrt Kl
+             * @description √ of the mean KL to the policy as PPO began (Gao et al. 2023 plot against it); 0 where the estimate is negative.
+             */
+            sqrt_kl: number;
+            /**
+             * Score
+             * @description Mean score by the rewards that PPO maximises.
+             */
+            score?: number | null;
+            /**
+             * Judge
+             * @description Mean score by the judge: the gold reward, where there is a judge that scores.
+             */
+            judge?: number | null;
+            /**
+             * Win Rate
+             * @description Against the policy as PPO began.
+             */
+            win_rate: number;
         };
         /**
          * DPOSpec
@@ -3069,6 +3366,27 @@ export interface components {
             keep_best: boolean;
         };
         /**
+         * Evidence
+         * @description One number that a health rule looked at.
+         */
+        Evidence: {
+            /**
+             * Metric
+             * @description Name of the metric.
+             */
+            metric: string;
+            /**
+             * Step
+             * @description Step of the value.
+             */
+            step: number;
+            /**
+             * Value
+             * @description The value.
+             */
+            value: number;
+        };
+        /**
          * ExactMatchReward
          * @description 1 where the response equals the prompt's `answer`, else 0.
          */
@@ -3278,6 +3596,100 @@ export interface components {
              * @constant
              */
             status: "ok";
+        };
+        /**
+         * HealthData
+         * @description A health rule has fired. A step that is repeated after a resume reports the same finding again.
+         */
+        HealthData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /**
+             * Rule
+             * @description Its name in the spec's `health`.
+             */
+            rule: string;
+            /**
+             * Action
+             * @description What the run does about it.
+             * @enum {string}
+             */
+            action: "warn" | "pause" | "stop" | "roll_back";
+            /**
+             * Limit
+             * @description The rule's limit.
+             */
+            limit: number;
+            /**
+             * Cause
+             * @description What is wrong, in a sentence.
+             */
+            cause: string;
+            /**
+             * Evidence
+             * @description What it is compared with, then the last steps beyond the limit.
+             */
+            evidence: components["schemas"]["Evidence"][];
+            /**
+             * Suggestion
+             * @description What to change.
+             */
+            suggestion: string;
+        };
+        /**
+         * HealthEvent
+         * @description A health rule has fired. A step that is repeated after a resume reports the same finding again.
+         */
+        HealthEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `health`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "health";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["HealthData"];
         };
         /**
          * HealthRule
@@ -3667,57 +4079,8 @@ export interface components {
              */
             message: string;
         };
-        /**
-         * JobEvent
-         * @description One thing that a job said. The stream sends exactly this.
-         */
-        JobEvent: {
-            /**
-             * Object
-             * @description Always `job.event`.
-             * @default job.event
-             * @constant
-             */
-            object: "job.event";
-            /**
-             * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
-             */
-            seq: number;
-            /**
-             * Attempt
-             * @description The attempt that said it.
-             */
-            attempt: number;
-            /**
-             * Type
-             * @description `status_changed` from the platform; from the trainer `run_started`, `stage_started`, `metrics`, `samples`, `checkpoint_saved`, `health`, `rolled_back`, `curve`, `report_card`, `seed_finished`, `stage_finished`, `message`, `run_finished`, `run_failed`, `run_stopped`.
-             */
-            type: string;
-            /**
-             * Created At
-             * Format: date-time
-             * @description When it happened.
-             */
-            created_at: string;
-            /**
-             * Stage
-             * @description The stage it is about, if any.
-             */
-            stage: string | null;
-            /**
-             * Step
-             * @description The step it is about, if any.
-             */
-            step: number | null;
-            /**
-             * Data
-             * @description The event's own fields.
-             */
-            data: {
-                [key: string]: unknown;
-            };
-        };
+        /** @description An event of a job; `type` selects the fields of `data`. The stream sends the same object. */
+        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
         /**
          * JobEventList
          * @description Events in order. The cursor is the sequence number.
@@ -3769,6 +4132,123 @@ export interface components {
              * @description The items of this page.
              */
             data: components["schemas"]["JobSummary"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * JobSample
+         * @description A completion that the run logged.
+         */
+        JobSample: {
+            /**
+             * Prompt
+             * @description The text that the policy was given.
+             */
+            prompt: string;
+            /**
+             * Response
+             * @description The text that the policy wrote.
+             */
+            response: string;
+            /**
+             * Score
+             * @description Score by the run's rewards.
+             */
+            score: number | null;
+            /**
+             * Kl
+             * @description Sum over the response of log π − log π_ref.
+             */
+            kl: number | null;
+            /**
+             * Tokens
+             * @description Length of the response.
+             */
+            tokens: number | null;
+            /**
+             * Finished
+             * @description Whether the response ended with an EOS token.
+             */
+            finished: boolean | null;
+            /**
+             * Judge
+             * @description Score by the judge, where there is a judge that scores.
+             */
+            judge: number | null;
+            /**
+             * Reference
+             * @description Response to the same prompt of the policy that this one is compared with (evaluation only).
+             */
+            reference: string | null;
+            /**
+             * Reference Score
+             * @description Score of `reference` by the run's rewards.
+             */
+            reference_score: number | null;
+            /**
+             * Reference Judge
+             * @description Score of `reference` by the judge.
+             */
+            reference_judge: number | null;
+            /**
+             * Token Table
+             * @description The completion token by token; for a few completions, at evaluations in PPO.
+             */
+            token_table: components["schemas"]["TokenRow"][] | null;
+            /**
+             * Object
+             * @description Always `job.sample`.
+             * @default job.sample
+             * @constant
+             */
+            object: "job.sample";
+            /**
+             * Stage
+             * @description The stage of the run.
+             */
+            stage: string;
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /**
+             * Index
+             * @description Its place among the completions of that step, from 0.
+             */
+            index: number;
+        };
+        /**
+         * JobSampleList
+         * @description The completions of one step.
+         */
+        JobSampleList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["JobSample"][];
             /**
              * Has More
              * @description Whether more follow.
@@ -4561,6 +5041,70 @@ export interface components {
             merge: boolean;
         };
         /**
+         * MessageData
+         * @description A line for people.
+         */
+        MessageData: {
+            /**
+             * Level
+             * @description Severity of the message.
+             * @default info
+             * @enum {string}
+             */
+            level: "info" | "warning" | "error";
+            /**
+             * Text
+             * @description The text.
+             */
+            text: string;
+        };
+        /**
+         * MessageEvent
+         * @description A line for people.
+         */
+        MessageEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `message`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "message";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["MessageData"];
+        };
+        /**
          * MetricInfo
          * @description What one metric means.
          */
@@ -4660,6 +5204,81 @@ export interface components {
              * @description The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing.
              */
             last_seq: number;
+        };
+        /**
+         * MetricsData
+         * @description Metrics of one step. After a resume, a repeated step is reported again; the later report counts.
+         */
+        MetricsData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /**
+             * Total Steps
+             * @description Steps that the stage has.
+             */
+            total_steps: number;
+            /**
+             * Values
+             * @description Finite values by the metric's name.
+             */
+            values: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * MetricsEvent
+         * @description Metrics of one step. After a resume, a repeated step is reported again; the later report counts.
+         */
+        MetricsEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `metrics`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "metrics";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["MetricsData"];
         };
         /**
          * ModelReward
@@ -5263,6 +5882,81 @@ export interface components {
             };
         };
         /**
+         * PointwiseCard
+         * @description A reward model on held-out completions, each with a thumb. Scores are raw: the log odds of a thumb up.
+         */
+        PointwiseCard: {
+            /**
+             * Loss
+             * @description The reward model's loss.
+             * @default pointwise
+             * @constant
+             */
+            loss: "pointwise";
+            overall: components["schemas"]["Slice"];
+            /**
+             * By Thumb
+             * @description By the verdict: `up`, `down`. Their accuracies are sensitivity and specificity.
+             * @default {}
+             */
+            by_thumb: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * By Source
+             * @description By the rows' `source`.
+             * @default {}
+             */
+            by_source: {
+                [key: string]: components["schemas"]["Slice"];
+            };
+            /**
+             * Auc
+             * @description Probability that a completion with a thumb up scores higher than one with a thumb down; none without both.
+             */
+            auc?: number | null;
+            /**
+             * Majority Baseline
+             * @description Share of the more frequent verdict: the accuracy of always expecting it.
+             */
+            majority_baseline: number;
+            /**
+             * Calibration
+             * @description Ten bins from 0 to 1; empty ones are left out.
+             */
+            calibration: components["schemas"]["CalibrationBin"][];
+            /**
+             * Calibration Error
+             * @description Mean distance of predicted and observed over the bins, weighted by their completions (ECE).
+             */
+            calibration_error: number;
+            /**
+             * Length Correlation
+             * @description Pearson's, between a completion's score and its length in tokens; none where either does not vary.
+             */
+            length_correlation?: number | null;
+            /**
+             * Margin
+             * @description Mean score of thumbs up − mean score of thumbs down.
+             */
+            margin?: number | null;
+            /**
+             * References
+             * @description SFT reference answers measured.
+             */
+            references: number;
+            /**
+             * Reference Mean
+             * @description Mean of their raw scores.
+             */
+            reference_mean?: number | null;
+            /**
+             * Reference Std
+             * @description Standard deviation of their raw scores.
+             */
+            reference_std?: number | null;
+        };
+        /**
          * PolicyLossSpec
          * @description What the policy minimises, given advantages.
          */
@@ -5773,6 +6467,74 @@ export interface components {
             created_at: string;
         };
         /**
+         * ReportCardData
+         * @description A reward model is trained: its figures on held-out pairs or thumbs, also in report_card.json beside its weights.
+         */
+        ReportCardData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step after which it was measured.
+             */
+            step: number;
+            /**
+             * Card
+             * @description The figures.
+             */
+            card: components["schemas"]["Card"] | components["schemas"]["PointwiseCard"];
+        };
+        /**
+         * ReportCardEvent
+         * @description A reward model is trained: its figures on held-out pairs or thumbs, also in report_card.json beside its weights.
+         */
+        ReportCardEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `report_card`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "report_card";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["ReportCardData"];
+        };
+        /**
          * ReportList
          * @description Reports, newest first.
          */
@@ -6052,6 +6814,79 @@ export interface components {
             normalize: "none" | "mean" | "mean_and_std";
         };
         /**
+         * RolledBackData
+         * @description The run went back to an earlier checkpoint's weights. Steps go on counting from `step`.
+         */
+        RolledBackData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step that was done last; steps go on counting from here.
+             */
+            step: number;
+            /**
+             * To Step
+             * @description The step whose weights it goes on from.
+             */
+            to_step: number;
+            /**
+             * Learning Rate Factor
+             * @description What both learning rates are multiplied by from here on.
+             */
+            learning_rate_factor: number;
+        };
+        /**
+         * RolledBackEvent
+         * @description The run went back to an earlier checkpoint's weights. Steps go on counting from `step`.
+         */
+        RolledBackEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `rolled_back`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "rolled_back";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["RolledBackData"];
+        };
+        /**
          * RolloutSpec
          * @description Which engine samples the responses, and what stands in for the log-probabilities of the policy that did.
          */
@@ -6225,6 +7060,304 @@ export interface components {
          */
         RoundStatus: "preparing" | "open" | "paused" | "closing" | "closed" | "failed";
         /**
+         * RunFailedData
+         * @description The run ended with an error; `code` names its kind, `message` says what happened and what to do.
+         */
+        RunFailedData: {
+            /**
+             * Code
+             * @description The kind of error, for programs.
+             */
+            code: string;
+            /**
+             * Message
+             * @description What happened and what to do, for people.
+             */
+            message: string;
+            /**
+             * Stage
+             * @description The stage that failed; null before the first stage.
+             */
+            stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+            /**
+             * Step
+             * @description The step that failed; null outside the steps of a stage.
+             */
+            step?: number | null;
+        };
+        /**
+         * RunFailedEvent
+         * @description The run ended with an error; `code` names its kind, `message` says what happened and what to do.
+         */
+        RunFailedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `run_failed`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "run_failed";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["RunFailedData"];
+        };
+        /**
+         * RunFinishedData
+         * @description The run succeeded; `summary` holds what it learnt.
+         */
+        RunFinishedData: {
+            /**
+             * Seconds
+             * @description Duration of the run.
+             */
+            seconds: number;
+            /**
+             * Summary
+             * @description Headline figures of the run, by name.
+             */
+            summary: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * RunFinishedEvent
+         * @description The run succeeded; `summary` holds what it learnt.
+         */
+        RunFinishedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `run_finished`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "run_finished";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["RunFinishedData"];
+        };
+        /**
+         * RunStartedData
+         * @description The run has loaded its data and has planned its stages.
+         */
+        RunStartedData: {
+            /**
+             * Stages
+             * @description The stages in their order.
+             */
+            stages: components["schemas"]["StagePlan"][];
+            /**
+             * Device
+             * @description The device that the run computes on.
+             */
+            device: string;
+            /**
+             * Threads
+             * @description CPU threads that PyTorch uses.
+             */
+            threads: number;
+            /**
+             * Dtype
+             * @description In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported.
+             */
+            dtype?: string | null;
+            /**
+             * Versions
+             * @description Versions of Python, PyTorch and transformers.
+             */
+            versions: {
+                [key: string]: string;
+            };
+            /**
+             * Resumed Stage
+             * @description The stage that the run resumes in; null for a new run.
+             */
+            resumed_stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+            /**
+             * Resumed Step
+             * @description The step that the run resumes after; null for a new run.
+             */
+            resumed_step?: number | null;
+        };
+        /**
+         * RunStartedEvent
+         * @description The run has loaded its data and has planned its stages.
+         */
+        RunStartedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `run_started`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "run_started";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["RunStartedData"];
+        };
+        /**
+         * RunStoppedData
+         * @description The run was asked to stop, saved, and can be resumed.
+         */
+        RunStoppedData: {
+            /**
+             * Reason
+             * @description `signal`: the process was asked to stop; `lease_lost`: the worker lost the job; `health`: a health rule stopped the run.
+             * @enum {string}
+             */
+            reason: "signal" | "lease_lost" | "health";
+            /**
+             * Stage
+             * @description The stage that was stopped; null before the first stage.
+             */
+            stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+            /**
+             * Step
+             * @description The last step that is saved; null outside the steps of a stage.
+             */
+            step?: number | null;
+            /**
+             * Message
+             * @description Why, for people.
+             */
+            message?: string | null;
+        };
+        /**
+         * RunStoppedEvent
+         * @description The run was asked to stop, saved, and can be resumed.
+         */
+        RunStoppedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `run_stopped`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "run_stopped";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["RunStoppedData"];
+        };
+        /**
          * RuntimeSpec
          * @description Where and how the run computes.
          */
@@ -6355,120 +7488,64 @@ export interface components {
         };
         /**
          * Sample
-         * @description A completion that the run logged.
+         * @description One completion.
          */
         Sample: {
             /**
-             * Object
-             * @description Always `job.sample`.
-             * @default job.sample
-             * @constant
-             */
-            object: "job.sample";
-            /**
-             * Stage
-             * @description The stage it comes from.
-             */
-            stage: string;
-            /**
-             * Step
-             * @description The step it comes from.
-             */
-            step: number;
-            /**
-             * Index
-             * @description Its place among the completions of that step, from 0.
-             */
-            index: number;
-            /**
              * Prompt
-             * @description What the policy was given.
+             * @description The text that the policy was given.
              */
             prompt: string;
             /**
              * Response
-             * @description What it wrote.
+             * @description The text that the policy wrote.
              */
             response: string;
             /**
              * Score
-             * @description By the run's rewards.
+             * @description Score by the run's rewards.
              */
-            score: number | null;
+            score?: number | null;
             /**
              * Kl
              * @description Sum over the response of log π − log π_ref.
              */
-            kl: number | null;
+            kl?: number | null;
             /**
              * Tokens
              * @description Length of the response.
              */
-            tokens: number | null;
+            tokens?: number | null;
             /**
              * Finished
-             * @description Whether it ended by itself, with an EOS token.
+             * @description Whether the response ended with an EOS token.
              */
-            finished: boolean | null;
+            finished?: boolean | null;
             /**
              * Judge
-             * @description The judge's score, where there is a judge that scores.
+             * @description Score by the judge, where there is a judge that scores.
              */
-            judge: number | null;
+            judge?: number | null;
             /**
              * Reference
-             * @description The answer to the same prompt of the policy that it is compared with (evaluation only).
+             * @description Response to the same prompt of the policy that this one is compared with (evaluation only).
              */
-            reference: string | null;
+            reference?: string | null;
             /**
              * Reference Score
-             * @description By the run's rewards, of that answer.
+             * @description Score of `reference` by the run's rewards.
              */
-            reference_score: number | null;
+            reference_score?: number | null;
             /**
              * Reference Judge
-             * @description The judge's score of that answer.
+             * @description Score of `reference` by the judge.
              */
-            reference_judge: number | null;
+            reference_judge?: number | null;
             /**
              * Token Table
-             * @description The completion token by token; for a few, at evaluations in PPO.
+             * @description The completion token by token; for a few completions, at evaluations in PPO.
              */
-            token_table: components["schemas"]["TokenRow"][] | null;
-        };
-        /**
-         * SampleList
-         * @description The completions of one step.
-         */
-        SampleList: {
-            /**
-             * Object
-             * @description Always `list`.
-             * @default list
-             * @constant
-             */
-            object: "list";
-            /**
-             * Data
-             * @description The items of this page.
-             */
-            data: components["schemas"]["Sample"][];
-            /**
-             * Has More
-             * @description Whether more follow.
-             * @default false
-             */
-            has_more: boolean;
-            /**
-             * First Id
-             * @description Cursor of the first item.
-             */
-            first_id: string | null;
-            /**
-             * Last Id
-             * @description Cursor of the last item: the next page's `after`.
-             */
-            last_id: string | null;
+            token_table?: components["schemas"]["TokenRow"][] | null;
         };
         /**
          * SampleStep
@@ -6519,6 +7596,163 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * SamplesData
+         * @description Completions of one step.
+         */
+        SamplesData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /**
+             * Rows
+             * @description The completions.
+             */
+            rows: components["schemas"]["Sample"][];
+        };
+        /**
+         * SamplesEvent
+         * @description Completions of one step.
+         */
+        SamplesEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `samples`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "samples";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["SamplesData"];
+        };
+        /**
+         * SeedFinishedData
+         * @description One seed of several is done, for better or worse.
+         */
+        SeedFinishedData: {
+            /**
+             * Seed
+             * @description The seed.
+             */
+            seed: number;
+            /**
+             * Number
+             * @description Which one it is, from 1.
+             */
+            number: number;
+            /**
+             * Of
+             * @description How many there will be.
+             */
+            of: number;
+            /**
+             * Seconds
+             * @description Duration of the seed's run.
+             */
+            seconds: number;
+            /**
+             * Summary
+             * @description What its run learnt; empty if it failed.
+             */
+            summary: {
+                [key: string]: number;
+            };
+            /**
+             * Collapsed
+             * @description Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py.
+             */
+            collapsed: boolean;
+            /**
+             * Why
+             * @description How it collapsed or failed.
+             */
+            why?: string | null;
+        };
+        /**
+         * SeedFinishedEvent
+         * @description One seed of several is done, for better or worse.
+         */
+        SeedFinishedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `seed_finished`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "seed_finished";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["SeedFinishedData"];
         };
         /**
          * Series
@@ -6679,6 +7913,37 @@ export interface components {
             token: string;
         };
         /**
+         * Slice
+         * @description Some of the pairs, ties left out; in a pointwise card, some of the completions.
+         */
+        Slice: {
+            /**
+             * Pairs
+             * @description Their number.
+             */
+            pairs: number;
+            /**
+             * Accuracy
+             * @description Share in which the preferred answer scores higher; of completions, whose score has the sign of their thumb.
+             */
+            accuracy: number;
+            /**
+             * Low
+             * @description Lower end of the accuracy's 95 % interval (Wilson).
+             */
+            low: number;
+            /**
+             * High
+             * @description Upper end of the interval.
+             */
+            high: number;
+            /**
+             * Confidence
+             * @description Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy.
+             */
+            confidence?: number | null;
+        };
+        /**
          * SplitSizes
          * @description What a run with this dataset alone would train on and hold out.
          */
@@ -6720,6 +7985,226 @@ export interface components {
             near_prompts: number;
         };
         /**
+         * StageFinishedData
+         * @description A stage is done; `summary` holds its headline figures.
+         */
+        StageFinishedData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Seconds
+             * @description Duration of the stage.
+             */
+            seconds: number;
+            /**
+             * Summary
+             * @description Headline figures of the stage, by name.
+             * @default {}
+             */
+            summary: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * StageFinishedEvent
+         * @description A stage is done; `summary` holds its headline figures.
+         */
+        StageFinishedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `stage_finished`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "stage_finished";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["StageFinishedData"];
+        };
+        /**
+         * StagePlan
+         * @description A stage the run will go through.
+         */
+        StagePlan: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Total Steps
+             * @description Steps that the stage has.
+             */
+            total_steps: number;
+        };
+        /**
+         * StageStartedData
+         * @description A stage begins at `start_step` (0, or the step it resumes after).
+         */
+        StageStartedData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Total Steps
+             * @description Steps that the stage has.
+             */
+            total_steps: number;
+            /**
+             * Start Step
+             * @description 0, or the step that the stage resumes after.
+             * @default 0
+             */
+            start_step: number;
+        };
+        /**
+         * StageStartedEvent
+         * @description A stage begins at `start_step` (0, or the step it resumes after).
+         */
+        StageStartedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `stage_started`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "stage_started";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["StageStartedData"];
+        };
+        /**
+         * StatusChangedData
+         * @description The platform moved the job to another state.
+         */
+        StatusChangedData: {
+            /** @description The state before; null for a new job. */
+            from: components["schemas"]["JobStatus"] | null;
+            /** @description The state since this event. */
+            to: components["schemas"]["JobStatus"];
+            /**
+             * Reason
+             * @description Why, for people.
+             */
+            reason: string;
+            /** @description Why the job failed; null unless it did. */
+            error: components["schemas"]["JobError"] | null;
+        };
+        /**
+         * StatusChangedEvent
+         * @description The platform moved the job to another state.
+         */
+        StatusChangedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Seq
+             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `status_changed`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "status_changed";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description The stage that it is about, if any.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description The step that it is about, if any.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["StatusChangedData"];
+        };
+        /**
          * TakeBack
          * @description An answer that is taken back.
          */
@@ -6743,7 +8228,7 @@ export interface components {
         TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
         /**
          * TokenRow
-         * @description One token of a completion. A number that is not finite is null.
+         * @description One token of a completion, as PPO saw it. A number that is not finite is missing.
          */
         TokenRow: {
             /**
@@ -6753,39 +8238,39 @@ export interface components {
             text: string;
             /**
              * Logprob
-             * @description Log-probability under the policy that sampled it.
+             * @description Under the policy that sampled it, at the sampling temperature.
              */
-            logprob: number | null;
+            logprob?: number | null;
             /**
              * Reference Logprob
-             * @description Log-probability under the reference.
+             * @description Under the reference.
              */
-            reference_logprob: number | null;
+            reference_logprob?: number | null;
             /**
              * Kl
              * @description The KL estimate at this token.
              */
-            kl: number | null;
+            kl?: number | null;
             /**
              * Value
-             * @description The critic's value of the state before it; null without a critic.
+             * @description The critic's value of the state before it; none without a critic.
              */
-            value: number | null;
+            value?: number | null;
             /**
              * Advantage
              * @description As the update used it.
              */
-            advantage: number | null;
+            advantage?: number | null;
             /**
              * Reward
-             * @description KL penalty, and the score on the last token.
+             * @description As the advantage was made from it: the KL penalty, and the score on the last token.
              */
-            reward: number | null;
+            reward?: number | null;
             /**
              * Clipped
-             * @description Whether the policy loss clipped it in the last pass; null where it took no part.
+             * @description Whether the clipped term of the policy loss was active in the last pass; none where it took no part.
              */
-            clipped: boolean | null;
+            clipped?: boolean | null;
         };
         /**
          * TokenizerSpec
@@ -12005,7 +13490,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SampleList"];
+                    "application/json": components["schemas"]["JobSampleList"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */

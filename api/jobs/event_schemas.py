@@ -1,0 +1,91 @@
+"""The events of a job in the OpenAPI document: one schema for each kind, made from the trainer's event models."""
+
+import inspect
+import typing
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter, create_model
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from api.jobs.schemas import JobError
+from api.schema import ListOf, Schema, Timestamp
+from core.models.jobs import JobStatus
+from trainer.events import Event
+
+
+class _EventEnvelope(Schema):
+    """The fields that all events have."""
+
+    object: Literal["job.event"] = "job.event"
+    """Always `job.event`."""
+    seq: int
+    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: str
+    """The kind of event."""
+    created_at: Timestamp
+    """When it happened."""
+    stage: str | None
+    """The stage that it is about, if any."""
+    step: int | None
+    """The step that it is about, if any."""
+
+
+class _Variant(_EventEnvelope):
+    """Base of the kinds, which have no source code that docstrings of fields could be read from."""
+
+    model_config = ConfigDict(use_attribute_docstrings=False)
+
+
+class JobEvent(_EventEnvelope):
+    """An event of a job; `type` selects the fields of `data`. The stream sends the same object."""
+
+    data: dict[str, Any]
+    """The event's own fields."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """One schema for each kind. It only describes `data`: an event that an older version stored is not validated."""
+        described = handler(_ANY_KIND.core_schema)
+        return described | {"description": inspect.getdoc(cls)}
+
+
+class JobEventList(ListOf[JobEvent]):
+    """Events in order. The cursor is the sequence number."""
+
+
+class StatusChanged(BaseModel):
+    """The platform moved the job to another state."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    type: Literal["status_changed"]
+    from_: JobStatus | None = Field(alias="from")
+    """The state before; null for a new job."""
+    to: JobStatus
+    """The state since this event."""
+    reason: str
+    """Why, for people."""
+    error: JobError | None
+    """Why the job failed; null unless it did."""
+
+
+def _variant(event: type[BaseModel]) -> type[BaseModel]:
+    """The envelope with the event's `type`, and with its other fields as `data`."""
+    name, kind = event.__name__, event.model_fields["type"].annotation
+    fields: dict[str, Any] = {
+        field: (info.annotation, info) for field, info in event.model_fields.items() if field not in ("type", "at")
+    }
+    data = create_model(f"{name}Data", __doc__=event.__doc__, **fields)
+    described: dict[str, Any] = {
+        "type": (kind, Field(description=f"Always `{typing.get_args(kind)[0]}`.")),
+        "data": (data, Field(description="The event's own fields.")),
+    }
+    return create_model(f"{name}Event", __base__=_Variant, __doc__=event.__doc__, **described)
+
+
+_KINDS: tuple[type[BaseModel], ...] = (StatusChanged, *typing.get_args(typing.get_args(Event)[0]))
+_UNION: Any = typing.Union[tuple(map(_variant, _KINDS))]  # noqa: UP007  a union of the members of a tuple
+_ANY_KIND: TypeAdapter[Any] = TypeAdapter(Annotated[_UNION, Field(discriminator="type")])
