@@ -118,7 +118,7 @@ def _one(file: Path, scratch: Path) -> dict[str, Any]:
     from core.datasets.contents import drafting
     from data.convert import convert
     from data.detect import Plan, detect
-    from data.files import opened
+    from data.files.opened import opened
     from data.limits import Limits
 
     if hasattr(os, "sched_setaffinity"):

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from data.errors import RowError, UnusableFile
-from data.files import Opened, Record, opened
+from data.files.opened import Opened, opened
+from data.files.records import Record
 from data.findings import LISTED, Findings, unusable
 from data.formats.base import names_answer, names_verdict
 from data.kinds import DatasetKind

@@ -8,9 +8,10 @@ from typing import Any, BinaryIO
 
 from data.columns import Column, columns_of
 from data.errors import RowError, UnclearFormat
-from data.files import Opened, Record, encodings, opened
-from data.files.records import shown
-from data.findings import Findings, told
+from data.files import encodings
+from data.files.opened import Opened, opened
+from data.files.records import Record, shown
+from data.findings import Findings
 from data.formats import FORMATS, SPELT
 from data.formats.base import Format
 from data.formats.guess import guess
@@ -200,5 +201,5 @@ def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
 
 
 def _preview_row(unit: Unit, raw: Mapping[int, str]) -> PreviewRow:
-    problem = told(unit.row) if isinstance(unit.row, RowError) else None
+    problem = unit.row.sentence() if isinstance(unit.row, RowError) else None
     return PreviewRow(unit.line, raw.get(unit.line, ""), None if isinstance(unit.row, RowError) else unit.row, problem)

@@ -21,6 +21,8 @@ from typing import Any
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """No room on the disk, in the quota, or within the largest file size that the system allows."""
 
+_VERBS = frozenset({"is", "must", "has", "holds", "ends", "names", "begins"})
+
 
 class RowError(Exception):
     """A record that cannot be used.
@@ -34,6 +36,12 @@ class RowError(Exception):
     ) -> None:
         super().__init__(detail)
         self.detail, self.column, self.pointer, self.code = detail, column, pointer, code
+
+    def sentence(self) -> str:
+        """A sentence without its full stop. A detail that begins with a verb gets the field or the record as its subject."""
+        if self.detail.split(" ", 1)[0] not in _VERBS:
+            return self.detail[:1].upper() + self.detail[1:]
+        return f"`{self.pointer.lstrip('/')}` {self.detail}" if self.pointer else f"The record {self.detail}"
 
 
 class DatasetError(Exception):

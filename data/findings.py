@@ -131,7 +131,7 @@ class Findings:
             pointer = None if bad.pointer is None else bad.pointer[:_LONGEST]
             error = {"line": line, "detail": bad.detail[:_LONGEST], "column": bad.column, "pointer": pointer}
             self.errors.append(storable({name: value for name, value in error.items() if value is not None}))
-        self.note(bad.code, line, told(bad), text)
+        self.note(bad.code, line, bad.sentence(), text)
 
     def note(self, code: str, line: int, detail: str, text: str = "") -> None:
         """A record that was used, and is dubious, or something to know: what the code says it is."""
@@ -152,16 +152,6 @@ def _finding(code: str, seen: _Seen, records: int) -> Finding:
     samples = [sample for sample in seen.samples if sample["text"]]
     fix = LEAVE_OUT if severity == BLOCKING else None
     return Finding(code, severity, title, seen.detail(), seen.count, share, seen.lines, samples, fix)
-
-
-_VERBS = frozenset({"is", "must", "has", "holds", "ends", "names", "begins"})
-
-
-def told(bad: RowError) -> str:
-    """A sentence without its full stop: details that begin with a verb have the field, or the record, as their subject."""
-    if bad.detail.split(" ", 1)[0] not in _VERBS:
-        return bad.detail[:1].upper() + bad.detail[1:]
-    return f"`{bad.pointer.lstrip('/')}` {bad.detail}" if bad.pointer else f"The record {bad.detail}"
 
 
 def unusable(code: str, detail: str, line: int | None = None, **extras: Any) -> UnusableFile:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import RowError
-from data.files import Record
-from data.files.records import compact, shown
+from data.files.records import Record, compact, shown
 from data.findings import SAMPLE_CHARACTERS, Findings
 from data.formats import chat, custom
 from data.formats.base import Rated, Reading, Row, Source
@@ -16,7 +15,7 @@ from data.formats.values import named
 from data.grouping import Answer, Unit, ranking_units, spooled
 from data.kinds import DatasetKind
 from data.plan import Plan
-from data.schema import SHAPES
+from data.schema import canonical
 
 __all__ = ["Unit", "units"]
 
@@ -45,9 +44,8 @@ def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[Unit]:
         yield Unit(line, value, _sample(record, value))
         return
     reading.line = line
-    shape = SHAPES[reading.kind]
     try:
-        rows = [shape(row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
+        rows = [canonical(reading.kind, row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
     except RowError as bad:
         bad = _renamed(bad, value, plan.names)
         yield Unit(line, bad, _sample(record, bad))
@@ -94,7 +92,7 @@ def _behind(system: Any, row: Row | Rated) -> Row | Rated:
 
 def _checked(line: int, rated: Rated) -> Answer:
     """In canonical form, or what is wrong with it."""
-    demonstration = SHAPES[DatasetKind.SFT]({"prompt": rated.prompt, "completion": rated.completion})
+    demonstration = canonical(DatasetKind.SFT, {"prompt": rated.prompt, "completion": rated.completion})
     return Answer(line, demonstration["prompt"], demonstration["completion"], rated.score, rated.notes)
 
 
@@ -116,7 +114,7 @@ def _runs(answers: Iterator[Answer | Unit]) -> Iterator[list[Answer] | Unit]:
 def _ranked(group: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
     for unit in ranking_units(group, sided, findings):
         try:
-            row = unit.row if isinstance(unit.row, RowError) else SHAPES[DatasetKind.PREFERENCES](unit.row)
+            row = unit.row if isinstance(unit.row, RowError) else canonical(DatasetKind.PREFERENCES, unit.row)
             yield unit._replace(row=row)
         except RowError as bad:
             yield Unit(unit.line, bad, group[0].completion)

@@ -1,17 +1,19 @@
-"""What a row of each kind may look like, and its canonical form (which is what the trainer reads).
+"""The fields of a row of each kind, and its canonical form. There is one parser: uploads and the trainer use it.
 
 preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null, and optionally "annotator", "margin", "source", "time"}
              also accepted: {"prompt", "chosen", "rejected"}
-             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, with the notes but "margin"
-             null, said outright: nobody has compared them yet; such rows wait to be annotated and train nothing
+             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, and the same optional
+             fields but "margin"
+             null means that the completions have not been compared; such rows wait for annotation and train nothing
 thumbs       {"prompt", "completion", "thumb": "up"|"down", and optionally "annotator", "source", "time"}
-             also accepted: "label", true or false, in place of "thumb"
-sft          {"prompt", "completion"} or {"messages"}
+             also accepted: "label", true or false (TRL), in place of "thumb"
+sft          {"prompt", "completion"} or {"messages"}, a conversation with an assistant's turn
 prompts      {"prompt"} and optionally "answer": text or a number; an object or a list becomes its JSON text
 pretraining  {"text"}
 
-A prompt is text or a list of messages and stays what it is; a completion is text or one assistant message and becomes
-text. A ranking stays one row, so that its pairs count together.
+A prompt is text or a list of messages, the last one the user's, and stays in its form. A completion is text or one assistant
+message and becomes text. A ranking stays one row, so that its pairs count together. "source" is optional in every kind.
+Unknown fields are refused: a misspelt optional field would be lost.
 """
 
 import difflib
@@ -25,16 +27,18 @@ from data.errors import RowError
 from data.kinds import DatasetKind
 
 Row = dict[str, Any]
+Message = dict[str, str]
+Prompt = str | list[Message]
 ROLES = ("system", "user", "assistant")
 LABELS = ("a", "b", "tie")
 THUMBS = ("up", "down")
 NOTES = ("annotator", "margin", "source", "time")
 OPTIONAL = (*NOTES, "answer")
-"""May be left out, or null."""
+"""Fields that may be missing or null."""
 MOST_RANKED = 100
-"""Completions of one ranking: their pairs are compared, which grow with the square."""
+"""Most completions in one ranking: the number of their pairs grows with the square."""
 LARGEST = 2**53
-"""Beyond it, not every reader of JSON sees the same number."""
+"""Largest number: beyond it, JSON readers disagree on the value."""
 
 
 def preferences(row: Row) -> Row:
@@ -49,9 +53,6 @@ def preferences(row: Row) -> Row:
         if label is not None and label not in LABELS:
             raise RowError(f"must be one of {', '.join(LABELS)}", pointer="/label", code="bad_label")
     first, second = (_completion(row[side], f"/{side}") for side in sides)
-    if first == second:
-        detail = f"{sides[0]} and {sides[1]} are the same text"
-        raise RowError(detail, pointer=f"/{sides[1]}", code="identical_answers")
     return {"prompt": _prompt(row), "a": first, "b": second, "label": label} | _notes(row)
 
 
@@ -86,13 +87,42 @@ def pretraining(row: Row) -> Row:
     return {"text": _text(row["text"], "/text")} | _notes(row)
 
 
-SHAPES: dict[DatasetKind, Callable[[Row], Row]] = {
+_PARSERS: dict[DatasetKind, Callable[[Row], Row]] = {
     DatasetKind.PREFERENCES: preferences,
     DatasetKind.THUMBS: thumbs,
     DatasetKind.SFT: sft,
     DatasetKind.PROMPTS: prompts,
     DatasetKind.PRETRAINING: pretraining,
 }
+
+
+def canonical(kind: DatasetKind, row: Row) -> Row:
+    """The row as it is stored. Raises RowError, also where two completions are the same text.
+
+    The trainer reads such a row and leaves it out of its training pairs; an upload does not store it.
+    """
+    found = _PARSERS[kind](row)
+    if "completions" in found:
+        _refuse_repeated(found["completions"])
+    elif "a" in found and found["a"] == found["b"]:
+        sides = ("chosen", "rejected") if "chosen" in row else ("a", "b")
+        detail = f"{sides[0]} and {sides[1]} are the same text"
+        raise RowError(detail, pointer=f"/{sides[1]}", code="identical_answers")
+    return found
+
+
+def prompt_of(row: Row) -> Prompt:
+    """The prompt of a row that may have any other fields. Raises RowError."""
+    if "prompt" not in row:
+        raise RowError("the field 'prompt' is missing", pointer="/prompt", code="missing_field")
+    return _prompt(row)
+
+
+def _refuse_repeated(completions: list[str]) -> None:
+    for index, text in enumerate(completions):
+        if completions.index(text) < index:
+            detail = f"is the same text as completion {completions.index(text)}"
+            raise RowError(detail, pointer=f"/completions/{index}", code="repeated_answer")
 
 
 def _ranking(row: Row) -> Row:
@@ -104,10 +134,6 @@ def _ranking(row: Row) -> Row:
     if ranks is not None and (not isinstance(ranks, list) or len(ranks) != len(values)):
         raise RowError("must be a list with one rank for each completion", pointer="/ranks", code="wrong_type")
     completions = [_completion(value, f"/completions/{index}") for index, value in enumerate(values)]
-    for index, text in enumerate(completions):
-        if completions.index(text) < index:
-            detail = f"is the same text as completion {completions.index(text)}"
-            raise RowError(detail, pointer=f"/completions/{index}", code="repeated_answer")
     for index, rank in enumerate(ranks or ()):
         if type(rank) is not int or abs(rank) > LARGEST:
             detail = "must be an integer: 1 for the best, the same number for a tie"
@@ -116,7 +142,7 @@ def _ranking(row: Row) -> Row:
 
 
 def _only(row: Row, *known: str) -> None:
-    """Every field is known, and every one that is not optional is there."""
+    """Raise RowError for a field that is unknown, or required and missing."""
     least, most = _bounds(known)
     if least <= row.keys() <= most:
         return
@@ -134,11 +160,11 @@ def _only(row: Row, *known: str) -> None:
 
 @lru_cache
 def _bounds(known: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """What must be there, and all that may."""
+    """The required fields, and all known fields."""
     return frozenset(known).difference(OPTIONAL), frozenset(known)
 
 
-def _prompt(row: Row) -> Any:
+def _prompt(row: Row) -> Prompt:
     prompt = row["prompt"]
     if isinstance(prompt, str):
         return _text(prompt, "/prompt")
@@ -159,8 +185,8 @@ def _completion(value: Any, pointer: str) -> str:
     return messages[0]["content"]
 
 
-def _conversation(value: Any) -> list[dict[str, str]]:
-    """Whose last assistant turn SFT learns, or each one: there must be one, and something before it."""
+def _conversation(value: Any) -> list[Message]:
+    """SFT learns the last assistant turn, or each one, so there must be one after another message."""
     messages = _messages(value, "/messages")
     if not any(message["role"] == "assistant" for message in messages[1:]):
         detail = "must have an assistant's turn after another one"
@@ -168,7 +194,7 @@ def _conversation(value: Any) -> list[dict[str, str]]:
     return messages
 
 
-def _messages(value: Any, pointer: str) -> list[dict[str, str]]:
+def _messages(value: Any, pointer: str) -> list[Message]:
     if not isinstance(value, list) or not value:
         raise RowError("must be text, or a list of messages", pointer=pointer, code="wrong_type")
     messages = [_message(message, f"{pointer}/{index}") for index, message in enumerate(value)]
@@ -179,7 +205,7 @@ def _messages(value: Any, pointer: str) -> list[dict[str, str]]:
     return messages
 
 
-def _message(value: Any, pointer: str) -> dict[str, str]:
+def _message(value: Any, pointer: str) -> Message:
     if not isinstance(value, dict) or value.keys() != {"role", "content"}:
         detail = "a message has the fields role and content, and no others"
         raise RowError(detail, pointer=pointer, code="wrong_type")
@@ -209,12 +235,12 @@ def _note(value: Any, name: str) -> Any:
 
 
 def _time(value: str) -> str:
-    """RFC 3339: with a zone, or it would be another moment for everybody."""
+    """RFC 3339 with a time zone: without one the moment is ambiguous."""
     try:
         if datetime.fromisoformat(value).tzinfo is not None:
             return value
     except ValueError:
-        pass  # told below
+        pass  # raised below
     detail = "must be a time with its zone, as 2026-01-31T12:00:00Z"
     raise RowError(detail, pointer="/time", code="wrong_type")
 
@@ -224,13 +250,14 @@ def _answer(value: Any) -> Any:
         return _text(value, "/answer")
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
-    # the trainer reads a number as its digits
     return _number(value, "/answer", "must be text, a number, an object or a list; write true and false as texts")
 
 
 def _number(value: Any, pointer: str, otherwise: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RowError(otherwise, pointer=pointer, code="wrong_type")
+    if value != value:  # NaN
+        raise RowError("is not a number", pointer=pointer, code="bad_number")
     if abs(value) > LARGEST:
         raise RowError("is too large a number", pointer=pointer, code="bad_number")
     return value

@@ -1,6 +1,6 @@
 """Datasets as the trainer sees them: JSONL in, demonstrations, comparisons, prompts and texts out, split by prompt.
 
-What a row may look like is in data/rows.py.
+`data.schema` has the fields of a row.
 """
 
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from data import rows
-from data.reading import read_rows
+from data.parse import read_rows
 from data.rows import Comparison, Demonstration, Prompt, PromptRow, Thumb
 from data.splits import Split, hash01, held_out_keys, prompt_key, split
 from trainer.errors import DataError, data_errors

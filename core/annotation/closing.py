@@ -15,7 +15,7 @@ from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, Da
 from core.models.annotation import AnnotationStatus, RoundStatus
 from core.models.datasets import VersionStatus
 from data.kinds import DatasetKind
-from data.schema import SHAPES
+from data.schema import canonical
 
 CLOSE_TASK = "annotation_close"
 _BATCH = 500
@@ -76,7 +76,7 @@ def row_of(item: AnnotationItem, annotation: Annotation) -> dict[str, Any]:
     else:
         assert annotation.choice is not None
         said = {"a": seen[0], "b": seen[1], "label": shuffle.shown_label(annotation.choice, annotation.shown)}
-    return SHAPES[DatasetKind.PREFERENCES]({"prompt": item.prompt, **said, **notes})
+    return canonical(DatasetKind.PREFERENCES, {"prompt": item.prompt, **said, **notes})
 
 
 def _counts(round_id: str) -> ColumnElement[bool]:

@@ -1,5 +1,1 @@
-"""How records lie in a file: JSON Lines, JSON, CSV or Parquet, plain or compressed, whatever the file is called."""
-
-from data.files.opened import Opened, Record, opened
-
-__all__ = ["Opened", "Record", "opened"]
+"""File readers: the records of a JSONL, JSON, CSV or Parquet file, plain or packed with gzip or zstd."""

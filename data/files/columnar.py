@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from data.cells import unpack
 from data.errors import RowError
+from data.files.cells import unpack
 from data.files.records import Record
 from data.files.streams import HARMLESS
 from data.findings import unusable

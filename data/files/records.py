@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from data.cells import unpack
 from data.errors import RowError
+from data.files.cells import unpack
+from data.files.json_records import parse_record
 from data.limits import Limits
-from data.parse import parse
 
 Record = tuple[int, dict[str, Any] | RowError, bytes | None]
 """Its number in the source, what it holds or what is wrong with it, and its bytes where it has some of its own."""
@@ -24,7 +24,7 @@ class Parser:
     def parse(self, line: int, text: bytes) -> dict[str, Any]:
         """The object, with conversations where a text holds one as JSON. RowError."""
         self._line = line
-        record = parse(text, self._limits, self._note_nan)
+        record = parse_record(text, self._limits, self._note_nan)
         unpack(record)
         return record
 

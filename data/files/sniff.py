@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 import orjson
 
+from data.files.json_records import is_message
 from data.findings import unusable
-from data.parse import is_message
 
 HEAD = 64 * 1024
 """Bytes that are looked at."""

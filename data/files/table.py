@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from data.cells import Cells
 from data.errors import RowError
+from data.files.cells import Cells
 from data.files.encodings import Hint
 from data.files.records import Record
 from data.findings import unusable

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from data.cells import looks_printed, structure
 from data.errors import RowError
+from data.files.cells import looks_printed, structure
 from data.formats.base import Reading, Row, Source
 from data.schema import LARGEST
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from data.cells import structure
 from data.errors import RowError
+from data.files.cells import structure
 from data.formats import chat
 from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has
 from data.formats.values import field, first_named

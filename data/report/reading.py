@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from data.reading import read_row
+from data.parse import read_row
 from data.report.items import Item, parser
 from data.report.lines import Lines
 from data.report.looks import excerpt

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from data.errors import UnreadableRows
-from data.reading import read_row
+from data.parse import read_row
 from data.report import languages, minhash, token_counts
 from data.report.identity import NAMES, identity
 from data.report.items import Item, parser

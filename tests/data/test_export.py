@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from data.errors import InvalidOption
 from data.export import ExportFormat, export, messages
 from data.kinds import DatasetKind
-from data.schema import SHAPES
+from data.schema import canonical
 from data.splits import prompt_key
 from tests.data.reading import Row, read, talk
 
@@ -149,7 +149,7 @@ def preferred(row: Row) -> tuple[Any, ...]:
 @settings(max_examples=30)
 @given(st.lists(pairs(["a", "b"]), min_size=1, max_size=4))
 def test_pairs_come_back_from_trl_the_same(rows: list[Row]) -> None:
-    content, _ = exported([SHAPES[P](row) for row in rows], "trl")
+    content, _ = exported([canonical(P, row) for row in rows], "trl")
     assert [preferred(row) for row in read(content).rows] == [preferred(row) for row in rows]
 
 

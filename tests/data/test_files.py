@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from data.errors import RowError
-from data.files import opened
+from data.files.opened import opened
 from data.limits import Limits
 from tests.data.reading import Row, errors, jsonl, read, refusal
 

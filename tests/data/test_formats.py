@@ -159,9 +159,9 @@ def test_every_code_that_is_given_has_a_title() -> None:
     import re
     from pathlib import Path
 
-    import core.datasets
+    import data
 
-    sources = [path.read_text() for path in Path(core.datasets.__path__[0]).rglob("*.py")]
+    sources = [path.read_text() for path in Path(data.__path__[0]).rglob("*.py")]
     given = {code for text in sources for code in re.findall(r'(?:code="|note\(\s*")([a-z_]+)"', text)}
     assert given and given <= CODES.keys()
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from data.errors import OutOfSpace, RowError
-from data.files import opened
+from data.files.opened import opened
 from data.limits import Limits
 from tests.data.reading import errors, read, talk
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import RowError
+from data.files.json_records import parse_record
 from data.limits import Limits
-from data.parse import parse
 
 LIMITS = Limits(depth=20)
 # Quotes, colons, backslashes and spaces are what could mislead a count of keys.
@@ -26,7 +26,7 @@ SPACINGS = st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : "), (",\t", "\
 @given(OBJECTS, SPACINGS, st.booleans())
 def test_an_object_is_read_however_it_is_spaced(value: dict[str, Any], spacing: tuple[str, str], ascii: bool) -> None:
     line = json.dumps(value, separators=spacing, ensure_ascii=ascii).encode()
-    assert parse(line, LIMITS) == value
+    assert parse_record(line, LIMITS) == value
 
 
 @given(OBJECTS, TEXTS, SPACINGS, st.sampled_from(['{"x": %s}', '{"x": [1, %s]}', "%s"]))
@@ -37,13 +37,13 @@ def test_a_key_that_occurs_twice_is_found_wherever_it_is(
     comma, colon = spacing
     inside = comma.join(f"{json.dumps(name)}{colon}{json.dumps(item, separators=spacing)}" for name, item in pairs)
     with pytest.raises(RowError, match="twice") as bad:
-        parse((around % f"{{{inside}}}").encode(), LIMITS)
+        parse_record((around % f"{{{inside}}}").encode(), LIMITS)
     assert bad.value.code == "duplicate_key"
 
 
 def test_a_string_that_looks_like_keys_is_no_key() -> None:
     value = {"prompt": 'say {"a":1, "a":2}', "chosen": "back\\", "rejected": '\\":'}
-    assert parse(json.dumps(value).encode(), LIMITS) == value
+    assert parse_record(json.dumps(value).encode(), LIMITS) == value
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_a_string_that_looks_like_keys_is_no_key() -> None:
 )
 def test_what_json_or_postgres_does_not_know_is_refused(line: bytes, code: str) -> None:
     with pytest.raises(RowError) as bad:
-        parse(line, LIMITS)
+        parse_record(line, LIMITS)
     assert bad.value.code == code
 
 
 def test_a_backslash_before_u0000_is_a_backslash() -> None:
-    assert parse(b'{"a": "\\\\u0000"}', LIMITS) == {"a": "\\u0000"}
+    assert parse_record(b'{"a": "\\\\u0000"}', LIMITS) == {"a": "\\u0000"}
 
 
 def test_nested_as_deeply_as_allowed() -> None:
-    assert parse(b'{"a": ' + b"[" * 19 + b"]" * 19 + b"}", LIMITS)
+    assert parse_record(b'{"a": ' + b"[" * 19 + b"]" * 19 + b"}", LIMITS)

@@ -1,6 +1,5 @@
 """Rows of every shape, and what they become."""
 
-import re
 from typing import Any
 
 import pytest
@@ -31,16 +30,16 @@ def test_a_pair_keeps_who_said_so_by_how_much_and_where_from() -> None:
 def test_a_pair_keeps_when_it_was_compared() -> None:
     row = {"prompt": "q", "a": "x", "b": "y", "label": "tie", "time": "2026-01-31T12:00:00Z"}
     assert rows.comparisons(row, 1) == [Comparison("q", "x", "y", "tie", time="2026-01-31T12:00:00Z")]
-    with pytest.raises(RowError, match="`time` must be a text"):
+    with pytest.raises(RowError, match="must be text"):
         rows.comparisons(row | {"time": 3}, 1)
 
 
 def test_what_nobody_has_compared_teaches_nothing_but_is_looked_at() -> None:
     pair = {"prompt": "q", "a": "x", "b": "y", "label": None}
     assert rows.comparisons(pair, 1) == rows.comparisons(RANKED | {"ranks": None}, 1) == []
-    with pytest.raises(RowError, match="`b` must be a text"):
+    with pytest.raises(RowError, match="is empty"):
         rows.comparisons(pair | {"b": " "}, 1)
-    with pytest.raises(RowError, match="lists of the same length"):
+    with pytest.raises(RowError, match="must be a list of 2 to 100 completions"):
         rows.comparisons(RANKED | {"completions": "x", "ranks": None}, 1)
 
 
@@ -81,19 +80,21 @@ def test_a_prompt_is_the_same_as_text_and_as_one_message_of_the_users() -> None:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        (RANKED | {"ranks": [1, 2]}, "lists of the same length"),
-        (RANKED | {"ranks": [1, 2, 2.5]}, "`ranks` must be integers"),
-        (RANKED | {"ranks": [1, 2, True]}, "`ranks` must be integers"),
-        (RANKED | {"completions": ["x", "", "z"]}, "`completions` must be a text"),
-        (RANKED | {"margin": 1.0}, "belongs to a pair"),
-        ({"prompt": "q", "completions": ["x", "y"]}, "lists of the same length"),
-        ({"prompt": "q", "chosen": "x", "rejected": "y", "margin": float("nan")}, "`margin` must be a finite number"),
-        ({"prompt": "q", "chosen": "x", "rejected": "y", "annotator": 3}, "`annotator` must be a text"),
+        (RANKED | {"ranks": [1, 2]}, "`ranks` must be a list with one rank for each completion"),
+        (RANKED | {"ranks": [1, 2, 2.5]}, "`ranks/2` must be an integer"),
+        (RANKED | {"ranks": [1, 2, True]}, "`ranks/2` must be an integer"),
+        (RANKED | {"completions": ["x", "", "z"]}, "`completions/1` is empty"),
+        (RANKED | {"margin": 1.0}, "Unknown field 'margin'"),
+        ({"prompt": "q", "completions": ["x", "y"]}, "The field 'ranks' is missing"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "margin": float("nan")}, "`margin` is not a number"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "annotator": 3}, "`annotator` must be text"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "time": "yesterday"}, "`time` must be a time with its zone"),
     ],
 )
 def test_preferences_that_make_no_sense_are_refused(row: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(RowError, match=complaint):
+    with pytest.raises(RowError) as caught:
         rows.comparisons(row, 1)
+    assert caught.value.sentence().startswith(complaint)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +102,13 @@ def test_preferences_that_make_no_sense_are_refused(row: dict[str, Any], complai
     [[], "text", [{"role": "user", "content": "q"}], [{"role": "assistant", "content": "a"}], [{"role": "user"}]],
 )
 def test_conversations_without_an_answer_are_refused(messages: object) -> None:
-    with pytest.raises(RowError, match="`messages` must"):
+    with pytest.raises(RowError, match=r"must|has the fields"):
         rows.demonstration({"messages": messages})
 
 
 def test_an_answer_that_is_neither_text_nor_number_is_refused() -> None:
-    for value in (True, " ", float("inf")):
-        with pytest.raises(RowError, match="`answer` must be a text, a finite number, an object or a list"):
+    for value, complaint in ((True, "must be text, a number"), (" ", "is empty"), (float("inf"), "is too large")):
+        with pytest.raises(RowError, match=complaint):
             rows.prompt_row({"prompt": "q", "answer": value})
 
 
@@ -118,24 +119,30 @@ USER, ASSISTANT, SYSTEM = ({"role": role, "content": "c"} for role in ("user", "
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        (PAIR | {"anotator": "kim"}, "unknown field 'anotator'; did you mean 'annotator'?"),
-        ({"prompt": "q", "choosen": "x", "rejected": "y"}, "unknown field 'choosen'; did you mean 'chosen'?"),
-        (PAIR | {"zzz": 1}, "unknown field 'zzz'; known here: prompt, chosen, rejected, annotator, margin, source"),
-        (RANKED | {"rank": 1}, "unknown field 'rank'; did you mean 'ranks'?"),
-        (PAIR | {"prompt": [USER, ASSISTANT]}, "the last message of a prompt must be the user's, not the assistant's"),
-        (PAIR | {"prompt": [USER | {"role": "tool"}]}, "a role must be one of system, user, assistant; found 'tool'"),
-        (PAIR | {"prompt": [USER, SYSTEM, USER]}, "a system message can only be the first"),
-        (PAIR | {"prompt": [USER | {"name": "kim"}]}, "the fields role and content, and no others; found 'name'"),
-        (PAIR | {"prompt": [USER | {"content": " "}]}, "the content of message 1 is empty"),
-        (PAIR | {"chosen": " "}, "`chosen` must be a text"),
-        (PAIR | {"margin": 10**400}, "`margin` must be a finite number"),
-        ({"prompt": "q", "completions": ["x"] * 101, "ranks": [1] * 101}, "100 at most"),
+        (PAIR | {"anotator": "kim"}, "Unknown field 'anotator'; did you mean 'annotator'?"),
+        (
+            {"prompt": "q", "choosen": "x", "rejected": "y"},
+            "The field 'chosen' is missing (needed: prompt, chosen, rejected); found 'prompt', 'choosen', 'rejected'",
+        ),
+        (PAIR | {"zzz": 1}, "Unknown field 'zzz'; known here: prompt, chosen, rejected, annotator, margin, source"),
+        (RANKED | {"rank": 1}, "Unknown field 'rank'; did you mean 'ranks'?"),
+        (PAIR | {"prompt": [USER, ASSISTANT]}, "The last message of a prompt must be the user's"),
+        (PAIR | {"prompt": [USER | {"role": "tool"}]}, "`prompt/0/role` must be one of system, user, assistant"),
+        (PAIR | {"prompt": [USER, SYSTEM, USER]}, "A system message can only be the first"),
+        (PAIR | {"prompt": [USER | {"name": "kim"}]}, "A message has the fields role and content, and no others"),
+        (PAIR | {"prompt": [USER | {"content": " "}]}, "`prompt/0/content` is empty"),
+        (PAIR | {"chosen": " "}, "`chosen` is empty"),
+        (PAIR | {"margin": 10**400}, "`margin` is too large a number"),
+        (
+            {"prompt": "q", "completions": ["x"] * 101, "ranks": [1] * 101},
+            "`completions` must be a list of 2 to 100 completions",
+        ),
     ],
 )
 def test_what_an_upload_refuses_the_trainer_refuses(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowError) as caught:
         rows.comparisons(row, 1)
-    assert complaint in str(caught.value)
+    assert complaint in caught.value.sentence()
 
 
 def test_unknown_fields_of_the_other_kinds_are_refused_and_the_source_is_known() -> None:
@@ -162,21 +169,22 @@ def test_a_thumb_keeps_who_gave_it_and_where_from(verdict: Row) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"thumb": "sideways"}, '`thumb` must be "up" or "down"'),
-        ({"thumb": None}, '`thumb` must be "up" or "down"'),
-        ({"thumb": True}, '`thumb` must be "up" or "down"'),
-        ({"label": 1}, "unknown field 'thumb'"),
-        ({"margin": 2}, "unknown field 'margin'"),
-        ({"tumb": "up"}, "unknown field 'tumb'; did you mean 'thumb'?"),
-        ({"completion": " "}, "`completion` must be a text"),
+        ({"thumb": "sideways"}, "`thumb` must be up or down"),
+        ({"thumb": None}, "`thumb` must be up or down"),
+        ({"thumb": True}, "`thumb` must be up or down"),
+        ({"label": 1}, "Unknown field 'thumb'"),
+        ({"margin": 2}, "Unknown field 'margin'"),
+        ({"tumb": "up"}, "Unknown field 'tumb'; did you mean 'thumb'?"),
+        ({"completion": " "}, "`completion` is empty"),
     ],
 )
 def test_a_thumb_that_says_something_else_is_refused(change: Row, said: str) -> None:
-    with pytest.raises(RowError, match=re.escape(said)):
+    with pytest.raises(RowError) as caught:
         rows.thumb({"prompt": "q", "completion": "x", "thumb": "down"} | change)
+    assert caught.value.sentence().startswith(said)
 
 
 @pytest.mark.parametrize("label", [1, 0, "true", None, "up"])
 def test_a_label_beside_a_completion_is_true_or_false(label: object) -> None:
-    with pytest.raises(RowError, match="`label` must be true or false"):
+    with pytest.raises(RowError, match="must be true or false"):
         rows.thumb({"prompt": "q", "completion": "x", "label": label})

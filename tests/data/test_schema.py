@@ -8,7 +8,7 @@ import pytest
 from data import rows
 from data.errors import RowError
 from data.kinds import DatasetKind
-from data.schema import SHAPES
+from data.schema import canonical
 from tests.data.reading import jsonl, read, talk
 
 P, S, Q, T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING
@@ -79,15 +79,15 @@ def test_the_trainer_reads_what_is_stored() -> None:
 
 @pytest.mark.parametrize("row", [PAIR | {"label": None}, {"prompt": "p", "completions": ["x", "y"], "ranks": None}])
 def test_the_trainer_passes_over_what_nobody_has_compared(row: dict[str, Any]) -> None:
-    assert SHAPES[P](row) == row
+    assert canonical(P, row) == row
     assert rows.comparisons(row, 1) == []
 
 
 def test_that_nobody_has_compared_them_must_be_said() -> None:
     with pytest.raises(RowError, match="'label' is missing"):
-        SHAPES[P](dict(PAIR))
+        canonical(P, dict(PAIR))
 
 
 def test_a_canonical_row_is_its_own_canonical_form() -> None:
-    stored = SHAPES[P](json.loads(json.dumps(PAIR | {"label": "a"} | NOTES)))
-    assert SHAPES[P](stored) == stored
+    stored = canonical(P, json.loads(json.dumps(PAIR | {"label": "a"} | NOTES)))
+    assert canonical(P, stored) == stored

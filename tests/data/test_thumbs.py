@@ -14,7 +14,7 @@ from data.errors import InvalidOption
 from data.export import ExportFormat, export
 from data.kinds import DatasetKind
 from data.rows import Thumb
-from data.schema import SHAPES
+from data.schema import canonical
 from tests.data.reading import errors, jsonl, read, rows_of, talk
 
 Row = dict[str, Any]
@@ -45,7 +45,7 @@ def test_where_no_prompt_has_both_thumbs_the_file_is_thumbs(record: Row, kind: s
     found = read(jsonl(record, *others))
     assert (found.plan.format, found.plan.kind) == (kind, "thumbs")
     assert found.rows[0]["completion"] == "x" and {row["thumb"] for row in found.rows} == {"up"}
-    assert all(SHAPES[DatasetKind.THUMBS](row) == row for row in found.rows)
+    assert all(canonical(DatasetKind.THUMBS, row) == row for row in found.rows)
 
 
 def test_where_a_prompt_has_both_the_file_ranks_unless_thumbs_are_asked_for() -> None:

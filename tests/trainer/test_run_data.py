@@ -65,19 +65,25 @@ def test_conversations_are_prompts_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        ('{"prompt": "q", "chosen": }', "line 3, column 27: not JSON"),
-        ("[1]", "line 3: each line must be a JSON object"),
-        ({"prompt": "q", "chosen": "x"}, "line 3: `rejected` must be a text"),
-        ({"prompt": "q\ud800", "chosen": "x", "rejected": "y"}, "line 3: holds half of a surrogate pair"),
-        ('{"prompt": "q", "prompt": "p", "chosen": "x", "rejected": "y"}', "line 3: holds the key 'prompt' twice"),
-        ('{"prompt": "q", "chosen": "x", "rejected": "y", "margin": NaN}', "line 3: holds NaN, which is not JSON"),
-        ({"prompt": "q\0", "chosen": "x", "rejected": "y"}, "line 3: holds a NUL character"),
+        ('{"prompt": "q", "chosen": }', "line 3, column 27: The record is not valid JSON"),
+        ("[1]", "line 3: The record must be a JSON object"),
+        ({"prompt": "q", "chosen": "x"}, "line 3: The field 'rejected' is missing"),
+        (
+            {"prompt": "q\ud800", "chosen": "x", "rejected": "y"},
+            "line 3: `prompt` holds a NUL character or half of a surrogate pair",
+        ),
+        ('{"prompt": "q", "prompt": "p", "chosen": "x", "rejected": "y"}', "line 3: The key 'prompt' is there twice"),
+        (
+            '{"prompt": "q", "chosen": "x", "rejected": "y", "margin": NaN}',
+            "line 3: The record holds NaN, which is not JSON",
+        ),
+        ({"prompt": "q\0", "chosen": "x", "rejected": "y"}, "holds a NUL character"),
         (
             {"prompt": [{"role": "user", "content": "\0"}], "chosen": "x", "rejected": "y"},
-            "line 3: holds a NUL character",
+            "holds a NUL character",
         ),
-        ({"prompt": "", "chosen": "x", "rejected": "y"}, "line 3: `prompt` must be a text"),
-        ({"prompt": "q", "a": "x", "b": "y", "label": "A"}, 'line 3: `label` must be "a", "b" or "tie"'),
+        ({"prompt": "", "chosen": "x", "rejected": "y"}, "line 3: `prompt` is empty"),
+        ({"prompt": "q", "a": "x", "b": "y", "label": "A"}, "line 3: `label` must be one of a, b, tie"),
     ],
 )
 def test_bad_rows_are_named_by_line(tmp_path: Path, row: object, complaint: str) -> None:
@@ -128,7 +134,7 @@ def test_pretraining_texts_come_as_they_stand(tmp_path: Path) -> None:
     path = file_of(tmp_path, [{"text": "a tale"}, {"text": "another"}], "texts.jsonl")
     spec = DataSpec(preferences=file_of(tmp_path, pairs(5)), pretraining=path)
     assert run_data.load(spec).texts == ["a tale", "another"]
-    with pytest.raises(DataError, match="line 1: `text` must be a text"):
+    with pytest.raises(DataError, match="line 1: The field 'text' is missing"):
         run_data.load(spec.model_copy(update={"pretraining": spec.preferences}))
 
 

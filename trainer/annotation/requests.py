@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 from pydantic import Field, ValidationError
 
 from data.errors import RowError
-from data.reading import read_row
-from data.rows import Prompt, Row, prompt_of
+from data.parse import read_row
+from data.schema import Prompt, Row, prompt_of
 from trainer.errors import DataError, SpecError, data_errors
 from trainer.spec import Section
 from trainer.spec.validation_errors import explain

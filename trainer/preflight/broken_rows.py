@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import UnreadableRows
-from data.reading import read_row
+from data.parse import read_row
 from data.rows import comparisons, demonstration, prompt_row, text, thumb
 from trainer.preflight.report import Finding
 from trainer.spec import DataSpec

@@ -11,7 +11,7 @@ from core.errors import InvalidDataset, NotFound
 from core.models import DatasetReport, DatasetVersion
 from data.errors import RowError
 from data.kinds import DatasetKind
-from data.schema import SHAPES, Row
+from data.schema import Row, canonical
 from data.strips import WHITE_SPACE, Strip, strips, told_apart
 from worker.tasks.context import TaskRun
 
@@ -97,6 +97,6 @@ def _changed(row: Row, mark: int, changes: dict[str, Strip], kind: DatasetKind) 
         if mark & _DROPPED << at or code in WHITE_SPACE:
             row = change(row)
     try:
-        return SHAPES[kind](row) if told_apart(row) else None
+        return canonical(kind, row) if told_apart(row) else None
     except RowError:
         return None

@@ -198,9 +198,7 @@ def test_other_kinds_have_reports_too(tmp_path: Path, kind: str, row: Row, summa
 
 
 def test_a_row_that_the_trainer_refuses_is_named_by_its_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"rows\.jsonl, line 3: `b` must be a text, or one assistant message, and not empty"
-    ):
+    with pytest.raises(DataError, match=r"rows\.jsonl, line 3: `b` is empty"):
         report(tmp_path, [*plain_pairs(2), {"prompt": "q", "a": "x", "b": " ", "label": "a"}])
 
 

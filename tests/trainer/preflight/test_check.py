@@ -246,7 +246,7 @@ def test_every_broken_row_and_file_is_named(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "spec.json").write_text(json.dumps(raw))
     assert main(["check", str(tmp_path / "spec.json")]) == 3
     said = " ".join(capsys.readouterr().out.split())
-    assert "sft.jsonl, line 1: `completion` must be a text" in said
+    assert "sft.jsonl, line 1: The field 'completion' is missing" in said
     assert "sft.jsonl, line 2" in said and "gone.jsonl: No such file" in said
     assert said.endswith("This run would not start: 3 errors.")
 

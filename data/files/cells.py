@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from data.errors import RowError
-from data.parse import count_keys, is_talk
+from data.files.json_records import count_keys, is_talk
 from data.text import bad_text
 
 _DEPTH = 32
