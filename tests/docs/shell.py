@@ -35,6 +35,7 @@ class Shell:
         self.process.stdin.flush()
         for line in self.process.stdout:
             if line.startswith("__DONE__"):
+                assert self.failed == [], self.output
                 return
             self.output += line
             if line.startswith("__FAILED__"):
