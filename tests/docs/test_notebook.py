@@ -20,6 +20,7 @@ def test_notebook_in_the_repository_has_no_outputs() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_notebook_executed_draws_reward_and_kl(tmp_path: Path) -> None:
     with running_up(tmp_path / ".proximal") as up:
         key = (tmp_path / ".proximal" / "api_key").read_text().strip()

@@ -54,7 +54,7 @@ def smaller_examples(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the pages use curl, which this machine does not have")
 def test_tutorials_typed_as_they_stand_succeed(reader: Shell, tmp_path: Path) -> None:
     for name in ("first-job", "your-own-data", "your-own-reward", "read-a-run"):
