@@ -15,8 +15,8 @@ from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
 from trainer.preflight.workload import Sizes
 from trainer.spec import JobSpec
-from trainer.stages.tokenize import Encoded
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenize import TokenizedData
+from trainer.text.codec import TokenizedPrompt
 
 LENGTH = 512
 CARDS = (24, 80, 141)
@@ -62,8 +62,8 @@ def spec_of(changes: dict[str, dict[str, Any]]) -> JobSpec:
 
 def estimate(config: PretrainedConfig, spec: JobSpec) -> dict[str, int]:
     """Bytes expected in each phase of PPO, and `host`: of an offloaded optimizer in RAM."""
-    prompts = [EncodedPrompt("p", [0] * LENGTH)] * 8
-    sizes = Sizes([], [], [], [], 0, prompts, prompts, [], {}, Encoded([], [], [], [], [], [], []))
+    prompts = [TokenizedPrompt("p", [0] * LENGTH)] * 8
+    sizes = Sizes([], [], [], [], 0, prompts, prompts, [], {}, TokenizedData([], [], [], [], [], [], []))
     phases = Phases(spec, Passes(Blueprint(config, spec.model, "cuda")), sizes)
     return {phase.phase: phase.expected for phase in phases.of("ppo")} | {"host": phases.host()}
 

@@ -16,7 +16,7 @@ from data.report.tokenizer import TokenizerFacts
 from data.rows import Prompt
 from trainer import allowed_paths
 from trainer.errors import DataError, ModelError, SpecError, TrainerError, data_errors
-from trainer.optim.step_count import total_steps
+from trainer.optim.learner import total_steps
 from trainer.spec import DataSpec, DPOSpec, KTOSpec, RewardModelSpec, SFTSpec
 from trainer.spec.path_rules import PathRules
 from trainer.spec.validation_errors import explain
@@ -141,7 +141,7 @@ def _codec(settings: ReportSettings) -> "Codec | None":
     tokenizer = load(settings.model)
     lengths = {"max_prompt_tokens", "max_completion_tokens", "chat_template", "eval_fraction"}
     try:
-        return Codec.of(tokenizer, DataSpec(**settings.model_dump(include=lengths)))
+        return Codec.for_tokenizer(tokenizer, DataSpec(**settings.model_dump(include=lengths)))
     except ModelError:
         if tokenizer.eos_token_id is None:
             return None

@@ -41,7 +41,7 @@ _ENVIRONMENT = Part("environment", work.environment, 60)
 
 def parts(rehearsal: bool) -> list[Part]:
     """All of them but the environment, the most wanted first."""
-    tests = ("tests/trainer/optim/test_eight_bit.py",) if rehearsal else _TESTS
+    tests = ("tests/trainer/optim/test_moments.py",) if rehearsal else _TESTS
     return [
         Part("ceilings", work.ceilings, 60),
         Part("models of the options", work.start, 60),

@@ -36,7 +36,7 @@ from trainer.models import (
     load_tokenizer,
     new_reward_model,
 )
-from trainer.models.vetting import vet
+from trainer.models.folders import check_config_files
 from trainer.rewards.build import build
 from trainer.spec import DataSpec, HttpReward
 from trainer.spec.architectures import ARCHITECTURES, faults
@@ -152,7 +152,7 @@ def test_what_libraries_write_by_themselves_is_fine(model: Path) -> None:
     change(model, "tokenizer_config.json", tokenizer_file=None, vocab_file="vocab.json")
     change(model, "tokenizer_config.json", extra_special_tokens={"custom_token": "<|eos|>"})
     change(model, "generation_config.json", trust_remote_code=False)
-    vet(model)
+    check_config_files(model)
 
 
 def test_a_configuration_that_is_nested_without_end_is_refused(model: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_chat_template_runs_in_a_sandbox(model: Path, tmp_path: Path) -> None:
     ):
         change(model, "tokenizer_config.json", chat_template=attack.replace("MARKER", str(marker)))
         (model / "chat_template.jinja").unlink(missing_ok=True)
-        codec = Codec.of(load_tokenizer(model), DataSpec())
+        codec = Codec.for_tokenizer(load_tokenizer(model), DataSpec())
         assert codec.use_chat_template
         with pytest.raises(DataError, match="chat template refuses"):
             codec.prompt("hello")

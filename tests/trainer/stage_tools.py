@@ -11,14 +11,13 @@ from tests.trainer.tiny_models import llama, scorer
 from trainer.events import EventLog
 from trainer.models import Model
 from trainer.ppo.experience import Experience, build_experience
-from trainer.rewards.base import Named, Rewards
-from trainer.rewards.model import TokenScorer
+from trainer.rewards.base import Rewards, WeightedReward
+from trainer.rewards.models import TokenScorer
 from trainer.rollout.batch import respond_and_score
 from trainer.rollout.context import PPOModels
 from trainer.session.session import Session
 from trainer.spec import DataSpec, JobSpec, PPOSpec, StageName
-from trainer.text.codec import Codec, train_tokenizer
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt, train_tokenizer
 
 CPU = torch.device("cpu")
 
@@ -36,7 +35,7 @@ def session_in(folder: Path, lease: Path | None = None) -> Iterator[Session]:
 
 def new_codec() -> Codec:
     """PAD is 0 and EOS 1, as in the small models; each of their 23 tokens has a text."""
-    return Codec.of(train_tokenizer(["x"], 260), DataSpec(preferences="unused"))
+    return Codec.for_tokenizer(train_tokenizer(["x"], 260), DataSpec(preferences="unused"))
 
 
 def respond_and_learn(
@@ -44,7 +43,7 @@ def respond_and_learn(
 ) -> Experience:
     """One batch of experience, as the loop collects it; V* is ¼ of each prompt's number, where it is the baseline."""
     draws = torch.Generator().manual_seed(seed)
-    encoded = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(prompts)]
+    encoded = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(prompts)]
     scored = respond_and_score(actors, encoded, codec, spec, draws, CPU)
     best = [n / 4 for n in range(len(prompts))] if spec.advantage.baseline == "optimal_value" else None
     return build_experience(scored, actors.critic, spec, kl_coef=spec.kl.coef, optimal_values=best)
@@ -52,7 +51,7 @@ def respond_and_learn(
 
 def scored_by(model: Model) -> Rewards:
     """That reward model as the only reward."""
-    return Rewards([Named("model", 1.0, TokenScorer(model, pad_id=0, batch_size=None))])
+    return Rewards([WeightedReward("model", 1.0, TokenScorer(model, pad_id=0, batch_size=None))])
 
 
 def four_models() -> PPOModels:

@@ -121,4 +121,4 @@ def _codec(policy: Policy, path: str, model: Model, max_new_tokens: int) -> Code
             f"{context_of(model)} tokens."
         )
     tokenizer, limits = load_tokenizer(path), DataSpec(chat_template=policy.chat_template, max_prompt_tokens=room)
-    return Codec.of(tokenizer, limits, load_stops(tokenizer, path))
+    return Codec.for_tokenizer(tokenizer, limits, load_stops(tokenizer, path))

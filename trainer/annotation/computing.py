@@ -9,7 +9,7 @@ import torch
 
 from trainer.annotation.requests import ModelSettings
 from trainer.distributed import cpu_threads
-from trainer.models import Maker, Model, maker_for
+from trainer.models import Model, ModelBuilder, builder_for
 from trainer.spec import ModelSpec
 
 T = TypeVar("T")
@@ -42,11 +42,11 @@ class AsManyAsFit:
         return None
 
 
-def maker(settings: ModelSettings, path: str) -> Maker:
+def maker(settings: ModelSettings, path: str) -> ModelBuilder:
     """For a frozen model."""
     wanted = settings.device != "cpu" and torch.cuda.is_available()
     device = torch.device("cuda" if wanted else "cpu")
-    return maker_for(ModelSpec(path=path, dtype=settings.dtype), device, lambda part: 0)
+    return builder_for(ModelSpec(path=path, dtype=settings.dtype), device, lambda part: 0)
 
 
 def place_of(base: Path, value: str) -> str:

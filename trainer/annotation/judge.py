@@ -12,7 +12,7 @@ from trainer.annotation import requests
 from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
 from trainer.annotation.requests import JudgeRequest
 from trainer.models import load_tokenizer
-from trainer.rewards.model import TokenScorer, check_vocabulary
+from trainer.rewards.models import TokenScorer, check_vocabulary
 from trainer.spec import DataSpec
 from trainer.text.codec import Codec
 
@@ -43,7 +43,7 @@ def judge(request: JudgeRequest, base: Path, out: Path, tell: Callable[[float, s
     tokenizer = load_tokenizer(path)
     check_vocabulary(path, model, tokenizer)
     limits = {"max_prompt_tokens": request.max_prompt_tokens, "max_completion_tokens": request.max_completion_tokens}
-    codec = Codec.of(tokenizer, DataSpec.model_validate({"chat_template": request.chat_template, **limits}))
+    codec = Codec.for_tokenizer(tokenizer, DataSpec.model_validate({"chat_template": request.chat_template, **limits}))
     scorer, batches = TokenScorer(model, codec.pad_id, request.batch_size), AsManyAsFit(request.batch_size)
 
     def scored(batch: Sequence[Text]) -> list[float]:

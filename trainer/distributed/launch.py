@@ -1,9 +1,8 @@
 """`python -m trainer launch`: a run in several processes, under accelerate's launcher, that ends as one process would.
 
-`accelerate launch` alone turns every failure into exit status 1, and asked to stop it gives its processes 30 seconds before
-it kills them. Here a stop is passed on and waited for, since a step may take minutes, and the exit status is that of the
-process that failed first: whoever started the run (a person, a script, a worker) learns from it what it would from a run
-in one process.
+`accelerate launch` alone turns every failure into exit status 1. When it is stopped, it kills its processes after 30
+seconds, although a step may take minutes. Here a stop signal is forwarded to the processes and their end is awaited. The
+exit status is that of the process that failed first, as in a run of one process.
 """
 
 import os
@@ -23,17 +22,17 @@ _CONSEQUENCES = (ProcessLost.exit_status, -signal.SIGTERM)
 
 @dataclass(frozen=True)
 class Machine:
-    """Which of a run's machines this is, and where they meet."""
+    """The number of this machine in the run, and the address at which its machines connect."""
 
     rank: int = 0
     rendezvous: str | None = None
-    """`host:port` on machine 0. None: there is only this one, which takes a free port."""
+    """`host:port` on machine 0. None: the run has one machine, which takes a free port."""
 
 
 def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str]) -> int:
-    """Start this machine's processes, each as `python -m PROGRAM`; answer the exit status of the whole.
+    """Start this machine's processes, each as `python -m PROGRAM`; return the exit status of the run.
 
-    Does not return if the process that failed first was ended by a signal: the same signal then ends this one.
+    If a signal ended the process that failed first, the same signal ends this process, and the call does not return.
     """
     from accelerate.commands.launch import (  # type: ignore[import-untyped]
         launch_command,
@@ -45,24 +44,24 @@ def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str]) -
     from trainer.distributed.cpu_threads import available_cores
 
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, available_cores() // resources.processes)))
-    # The others are ours to handle: torch's agent answers a signal by killing its processes half a minute later.
+    # SIGTERM and SIGINT are handled here, because torch's agent kills its processes half a minute after a signal.
     os.environ["PET_SIGNALS_TO_HANDLE"] = "SIGHUP,SIGQUIT"
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _pass_on)
+        signal.signal(number, _forward_signal)
     rank = ["-m", _RANK, str(os.getpid()), *program]
     try:
         launch_command(launch_command_parser().parse_args([*options(resources, machine), *rank]))
     except ChildFailedError as error:
-        return _end_like(_cause(error.failures))
-    except SignalException as error:  # a terminal that was closed, once the processes have been ended
+        return _end_like(_first_status(error.failures))
+    except SignalException as error:  # the terminal was closed; the agent has ended the processes
         return _end_like(-error.sigval)
     return 0
 
 
 def options(resources: ResourcesSpec, machine: Machine) -> list[str]:
-    """Those of `accelerate launch`, every one that a default configuration of the machine's could change.
+    """Arguments for `accelerate launch`: every one that a default configuration file on the machine could change.
 
-    `--multi_gpu` starts that many processes on CPUs too, where accelerate's `--cpu` would start a single one.
+    `--multi_gpu` starts that many processes on CPUs too, where accelerate's `--cpu` would start one.
     """
     values: dict[str, Any] = {
         "num_processes": resources.processes * resources.machines,
@@ -81,8 +80,8 @@ def options(resources: ResourcesSpec, machine: Machine) -> list[str]:
     return [*flags, *(part for name, value in values.items() for part in (f"--{name}", str(value)))]
 
 
-def _pass_on(number: int, frame: FrameType | None) -> None:
-    """To every process of the run on this machine. Before there are any, it ends this one."""
+def _forward_signal(number: int, frame: FrameType | None) -> None:
+    """Send the signal to every process of the run on this machine, or end this process where none has started yet."""
     import psutil  # type: ignore[import-untyped]  # accelerate brings it
 
     ranks = [child for child in psutil.Process().children() if _RANK in child.cmdline()]
@@ -92,14 +91,14 @@ def _pass_on(number: int, frame: FrameType | None) -> None:
         _end_like(-number)
 
 
-def _cause(failures: Mapping[int, Any]) -> int:
-    """The exit status of the process that failed first, and not because another one had."""
+def _first_status(failures: Mapping[int, Any]) -> int:
+    """The exit status of the process that failed first. Processes that ended because of another one come last."""
     first = min(failures.values(), key=lambda failure: (failure.exitcode in _CONSEQUENCES, failure.timestamp))
     return int(first.exitcode)
 
 
 def _end_like(status: int) -> int:
-    """Exit statuses are answered; of a signal (negative) this process dies as well."""
+    """Return an exit status. A negative status is a signal, which then ends this process."""
     if status < 0:
         sys.stderr.flush()
         signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None

@@ -1,10 +1,12 @@
-"""One process' end is everyone's, and it has one cause.
+"""Peer failure detection: when one process of a run fails, all of them end, with one cause in events.jsonl.
 
-The first process that fails leaves a note in the run folder, which all of them watch; whoever finds it there ends with its
-cause and its exit status, whatever collective its main thread is waiting in (NCCL's would wait for many minutes). A process
-that is killed leaves none: the others on its machine hear of its end from the kernel, and note that it was lost.
+The first process that fails writes a failure file into the run folder. A thread of each process watches for that file and
+ends its process with the same cause and exit status. It does so even while the main thread waits in a collective, which
+NCCL would do for many minutes. A process that is killed writes no file. The kernel reports its end to the other processes
+on its machine, and one of them writes the file.
 
-The main process writes the note into events.jsonl; where it is itself the one that died, whoever left the note.
+The main process writes the cause into events.jsonl. If the main process is the one that ended, the process that wrote the
+failure file does so.
 """
 
 import json
@@ -25,18 +27,18 @@ from trainer.events.log import EventLog, last_event
 from trainer.run_folder import alone_in
 
 _LOOK_SECONDS = 0.25
-_LAST_WORDS_SECONDS = 3.0
-"""How long a process that has ended may have gone on its way normally, or its note take to be seen."""
+_GRACE_SECONDS = 3.0
+"""How long to wait after a process has ended: for its failure file to appear, or for this process to end normally too."""
 _TAKE_OVER_SECONDS = 10.0
+"""How long to wait for the main process to release the run folder."""
 
-
-Where = tuple[str | None, int | None]
+Position = tuple[str | None, int | None]
 """Stage and step."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What ended the run."""
+    """The cause of a run's end, as the failure file holds it."""
 
     code: str
     message: str
@@ -50,36 +52,40 @@ class Failure:
         return RunFailed.model_validate(fields)
 
 
-class Fate:
-    """Watches over one process of several, from `begin` to `leave`."""
+class PeerMonitor:
+    """Watches the other processes of a run, from `start` to `stop`."""
 
     def __init__(self, run_dir: Path, launch: str, rank: int, peers: Mapping[int, int]) -> None:
-        """`launch`: a name that only the processes of this launch have. `peers`: the others on this machine, rank by pid."""
+        """`launch`: an id that the processes of this launch share. `peers`: process ids of the others on this machine, by rank."""
         self._run_dir = run_dir
-        self._note = run_dir / f".failure-{launch}.json"
+        self._file = run_dir / f".failure-{launch}.json"
         self._rank = rank
         self._peers = peers
         self._log: EventLog | None = None
-        self._where: Callable[[], Where] = lambda: (None, None)
-        self._leaving = threading.Event()
+        self._position: Callable[[], Position] = lambda: (None, None)
+        self._stopping = threading.Event()
         self._ending = threading.Lock()
 
-    def begin(self, log: EventLog | None, where: Callable[[], Where]) -> None:
-        """Watch from now on. `log`: the run's, where this is the main process. `where` the run stands, for its last word."""
-        self._log, self._where = log, where
-        threading.Thread(target=self._watch, name="fate", daemon=True).start()
+    def start(self, log: EventLog | None, position: Callable[[], Position]) -> None:
+        """Start the watching thread. `log`: the run's event log in the main process, else None."""
+        self._log, self._position = log, position
+        threading.Thread(target=self._watch, name="peer monitor", daemon=True).start()
 
-    def leave(self) -> None:
-        """This process ends in good order, as all do."""
-        self._leaving.set()
+    def stop(self) -> None:
+        """Stop watching: the run ends normally in all processes."""
+        self._stopping.set()
 
-    def end(self, failure: Failure | None) -> NoReturn:
-        """Note the failure, or take over the one that was noted before, see to it that events.jsonl has it, and end this
-        process. None: another process must have one, or has been killed."""
-        if failure is None:  # the watcher will hear of it, and not come back from here
-            time.sleep(2 * _LAST_WORDS_SECONDS)
-            failure = self._lost("Another process of this run does not answer any more")
-        with self._ending:  # main thread and watcher may both come here; the second waits until the process is gone
+    def fail(self, failure: Failure | None) -> NoReturn:
+        """End this process with the failure that was written first: this one, or that of another process.
+
+        None: a collective failed because another process ended. The watching thread finds the cause meanwhile.
+        """
+        if failure is None:  # the watching thread usually ends this process during the sleep
+            time.sleep(2 * _GRACE_SECONDS)
+            failure = self._lost("Another process of this run no longer responds")
+        with (
+            self._ending
+        ):  # the main thread and the watching thread may both come here; the second waits until the process ends
             found = failure if self._write(failure) else self._read() or failure
             if self._log is not None:
                 self._log.emit(found.event())
@@ -91,17 +97,17 @@ class Fate:
 
     def _lost(self, what: str) -> Failure:
         why = "it was killed, or its machine has run out of memory. Run the same command to resume."
-        return Failure(ProcessLost.code, f"{what}: {why}", ProcessLost.exit_status, self._rank, *self._where())
+        return Failure(ProcessLost.code, f"{what}: {why}", ProcessLost.exit_status, self._rank, *self._position())
 
     def _write(self, failure: Failure) -> bool:
-        """Whether it is the first. Appears whole: written under another name, then linked."""
-        draft = self._note.with_suffix(f".{self._rank}")
+        """Write the failure file; False where one exists. It is written under another name and linked, so it is never partial."""
+        draft = self._file.with_suffix(f".{self._rank}")
         try:
             draft.write_text(json.dumps(asdict(failure)))
-            os.link(draft, self._note)
+            os.link(draft, self._file)
         except FileExistsError:
             return False
-        except OSError:  # a full disk is not to hide the trouble that filled it
+        except OSError:  # for example a full disk, which must not hide the failure itself
             return True
         finally:
             with suppress(OSError):
@@ -110,12 +116,12 @@ class Fate:
 
     def _read(self) -> Failure | None:
         try:
-            return Failure(**json.loads(self._note.read_text()))
-        except OSError:  # not there; or the folder does not answer, and then the next look finds it
+            return Failure(**json.loads(self._file.read_text()))
+        except OSError:  # the file does not exist, or the folder cannot be read now and the next poll reads it
             return None
 
     def _stand_in(self, failure: Failure) -> None:
-        """Write the event, once the main process has gone without doing so: it holds the folder's lock until its end."""
+        """Write the event after the main process has ended without doing so. It holds the folder's lock until its end."""
         deadline = time.monotonic() + _TAKE_OVER_SECONDS
         while time.monotonic() < deadline:
             with suppress(StorageError), alone_in(self._run_dir):
@@ -128,22 +134,22 @@ class Fate:
             time.sleep(_LOOK_SECONDS)
 
     def _watch(self) -> None:
-        ended = _Ended(self._peers)
-        while not self._leaving.wait(_LOOK_SECONDS):
+        ended = _EndedProcesses(self._peers)
+        while not self._stopping.wait(_LOOK_SECONDS):
             if (found := self._read()) is not None:
-                self.end(found)
+                self.fail(found)
             gone = ended.look()
-            if gone and not self._leaving.wait(_LAST_WORDS_SECONDS):
+            if gone and not self._stopping.wait(_GRACE_SECONDS):
                 ranks = ", ".join(map(str, gone))
-                self.end(self._read() or self._lost(f"Process {ranks} of this run has ended without a word"))
+                self.fail(self._read() or self._lost(f"Process {ranks} of this run has ended without a message"))
 
 
 def failure_of(error: TrainerError, rank: int, stage: str | None, step: int | None) -> Failure:
     return Failure(error.code, str(error), error.exit_status, rank, stage, step)
 
 
-class _Ended:
-    """Which processes of this machine have ended, by the kernel's word; of nobody where it gives none (not Linux)."""
+class _EndedProcesses:
+    """Reports which of these processes have ended, by pidfd. Reports none where there is no pidfd (not Linux)."""
 
     def __init__(self, pids: Mapping[int, int]) -> None:
         self._ranks: dict[int, int] = {}

@@ -1,8 +1,8 @@
 """One process of several: `python -m trainer.distributed.rank LAUNCHER MODULE …` is `python -m MODULE …` that ends when its launcher does.
 
-The launcher gives each of its processes a session of its own, so that no signal to its group reaches them; and without
-the others a process would wait in a collective for good, with a GPU in its hands. Standard library only until that is
-settled: torch takes seconds to import, and the launcher may be gone by then.
+The launcher starts each process in a session of its own, so a signal to the launcher's group does not reach it. Without the
+launcher a process would wait in a collective for ever and hold its GPU. Only the standard library is imported before this
+is prevented, because torch takes seconds to import and the launcher may end in that time.
 """
 
 import ctypes
@@ -25,13 +25,13 @@ def main(arguments: list[str]) -> None:
 
 
 def end_with(launcher: int) -> None:
-    """From here on SIGKILL ends this process once its parent `launcher` has ended. Exits if it already has."""
+    """Let SIGKILL end this process when its parent `launcher` ends. Exits if the parent has already ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     else:
         threading.Thread(target=_watch, args=(launcher,), name="launcher", daemon=True).start()
     if os.getppid() != launcher:
-        sys.exit("the launcher that wanted this process has already ended")
+        sys.exit("the launcher of this process has already ended")
 
 
 def _watch(launcher: int) -> None:

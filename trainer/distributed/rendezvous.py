@@ -1,4 +1,4 @@
-"""How this process finds the others: the one place of the trainer that reads the launcher's environment."""
+"""How the processes of a run find each other. Only this module of the trainer reads the launcher's environment."""
 
 import os
 import uuid
@@ -9,24 +9,25 @@ from pathlib import Path
 
 import torch
 
-from trainer.distributed.peer_failure import Fate
+from trainer.distributed.peer_failure import PeerMonitor
 from trainer.distributed.world import SINGLE, PeerGone, World
 from trainer.errors import ModelError, StorageError
 
-_PATIENCE = timedelta(hours=2)
-"""In a collective: the main process may be writing a large checkpoint, a reward may be slow. Who has died is known sooner."""
+_COLLECTIVE_TIMEOUT = timedelta(hours=2)
+"""Long, because the main process may write a large checkpoint, or a reward may be slow. `PeerMonitor` finds ended processes."""
 
 
 def processes_here() -> int:
-    """Processes of this run on this machine, which share its cores."""
+    """The number of processes of this run on this machine."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
-def join(device: str) -> World:
-    """This process among those that a launcher has started with it: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
-    MASTER_ADDR and MASTER_PORT, as `accelerate launch`, torchrun and the like set them.
+def init_distributed(device: str) -> World:
+    """Join the processes that a launcher has started, or return SINGLE where there is one.
 
-    gloo on CPUs, NCCL with one device for each process on GPUs. Raises ModelError where there are too few of them.
+    Reads RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as `accelerate launch` and torchrun
+    set them. Uses gloo on CPUs, and NCCL with a device for each process on GPUs. Raises ModelError where there are fewer
+    devices than processes.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return SINGLE
@@ -38,51 +39,51 @@ def join(device: str) -> World:
         )
     from accelerate import PartialState  # type: ignore[import-untyped]
 
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # else accelerate counts cores with a warning; the run sets its own
-    # small things go over the CPU, so that a flag does not wait for the GPU's queue
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # accelerate warns without it; the run sets its own number
+    # small tensors go over the CPU, so that a flag does not wait for the GPU's queue
     backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
-    state = PartialState(cpu=not on_gpu, backend=backend, timeout=_PATIENCE)
+    state = PartialState(cpu=not on_gpu, backend=backend, timeout=_COLLECTIVE_TIMEOUT)
     return World(state.process_index, state.num_processes, state.device if on_gpu else torch.device("cpu"))
 
 
 @contextmanager
-def meeting_in(run_dir: Path, world: World) -> Iterator[Fate | None]:
-    """While inside, the processes watch over each other by files in the run folder; None where there is only one.
+def peer_monitor(run_dir: Path, world: World) -> Iterator[PeerMonitor | None]:
+    """A monitor of the other processes, to be started; None where there is one process.
 
-    Raises StorageError where not all of them see the same folder.
+    Raises StorageError where not all processes see the same folder.
     """
     if world.size == 1:
         yield None
         return
     launch = world.broadcast_object(uuid.uuid4().hex[:12])
     mark = run_dir / f".launch-{launch}"
-    world.from_main(lambda: _swept(run_dir, mark))
-    blind = [rank for rank, sees in enumerate(world.everyones(mark.exists())) if not sees]
-    if blind:
+    world.from_main(lambda: _clear_marks(run_dir, mark))
+    missing = [rank for rank, sees in enumerate(world.all_gather_object(mark.exists())) if not sees]
+    if missing:
         raise StorageError(
-            f"{run_dir} is not the same folder for all processes (not for {', '.join(map(str, blind))}): several machines need "
-            "a run folder on storage that all of them see."
+            f"{run_dir} is not the same folder in all processes (it differs in {', '.join(map(str, missing))}). Put the run "
+            "folder on storage that all machines share."
         )
     here = _this_machine()
-    found = world.everyones((here, os.getpid()))
+    found = world.all_gather_object((here, os.getpid()))
     peers = {rank: pid for rank, (machine, pid) in enumerate(found) if machine == here and rank != world.rank}
-    fate = Fate(run_dir, launch, world.rank, peers)
+    monitor = PeerMonitor(run_dir, launch, world.rank, peers)
     try:
-        yield fate
-    finally:  # done, or stopped by common consent: nobody goes before the others have
+        yield monitor
+    finally:  # the run is finished or stopped; every process waits here for the others
         with suppress(PeerGone):
             world.barrier()
-        fate.leave()
+        monitor.stop()
 
 
-def _swept(run_dir: Path, mark: Path) -> None:
-    """Nothing but the mark of this launch."""
+def _clear_marks(run_dir: Path, mark: Path) -> None:
+    """Delete the marks and failure files of earlier launches, and write the mark of this one."""
     for leftover in (*run_dir.glob(".launch-*"), *run_dir.glob(".failure-*")):
         leftover.unlink()
     mark.touch()
 
 
 def _this_machine() -> tuple[str, int]:
-    """Where process numbers mean the same: one boot of one kernel, one pid namespace."""
+    """Equal for processes whose process ids can be compared: one boot of one kernel, and one pid namespace."""
     boot, space = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
     return (boot.read_text() if boot.exists() else "", space.stat().st_ino if space.exists() else 0)

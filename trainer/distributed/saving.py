@@ -1,6 +1,7 @@
-"""Writing models and tensors as several processes: the main one what all have, each its part of what is sharded.
+"""Saving models and tensors from several processes.
 
-Only whole tensors are written, each by one process, so what was saved by two is loaded by one or by three as it is.
+The main process writes what all processes hold. Each process writes its part of what is sharded. Every tensor is written
+whole, by one process, so a checkpoint can be loaded by another number of processes.
 """
 
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 from safetensors.torch import save_file
 from torch import Tensor
 
-from trainer.distributed.steps import is_sharded
+from trainer.distributed.sharding import for_main, is_sharded, own_part
 from trainer.distributed.world import World
 from trainer.models import Model, save_result
 
@@ -18,18 +19,16 @@ _INDEX = "model.safetensors.index.json"
 
 
 def save_tensors(folder: Path, name: str, tensors: Mapping[str, Tensor], world: World) -> None:
-    """`name`.safetensors; of sharded tensors one such file from each process."""
+    """Write `name`.safetensors or, for sharded tensors, one file from each process."""
     if not world.sharded:
         if world.is_main:
             save_file({key: value.contiguous() for key, value in tensors.items()}, folder / f"{name}.safetensors")
         return
-    from trainer.distributed.sharding import own_part
-
     save_file(own_part(tensors, world), folder / _of_several(name, world.rank, world))
 
 
 def save_weights(folder: Path, model: Model, world: World) -> None:
-    """As transformers saves a model; of a sharded one in as many files as there are processes, with transformers' index."""
+    """Save a model in transformers' format. A sharded model takes one file for each process, and transformers' index."""
     if not is_sharded(model):
         if world.is_main:
             model.save_pretrained(folder)
@@ -44,26 +43,22 @@ def save_weights(folder: Path, model: Model, world: World) -> None:
         size = sum(weight.numel() * weight.element_size() for weight in _weights(model).values())
         (folder / _INDEX).write_text(json.dumps({"metadata": {"total_size": size}, "weight_map": files}, indent=2))
     world.barrier()
-    from trainer.distributed.sharding import own_part
-
     save_file(own_part(_weights(model), world), folder / _of_several("model", world.rank, world), {"format": "pt"})
 
 
 def save_whole(folder: Path, model: Model, world: World) -> None:
-    """A plain transformers folder, by the main process alone: it is to hold all weights in its memory."""
+    """Save a plain transformers folder from the main process, which needs memory for all weights."""
     if not is_sharded(model):
         if world.is_main:
             save_result(model, folder)
         return
-    from trainer.distributed.sharding import for_main
-
     whole = for_main(_weights(model), world)
     if world.is_main:
         model.save_pretrained(folder, state_dict=whole)
 
 
 def _weights(model: Model) -> dict[str, Tensor]:
-    """Parameters by name, tied ones once, and the buffers that belong to the model."""
+    """Parameters by name, tied ones once, and the buffers of the state dictionary."""
     names = model.state_dict().keys()
     return dict(model.named_parameters()) | {name: value for name, value in model.named_buffers() if name in names}
 

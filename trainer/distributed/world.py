@@ -1,10 +1,10 @@
-"""The processes of one run, and what they tell each other.
+"""The processes of one run, their collectives, and how rows are divided among them.
 
-Experience is replicated, passes are split: every process holds the whole batch and the same weights, computes only its own
-rows, and the rows' few numbers are exchanged. Everything here is called by all processes in the same order, from the main
-thread. What is decided from what comes back is decided alike everywhere: each result is the same bits on every process.
+Experience is replicated and passes are split. Every process holds the whole batch and the same weights, computes its own
+rows, and the few numbers of each row are exchanged. All processes call these functions in the same order, from the main
+thread. Each result has the same bits on every process, so decisions that depend on it agree.
 
-With one process nothing is imported and nothing is done.
+With one process nothing is imported, and each function returns at once.
 """
 
 import math
@@ -12,106 +12,109 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from trainer.distributed.load_balancing import blocks, shares
 from trainer.errors import Diverged, TrainerError
 
 T = TypeVar("T")
 
 _BUCKET = 32 << 20
-"""Bytes summed in one message: large enough for the network, small enough for the first to be on its way early."""
+"""Bytes summed in one message: large enough for the network, small enough for the first to be sent early."""
 
 _IN_FLIGHT = 3
-"""Messages under way at a time, which bounds the memory of their copies."""
+"""Messages sent at a time, which bounds the memory of their copies."""
 
 
-told_by_gradients: ContextVar[bool] = ContextVar("told_by_gradients", default=False)
-"""Whether a loss that is not finite is left to be found in the sum of the gradients."""
+loss_check_deferred: ContextVar[bool] = ContextVar("told_by_gradients", default=False)
+"""Whether a non-finite loss is reported by the gradient check after the backward pass, not before it."""
 
 
 class PeerGone(Exception):
-    """Another process does not answer: it has ended, or its machine has. Not the cause of anything."""
+    """A collective failed because another process or its machine has ended. It is never the cause of a failure."""
 
 
 class World:
-    """`rank` of `size` processes; the one with rank 0, the main one, writes the run folder."""
+    """Process `rank` of `size`. The process with rank 0, the main process, writes the run folder."""
 
     def __init__(self, rank: int = 0, size: int = 1, device: torch.device | None = None) -> None:
         self.rank = rank
         self.size = size
         self.sharded = False
-        """Whether each process holds a slice of the models' weights, not all."""
+        """Whether each process holds only a slice of the models' weights."""
         self.device = device
-        """Where this process computes; None: not settled by the launch."""
+        """The device of this process; None where the launch does not assign one."""
 
     @property
     def is_main(self) -> bool:
         return self.rank == 0
 
-    def mine(self, count: int) -> list[int]:
-        """This process' block of `count` rows of which nothing is known."""
-        return blocks(count, self.size)[self.rank]
+    def local_rows(self, count: int) -> list[int]:
+        """This process' block of `count` rows, for rows of unknown length."""
+        return contiguous_blocks(count, self.size)[self.rank]
 
-    def share(self, lengths: Sequence[int]) -> list[int]:
-        """This process' rows, of rows with these lengths; none where there are too few."""
-        return shares(lengths, self.size)[self.rank]
+    def balanced_rows(self, lengths: Sequence[int]) -> list[int]:
+        """This process' rows of rows with these lengths, in order; empty where there are fewer rows than processes."""
+        return balance(lengths, self.size)[self.rank]
 
-    def gather_rows(self, mine: Tensor | None, rows: Sequence[int], total: int, device: torch.device) -> Tensor:
-        """(total, …) all rows on `device`, of which `mine` are this process' `rows`; None where it has none. Bit for bit."""
-        if self.size == 1 and mine is not None:
-            return mine
-        brought = self.everyones(None if mine is None else (list(rows), mine.cpu()))
-        there = [found for found in brought if found is not None]
-        order = torch.tensor([row for theirs, _ in there for row in theirs])
-        whole = torch.cat([values for _, values in there])
-        assert len(whole) == total  # everybody's share together
+    def gather_rows(self, local: Tensor | None, rows: Sequence[int], total: int, device: torch.device) -> Tensor:
+        """(total, …) the rows of all processes on `device`, unchanged to the bit.
+
+        `local`: the values of this process' `rows`, None where it has none.
+        """
+        if self.size == 1 and local is not None:
+            return local
+        gathered = self.all_gather_object(None if local is None else (list(rows), local.cpu()))
+        blocks = [block for block in gathered if block is not None]
+        order = torch.tensor([row for numbers, _ in blocks for row in numbers])
+        whole = torch.cat([values for _, values in blocks])
+        assert len(whole) == total  # every row belongs to exactly one process
         return torch.empty_like(whole).index_copy_(0, order, whole).to(device)
 
-    def gather_objects(self, mine: Sequence[T], rows: Sequence[int], total: int) -> list[T]:
-        """All `total` objects in row order."""
+    def gather_objects(self, local: Sequence[T], rows: Sequence[int], total: int) -> list[T]:
+        """The `total` objects of all processes in row order; `local` are those of this process' `rows`."""
         if self.size == 1:
-            return list(mine)
+            return list(local)
         whole: dict[int, T] = {}
-        for theirs in self.everyones(list(zip(rows, mine, strict=True))):
+        for theirs in self.all_gather_object(list(zip(rows, local, strict=True))):
             whole.update(theirs)
         return [whole[row] for row in range(total)]
 
-    def everyones(self, mine: T) -> list[T]:
-        """What each process has brought, by rank."""
+    def all_gather_object(self, value: T) -> list[T]:
+        """The value of each process, by rank."""
         if self.size == 1:
-            return [mine]
+            return [value]
         import torch.distributed as dist
 
         found: list[Any] = [None] * self.size
-        _reaching(lambda: dist.all_gather_object(found, mine))
+        _reaching(lambda: dist.all_gather_object(found, value))
         return found
 
     def sum_numbers(self, values: Mapping[str, Tensor]) -> dict[str, float]:
-        """Sums of single numbers by name; a process that computed nothing brings none. A GPU is read a single time."""
+        """Sums over the processes of scalar tensors by name. A process may lack names. A GPU is read once."""
         sums: dict[str, float] = {}
         numbers = torch.stack([value.double() for value in values.values()]).tolist() if values else []
-        for theirs in self.everyones(dict(zip(values, numbers, strict=True))):
+        for theirs in self.all_gather_object(dict(zip(values, numbers, strict=True))):
             for name, value in theirs.items():
                 sums[name] = sums.get(name, 0.0) + value
         return sums
 
     def sum_number(self, value: float) -> float:
-        return value if self.size == 1 else math.fsum(self.everyones(value))
+        return value if self.size == 1 else math.fsum(self.all_gather_object(value))
 
     def sum_tensors(self, tensors: Sequence[Tensor]) -> None:
-        """Put the sum over all processes in the place of each, in fp32, in few messages."""
+        """Replace each tensor by its sum over all processes. Sums are taken in fp32, in buckets of 32 MiB."""
         if self.size == 1:
             return
         import torch.distributed as dist
 
-        under_way: deque[tuple[list[Tensor], Tensor, Any]] = deque()
+        pending: deque[tuple[list[Tensor], Tensor, Any]] = deque()
 
-        def take_in() -> None:
-            bucket, flat, message = under_way.popleft()
+        def receive() -> None:
+            bucket, flat, message = pending.popleft()
             _reaching(message.wait)
             parts = flat.split([tensor.numel() for tensor in bucket])
             for tensor, part in zip(bucket, parts, strict=True):
@@ -119,14 +122,18 @@ class World:
 
         for bucket in _buckets(tensors):
             flat = torch.cat([tensor.flatten().float() for tensor in bucket])
-            under_way.append((bucket, flat, _reaching(lambda flat=flat: dist.all_reduce(flat, async_op=True))))  # type: ignore[misc]
-            if len(under_way) > _IN_FLIGHT:
-                take_in()
-        while under_way:
-            take_in()
+            pending.append((bucket, flat, _reaching(lambda flat=flat: dist.all_reduce(flat, async_op=True))))  # type: ignore[misc]
+            if len(pending) > _IN_FLIGHT:
+                receive()
+        while pending:
+            receive()
 
     def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
-        """Sum the gradients. One that no process has stays None: the optimizer is to leave that parameter alone."""
+        """Replace each gradient by its sum over all processes.
+
+        A gradient that no process has stays None, so that the optimizer skips the parameter. FSDP has already summed the
+        gradients of sharded parameters.
+        """
         if self.size == 1:
             return
         parameters = [
@@ -137,16 +144,18 @@ class World:
         found = [parameter for parameter, any_has in zip(parameters, there.tolist(), strict=True) if any_has]
         for parameter in found:
             if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter, dtype=parameter.grad_dtype)  # not always its own: float32
+                parameter.grad = torch.zeros_like(
+                    parameter, dtype=parameter.grad_dtype
+                )  # which may be float32 for bfloat16 weights
         self.sum_tensors([parameter.grad for parameter in found if parameter.grad is not None])
 
     def any(self, flag: bool) -> bool:
-        """Whether it is so anywhere."""
+        """Whether the flag is set in any process."""
         if self.size == 1:
             return flag
-        said = torch.tensor([flag], dtype=torch.uint8)
-        self._all_reduce(said, largest=True)
-        return bool(said.item())
+        flags = torch.tensor([flag], dtype=torch.uint8)
+        self._all_reduce(flags, largest=True)
+        return bool(flags.item())
 
     def broadcast_object(self, value: T) -> T:
         """The main process' value."""
@@ -159,39 +168,39 @@ class World:
         return held[0]
 
     def from_main(self, work: Callable[[], T]) -> T:
-        """What `work` gives on the main process, which alone does it; its trouble is everyone's."""
+        """The result of `work()`, which only the main process calls. Its TrainerError or OSError is raised in every process."""
         if self.size == 1:
             return work()
-        value, trouble = None, None
+        value, error = None, None
         if self.is_main:
             try:
                 value = work()
-            except (TrainerError, OSError) as error:
-                trouble = error
-        value, problem = self.broadcast_object((value, trouble))
+            except (TrainerError, OSError) as raised:
+                error = raised
+        value, problem = self.broadcast_object((value, error))
         if problem is not None:
             raise problem
-        return value  # type: ignore[return-value]  # `work` has given it
+        return value  # type: ignore[return-value]  # `work` has returned it
 
     @contextmanager
-    def same_fate(self) -> Iterator[None]:
-        """Around work on one's own rows: where a number of any process is not finite, all raise its Diverged."""
+    def fail_together(self) -> Iterator[None]:
+        """For work on a process' own rows: where one process raises Diverged inside, all processes raise it at the end."""
         if self.size == 1:
             yield
             return
         trouble: Diverged | None = None
-        before = told_by_gradients.set(self.sharded)
+        before = loss_check_deferred.set(self.sharded)
         try:
             yield
         except Diverged as error:
             trouble = error
         finally:
-            told_by_gradients.reset(before)
+            loss_check_deferred.reset(before)
         if self.any(trouble is not None):
-            raise next(error for error in self.everyones(trouble) if error is not None)
+            raise next(error for error in self.all_gather_object(trouble) if error is not None)
 
     def barrier(self) -> None:
-        """Wait for everyone."""
+        """Wait for all processes."""
         self.any(False)
 
     def _all_reduce(self, tensor: Tensor, largest: bool = False) -> None:
@@ -206,7 +215,7 @@ SINGLE = World()
 
 
 def is_peer_gone(error: BaseException) -> bool:
-    """Whether it only says that another process is gone: by the world, or by a collective inside of torch."""
+    """Whether the error means that another process has ended. Collectives inside torch raise errors of several kinds."""
     if isinstance(error, PeerGone):
         return True
     return isinstance(error, RuntimeError) and (
@@ -219,12 +228,12 @@ def is_peer_gone(error: BaseException) -> bool:
 def _reaching(message: Callable[[], T]) -> T:
     try:
         return message()
-    except RuntimeError as error:  # gloo and NCCL have no kind of their own for a peer that is gone
+    except RuntimeError as error:  # gloo and NCCL raise a plain RuntimeError for a peer that has ended
         raise PeerGone(str(error)) from error
 
 
 def _buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """In their order, those of one device together, each bucket at least a tensor and at most `_BUCKET` bytes in fp32."""
+    """The tensors in order, in groups on one device. A group has at least one tensor, and at most `_BUCKET` bytes in fp32."""
     bucket: list[Tensor] = []
     size = 0
     for tensor in tensors:
@@ -235,3 +244,28 @@ def _buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
         size += 4 * tensor.numel()
     if bucket:
         yield bucket
+
+
+def balance(lengths: Sequence[int], processes: int) -> list[list[int]]:
+    """Load balancing: the row numbers of each process, in ascending order, with about as many tokens for each.
+
+    A pure function, so that each process computes the rows of all. The longest rows come first; each goes to the process
+    with the fewest tokens so far (Graham 1969: at most 4/3 of the best split). With fewer rows than processes, some
+    processes get none.
+    """
+    if processes == 1:
+        return [list(range(len(lengths)))]
+    rows: list[list[int]] = [[] for _ in range(processes)]
+    tokens = [0] * processes
+    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
+        least = min(range(processes), key=lambda process: (tokens[process], len(rows[process])))
+        rows[least].append(row)
+        tokens[least] += lengths[row]
+    return [sorted(own) for own in rows]
+
+
+def contiguous_blocks(count: int, processes: int) -> list[list[int]]:
+    """`count` rows cut into one block for each process. Sizes differ by at most one, and the larger blocks come first."""
+    size, longer = divmod(count, processes)
+    starts = [process * size + min(process, longer) for process in range(processes + 1)]
+    return [list(range(first, end)) for first, end in pairwise(starts)]

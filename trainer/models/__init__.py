@@ -3,7 +3,7 @@
 All of them stay in eval mode, in training too: dropout is off everywhere (a policy with dropout has no ratio of 1).
 """
 
-from trainer.models.generation import load_stops, set_stops
+from trainer.models.builders import ModelBuilder, WeightUse, builder_for, dtype_of
 from trainer.models.heads import Model, autocast, compute_in, has_linear_score, head_logits, scalar_head, trunk
 from trainer.models.loading import (
     SAFELY,
@@ -11,35 +11,36 @@ from trainer.models.loading import (
     load_config,
     load_policy,
     load_reward_model,
+    load_stops,
     load_tokenizer,
     new_policy,
     new_reward_model,
     set_fresh,
+    set_stops,
 )
-from trainer.models.makers import Care, Maker, dtype_of, maker_for
 from trainer.models.offload import present, settle
-from trainer.models.quantized import check_quantization
-from trainer.models.saving import save_result
+from trainer.models.precision import check_quantization
+from trainer.models.roles import save_result
 
 __all__ = [
     "SAFELY",
-    "Care",
-    "Maker",
     "Model",
+    "ModelBuilder",
+    "WeightUse",
     "autocast",
+    "builder_for",
     "check_quantization",
     "compute_in",
     "copy_weights",
     "dtype_of",
     "has_linear_score",
     "head_logits",
-    "load_classifier", "load_config",
+    "load_classifier",
+    "load_config",
     "load_policy",
     "load_reward_model",
     "load_stops",
     "load_tokenizer",
-
-    "maker_for",
     "new_policy",
     "new_reward_model",
     "present",

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from trainer.errors import ModelError
+from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model
-from trainer.models.recompute import recompute_layers
 from trainer.spec import LoraSpec
 
 if TYPE_CHECKING:

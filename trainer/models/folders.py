@@ -5,15 +5,17 @@ adapter's `base_model_name_or_path` to any folder of this machine, and asks an u
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import transformers
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
 from trainer import allowed_paths
 from trainer.errors import ModelError
 from trainer.models.adapters import is_adapter
-from trainer.models.vetting import vet
 from trainer.spec.path_rules import is_hub_id
 
 _SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
@@ -33,7 +35,7 @@ def located(name: str | Path, weights: bool = False) -> Path:
     folder = _local(str(name))
     if folder is None:
         folder = _from_hub(str(name), weights)
-    vet(folder)
+    check_config_files(folder)
     return folder
 
 
@@ -95,3 +97,130 @@ def _not_here(name: str, reason: BaseException) -> ModelError:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+FILES = (
+    "config.json",
+    "generation_config.json",
+    "adapter_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "processor_config.json",
+    "preprocessor_config.json",
+)
+_CODE = {
+    "auto_map", "trust_remote_code", "custom_pipelines", "custom_generate", "attn_implementation", "_attn_implementation",
+    "_attn_implementation_internal", "_attn_implementation_autoset", "experts_implementation", "_experts_implementation",
+    "_experts_implementation_internal", "kernel_config", "use_kernels", "megatron_core", "megatron_config",
+}  # fmt: skip
+"""Keys that name code: modules of the folder or of another repository, kernels of the hub, Python modules."""
+_PATHS = {
+    "vocab_file", "merges_file", "tokenizer_file", "spm_file", "source_spm", "target_spm", "sp_model_file",
+    "cache_file", "covariance_file", "tokenizer_name_or_path", "prompt_tuning_init_state_dict_path", "gguf_file",
+}  # fmt: skip
+"""Keys that name another file, which would be read in place of the folder's own."""
+_CODE_PREFIX = "custom_"
+_QUANTIZED = "quantization_config"
+_QUANTIZATION_KINDS = ("bitsandbytes", "bitsandbytes_4bit", "bitsandbytes_8bit")
+_DEEPEST = 64
+# Values with which such a key does nothing: libraries write them into every file.
+_IDLE: tuple[Any, ...] = (None, False, "", {}, [])
+_HARMLESS = {"_attn_implementation_autoset": (True,), "megatron_core": ("megatron.core",)}
+_IMPLEMENTATIONS = (
+    "eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention", "batched_mm", "grouped_mm",
+)  # fmt: skip
+"""Values of `…_implementation` that name code of transformers itself."""
+_NAMES = ("label2id", "id2label", "extra_special_tokens", "model_specific_special_tokens", "added_tokens_decoder")
+"""Keys whose own keys are labels or tokens, with any name."""
+_ADAPTERS = ("LORA", "ADALORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "HRA", "VERA")
+"""Kinds of adapters that can be merged into their base; prompt learning loads models and tokenizers by name."""
+
+
+def check_config_files(folder: Path) -> None:
+    """Raise ModelError, naming file and key, for a configuration that would reach beyond the folder."""
+    for name in FILES:
+        path = folder / name
+        if path.is_file():
+            _check_file(path)
+
+
+def _check_file(path: Path) -> None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path} is no readable JSON: {error}") from error
+    for key, why in _faults(content, path.name):
+        raise ModelError(f"{path}: {key} {why}. Proximal does not load such a model.")
+
+
+def _faults(content: Any, file: str) -> Iterator[tuple[str, str]]:
+    """Keys as they are written in the file, with what is wrong with each."""
+    for key, name, value in _entries(content):
+        if name in _CODE or name.startswith(_CODE_PREFIX):
+            if not (_is_idle(name, value) or (key == "auto_map" and _is_built_in(content))):
+                yield f"`{key}`", "names code that is not part of transformers or peft"
+        elif name in _PATHS:
+            if isinstance(value, str) and _leaves(value):
+                yield f"`{key}`", "names a file outside the folder"
+        elif name == _QUANTIZED:
+            kind = value.get("quant_method") if isinstance(value, dict) else value
+            if value not in _IDLE and kind not in _QUANTIZATION_KINDS:
+                yield f"`{key}`", f"has the kind {kind!r}; take the unquantized weights and set `model.quantization`"
+        elif name == "chat_template":
+            yield from _template_faults(key, value)
+    if file == "adapter_config.json" and isinstance(content, dict):
+        yield from _adapter_faults(content)
+
+
+def _entries(content: Any, at: str = "", depth: int = 0) -> Iterator[tuple[str, str, Any]]:
+    """Every key with its place, however deep."""
+    if depth > _DEEPEST:
+        raise ModelError(f"`{at}`: a configuration is nested at most {_DEEPEST} levels deep.")
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield f"{at}{name}", name, value
+            if name not in _NAMES:
+                yield from _entries(value, f"{at}{name}.", depth + 1)
+    elif isinstance(content, list):
+        for number, value in enumerate(content):
+            yield from _entries(value, f"{at}{number}.", depth + 1)
+
+
+def _is_idle(name: str, value: Any) -> bool:
+    if value in _IDLE or value in _HARMLESS.get(name, ()):
+        return True
+    return "_implementation" in name and value in _IMPLEMENTATIONS
+
+
+def _is_built_in(content: dict[str, Any]) -> bool:
+    """Whether transformers itself has the class that a file's own `auto_map` replaces; then the folder's code is not read.
+
+    A folder that was published before its architecture came into transformers keeps that key for good. It is passed over
+    with `trust_remote_code=False`, but for the configurations inside a configuration (CVE-2026-5241).
+    """
+    if "model_type" in content:
+        return content["model_type"] in transformers.CONFIG_MAPPING
+    name = content.get("tokenizer_class")
+    return isinstance(name, str) and name.isidentifier() and hasattr(transformers, name)
+
+
+def _template_faults(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Named templates are saved as files of that name (CVE-2026-9856)."""
+    names = [entry.get("name") for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    names += list(value) if isinstance(value, dict) else []
+    for name in names:
+        if not isinstance(name, str) or not name.replace("_", "").replace("-", "").isalnum():
+            yield f"`{key}`", f"has a template named {name!r}; a name consists of letters, digits, `_` and `-`"
+
+
+def _adapter_faults(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if (kind := content.get("peft_type", "LORA")) not in _ADAPTERS:
+        yield "`peft_type`", f"is {kind!r}; adapters of these kinds are read: {', '.join(_ADAPTERS)}"
+    library = (content.get("auto_mapping") or {}).get("parent_library") or "transformers"
+    if str(library).partition(".")[0] != "transformers":
+        yield "`auto_mapping.parent_library`", f"names the Python module {library!r}"
+
+
+def _leaves(value: str) -> bool:
+    """Whether a file name leads anywhere but into the folder."""
+    return "/" in value or "\\" in value or value == ".."

@@ -1,6 +1,6 @@
-"""Frozen models that live in host memory and come to the device for their work alone.
+"""Offloading: frozen models stay in host memory, and their weights are copied to the device only while they compute.
 
-What never changes need not be fetched back: leaving is letting go of the copy.
+The weights never change, so the copy on the device is freed without copying anything back.
 """
 
 import weakref
@@ -15,14 +15,14 @@ from trainer.errors import OutOfMemory
 from trainer.models.heads import Model
 
 _ALIGNED = 256
-"""Bytes: where a weight begins in the block. The CPU's matrix products round differently off 64, a GPU's are slower off 16."""
+"""Alignment in bytes of a weight in the block. CPU matrix products round differently off 64; GPU ones are slower off 16."""
 
 
-class Away:
-    """A model's weights in host memory, all in one block, and how many are at work with it.
+class OffloadedWeights:
+    """A model's weights in one block of host memory, with a count of the contexts that need them on the device.
 
-    The block is pinned where a GPU is to fetch it: by itself and as large as it is, since PyTorch's own pinned memory comes in
-    powers of two. One copy brings all weights.
+    One copy moves all weights. The block is pinned for a GPU. It is pinned by the CUDA runtime, because PyTorch allocates
+    pinned memory in powers of two.
     """
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
@@ -30,7 +30,7 @@ class Away:
         self._weights = list(model.parameters())
         self._visits = 0
         if any(weight.requires_grad for weight in self._weights):
-            raise ValueError("a model that learns cannot be away: its steps would be lost")
+            raise ValueError("a model that is trained cannot be offloaded: its steps would be lost")
         ends = list(accumulate(-(-weight.nbytes // _ALIGNED) * _ALIGNED for weight in self._weights))
         self._starts = [0, *ends[:-1]]
         self._home = torch.empty((ends or [0])[-1], dtype=torch.uint8)
@@ -42,16 +42,16 @@ class Away:
             self._places.append(place)
         if device.type == "cuda":
             _pin(self._home)
-        for part in model.modules():  # small, and not to be waited for
+        for part in model.modules():  # buffers are small, so they stay on the device
             part._buffers.update({name: b.to(device) for name, b in part._buffers.items() if b is not None})
 
     @property
-    def is_here(self) -> bool:
+    def is_present(self) -> bool:
         return self._visits > 0
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """While inside, the weights are on the device. Whoever comes in between finds them there; the last one leaves."""
+        """While inside, the weights are on the device. Contexts may be nested; the end of the outermost frees the copy."""
         if not self._visits:
             block = torch.empty_like(self._home, device=self._device, pin_memory=False).copy_(
                 self._home, non_blocking=True
@@ -69,12 +69,12 @@ class Away:
 
 
 def _view(block: Tensor, start: int, weight: Tensor) -> Tensor:
-    """The place of a weight in a block of bytes."""
+    """The part of a block of bytes that holds a weight, with the weight's type and shape."""
     return block[start : start + weight.nbytes].view(weight.dtype).view(weight.shape)
 
 
 def _pin(block: Tensor) -> None:
-    """Raises OutOfMemory where the system does not let so much be pinned."""
+    """Raises OutOfMemory where the system refuses to pin so much memory."""
     cudart = torch.cuda.cudart()
     status = int(cudart.cudaHostRegister(block.data_ptr(), block.nbytes, 0))
     if status:
@@ -86,18 +86,18 @@ def _pin(block: Tensor) -> None:
 
 
 def settle(model: Model, device: torch.device, offload: bool) -> Model:
-    """Put a frozen model on the device, or with `offload` beside it. On a CPU there is no other place."""
+    """Move a frozen model to the device or, with `offload`, keep its weights in host memory. No effect on a CPU."""
     if not offload or device.type == "cpu":
         return model.to(device)
     model.requires_grad_(False)
-    model.away = Away(model, device)
+    model.absent_weights = OffloadedWeights(model, device)
     return model
 
 
 def present(model: Model | None) -> AbstractContextManager[None]:
-    """While inside, `model` (where there is one) can compute, wherever it lives. Forward passes of frozen models belong inside.
+    """While inside, the weights of an offloaded or sharded model are on the device. No effect on other models, or on None.
 
-    Outside it, one that is away fails loudly: torch refuses operands on two devices.
+    Forward passes of frozen models belong inside. Outside, torch raises an error for operands on two devices.
     """
-    away: Away | None = getattr(model, "away", None)
-    return nullcontext() if away is None else away.here()
+    absent: OffloadedWeights | None = getattr(model, "absent_weights", None)
+    return nullcontext() if absent is None else absent.here()

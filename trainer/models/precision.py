@@ -4,11 +4,14 @@ The type is chosen when a run begins and recorded in its folder. A run that goes
 the same spec would end in other weights.
 """
 
+import logging
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 
+from trainer.errors import ModelError
 from trainer.spec import JobSpec, ModelSpec
 
 Dtype = Literal["float32", "bfloat16"]
@@ -56,3 +59,32 @@ def told(dtype: Dtype, device: str) -> str:
 def multiply_float32(model: ModelSpec, device: str) -> None:
     """Let this process multiply float32 matrices on a GPU as `model.tf32` says."""
     torch.set_float32_matmul_precision("high" if model.tf32 and device == "cuda" else "highest")
+
+
+def check_quantization(spec: ModelSpec) -> None:
+    """Raise ModelError where the spec asks for it and the library is not there."""
+    if spec.quantization is not None and find_spec("bitsandbytes") is None:
+        raise ModelError(
+            '`model.quantization` needs bitsandbytes, which is not installed here: `pip install "bitsandbytes>=0.46"`, '
+            "or leave it out."
+        )
+
+
+def quantization_options(spec: ModelSpec, dtype: torch.dtype, device: torch.device) -> dict[str, Any]:
+    """What `from_pretrained` needs for it; nothing where the spec asks for none."""
+    if spec.quantization is None:
+        return {}
+    check_quantization(spec)
+    from transformers import BitsAndBytesConfig
+
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of its casts at every call
+    if spec.quantization == "8bit":
+        config = BitsAndBytesConfig(load_in_8bit=True)
+    else:
+        config = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=dtype,
+        )
+    return {"quantization_config": config, "device_map": {"": device}}

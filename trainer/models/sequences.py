@@ -34,7 +34,7 @@ class Batch:
     completion_lengths: tuple[int, ...]
 
     @classmethod
-    def of(cls, prompts: Sequence[list[int]], completions: Sequence[list[int]], pad_id: int) -> "Batch":
+    def from_ids(cls, prompts: Sequence[list[int]], completions: Sequence[list[int]], pad_id: int) -> "Batch":
         rows = [p + c for p, c in zip(prompts, completions, strict=True)]
         width = max(len(row) for row in rows)
         return cls(
@@ -233,3 +233,20 @@ def _places(mask_BX: Tensor, count: int) -> Tensor:
 def on_device(numbers: Sequence[int], device: torch.device) -> Tensor:
     """The numbers as a tensor there. The copy is ordered on the device, so the host does not wait for earlier work."""
     return torch.tensor(numbers, dtype=torch.long).to(device, non_blocking=True)
+
+
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean of `values` where `mask` is True (same shape); 0 where nothing counts. Masked-out NaNs do no harm."""
+    return masked_sum(values, mask) / mask.sum().clamp(min=1)
+
+
+def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
+    """Sum of `values` where `mask` is True (same shape). Masked-out NaNs do no harm, in the gradient either."""
+    return torch.where(mask, values, torch.zeros_like(values)).sum()
+
+
+def masked_whiten(values: Tensor, mask: Tensor) -> Tensor:
+    """Shift and scale to mean 0 and variance 1 over the True positions; 0 elsewhere."""
+    mean = masked_mean(values, mask)
+    variance = masked_mean((values - mean) ** 2, mask)
+    return torch.where(mask, (values - mean) * torch.rsqrt(variance + 1e-8), torch.zeros_like(values))

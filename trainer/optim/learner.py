@@ -1,16 +1,17 @@
 """A model with its optimizer: one gradient step at a time, refused when a number is not finite."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import slice_of
-from trainer.distributed.world import told_by_gradients
+from trainer.distributed.sharding import slice_of
+from trainer.distributed.world import loss_check_deferred
 from trainer.errors import Diverged
-from trainer.optim import clip_gradients, optimizer_for
-from trainer.spec import OptimizerSpec, Schedule
+from trainer.optim.adamw import optimizer_for
+from trainer.spec import DPOSpec, KTOSpec, OptimizerSpec, RewardModelSpec, Schedule, SFTSpec
 
 
 def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
@@ -95,7 +96,7 @@ def require_finite(loss: Tensor, name: str) -> None:
     Sharded processes wait for each other in the backward pass, so none may leave before it: the sum of their gradients, which
     is not finite either, has it said by all.
     """
-    if not told_by_gradients.get() and not torch.isfinite(loss).all():
+    if not loss_check_deferred.get() and not torch.isfinite(loss).all():
         require_finite_number(float(loss.detach().sum()), name)
 
 
@@ -105,3 +106,32 @@ def require_finite_number(value: float, name: str) -> None:
         raise Diverged(
             f"The {name} is not finite ({value}). Lower the learning rate, or look at the data of this step."
         )
+
+
+def clip_gradients(parameters: Sequence[nn.Parameter], max_norm: float) -> float:
+    """Scale all gradients down to the global L2 norm `max_norm`; the norm before, in fp32.
+
+    Gradients that are within it, or not finite, are not touched: to multiply all of them by 1 takes as long as to read them.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    norm = _norm(gradients)
+    number = float(
+        norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+    )  # of slices, each has its share of the sum
+    if max_norm < number < math.inf:
+        nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
+    return number
+
+
+def _norm(gradients: Sequence[Tensor]) -> Tensor:
+    """Of bfloat16 gradients too: their squares would otherwise be summed to 8 bits, a norm that is off by half a percent."""
+    if all(gradient.dtype in (torch.float32, torch.float64) for gradient in gradients):
+        return nn.utils.get_total_norm(gradients)
+    norms = [torch.linalg.vector_norm(gradient, dtype=torch.float32) for gradient in gradients]
+    norm: Tensor = torch.linalg.vector_norm(torch.stack(norms))
+    return norm
+
+
+def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec | KTOSpec) -> int:
+    """Steps that take every item `epochs` times; the last one may be smaller."""
+    return math.ceil(items * spec.epochs / spec.batch_size)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.spec import OptimizerSpec
+from trainer.spec import DPOSpec, OptimizerSpec, RewardModelSpec
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Limits:
     tokens: int | None = None
 
     @classmethod
-    def of(cls, spec: OptimizerSpec, rows: int | None = None) -> "Limits":
+    def from_spec(cls, spec: OptimizerSpec, rows: int | None = None) -> "Limits":
         """The spec's; at most `rows` rows where it says nothing of them."""
         return cls(spec.micro_batch_size or rows, spec.micro_batch_tokens)
 
@@ -47,3 +47,13 @@ def micro_batches(lengths: Sequence[int], size: int | None, tokens: int | None) 
             parts.append([])
         parts[-1].append(row)
     return parts
+
+
+def pair_limits(spec: RewardModelSpec | DPOSpec) -> Limits:
+    """Of one forward pass, its rows counted in pairs."""
+    return Limits(pairs_at_once(spec), spec.micro_batch_tokens)
+
+
+def pairs_at_once(spec: RewardModelSpec | DPOSpec) -> int:
+    """Pairs per forward pass: `micro_batch_size` counts sequences, and a pair is two."""
+    return spec.batch_size if spec.micro_batch_size is None else max(1, spec.micro_batch_size // 2)

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
-from trainer.models.masking import masked_whiten
-from trainer.models.sequences import completion_values, state_values
+from trainer.models.sequences import completion_values, masked_whiten, state_values
 from trainer.optim.micro_batches import Limits
 from trainer.ppo.advantages import (
     gae,
@@ -88,7 +87,7 @@ def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, T
 
 def _values(critic: Model, scored: ScoredBatch, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:
     """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
-    batch, size = scored.batch, Limits.of(spec)
+    batch, size = scored.batch, Limits.from_spec(spec)
     if not spec.advantage.bootstrap_truncated:
         with present(critic):
             return in_parts(lambda part: completion_values(critic, part), batch, size, world), None

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from trainer.events import TokenRow, finite
-from trainer.models.masking import masked_sum
+from trainer.models.sequences import masked_sum
 from trainer.ppo.advantages import explained_variance
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners

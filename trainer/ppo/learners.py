@@ -7,7 +7,7 @@ from torch import Tensor
 
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.errors import Diverged
-from trainer.models.value_head import ValueHead
+from trainer.models.heads import ValueHead
 from trainer.optim.learner import Learner
 from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec

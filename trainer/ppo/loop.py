@@ -41,9 +41,8 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps, save
 from trainer.spec import PPOSpec
 from trainer.stages.evaluation import Evaluation, HeldOut, completions
-from trainer.stages.sft import Example
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenized_rows import TokenizedDemonstration
+from trainer.text.codec import Codec, TokenizedPrompt
 
 
 def train(  # noqa: PLR0913 each is one of the stage's own inputs
@@ -51,11 +50,11 @@ def train(  # noqa: PLR0913 each is one of the stage's own inputs
     spec: PPOSpec,
     actors: PPOModels,
     codec: Codec,
-    prompts: list[EncodedPrompt],
+    prompts: list[TokenizedPrompt],
     held_out: HeldOut,
     texts: Sequence[list[int]] = (),
     feedback: Feedback | None = None,
-    references: Sequence[Example] = (),
+    references: Sequence[TokenizedDemonstration] = (),
 ) -> StageResult:
     """Train the policy (and the critic) in place from the newest checkpoint on, and save the policy as the stage's result.
 

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from trainer.models.masking import masked_sum
+from trainer.models.sequences import masked_sum
 from trainer.ppo.kl import old_policy_kl
 from trainer.spec import PolicyLossSpec
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from trainer.distributed.steps import in_step
-from trainer.models.masking import masked_sum
+from trainer.distributed.sharding import in_step
 from trainer.models.sequences import (
     Batch,
     completion_logprobs,
     completion_logprobs_and_values,
     completion_values,
+    masked_sum,
     on_device,
 )
 from trainer.optim.learner import require_finite_number
@@ -121,9 +121,9 @@ class Minibatch:
         old_BR = torch.zeros_like(scored.reference_logprobs_BR[self.rows_B])
         clipped_BR = torch.zeros_like(old_BR, dtype=torch.bool)
         lengths = [scored.batch.lengths[row] for row in self.rows]
-        mine = world.share(lengths)
+        mine = world.balanced_rows(lengths)
         learning = [None if only_critic else learners.policy.model, learners.critic and learners.critic.model]
-        for at_once in in_step(Limits.of(self.spec).split([lengths[row] for row in mine]), world, *learning):
+        for at_once in in_step(Limits.from_spec(self.spec).split([lengths[row] for row in mine]), world, *learning):
             places = [mine[row] for row in at_once]
             where, part = on_device(places, device), Part.of(self.experience, [self.rows[place] for place in places])
             if only_critic:

@@ -11,19 +11,19 @@ import torch
 
 from trainer.models import Model
 from trainer.optim.learner import Learner
+from trainer.optim.micro_batches import pairs_at_once
 from trainer.randomness import batch_indices, generator
-from trainer.rewards.answer import Answer
+from trainer.rewards.base import RewardInput
 from trainer.rewards.judges import Judge
 from trainer.rollout.batch import respond
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.session.session import Session
 from trainer.spec import OnlineSpec, PPOSpec
-from trainer.stages.reward_model import Pair, accumulate, evaluate, normalise, unscale
-from trainer.stages.reward_model.pairs import pairs_at_once
-from trainer.stages.sft import Example
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.reward_model.pairwise import accumulate_pairs, evaluate_pairs
+from trainer.stages.reward_model.train import normalise, unscale
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
+from trainer.text.codec import Codec, TokenizedPrompt
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Feedback:
     """Where preferences come from, and what the reward model learnt from before."""
 
     judge: Judge
-    pairs: list[Pair]
-    references: list[Example]
+    pairs: list[TokenizedPair]
+    references: list[TokenizedDemonstration]
     """SFT answers that set the level of the scores."""
 
 
@@ -49,11 +49,11 @@ def refit(
     spec: PPOSpec,
     actors: PPOModels,
     codec: Codec,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     feedback: Feedback,
-    collected: list[Pair],
+    collected: list[TokenizedPair],
     number: int,
-) -> tuple[dict[str, float], list[Pair]]:
+) -> tuple[dict[str, float], list[TokenizedPair]]:
     """Label pairs of the policy and train the reward model in place on them and as many old ones.
 
     `collected` are the earlier rounds' pairs. Returns figures and the new pairs. A function of (seed, round) and the weights,
@@ -74,7 +74,7 @@ def refit(
         level = normalise(
             session, session.spec.reward_model, actors.reward_model, codec, feedback.references, 2 * at_once
         )
-        after = evaluate(actors.reward_model, fresh, codec, at_once, session.device, session.world)
+        after = evaluate_pairs(actors.reward_model, fresh, codec, at_once, session.device, session.world)
         figures |= {"online/accuracy": after["accuracy"]} if "accuracy" in after else {}
         figures |= {"online/loss": after["loss"], "online/score_bias": level["score_bias"]}
     return figures, fresh
@@ -85,10 +85,10 @@ def _labelled(
     spec: PPOSpec,
     actors: PPOModels,
     codec: Codec,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     judge: Judge,
     number: int,
-) -> list[Pair]:
+) -> list[TokenizedPair]:
     """Two answers of the policy to each of the round's prompts, labelled; pairs of equal answers are left out."""
     online, seed = spec.online, session.seed("ppo")
     assert online is not None
@@ -98,7 +98,7 @@ def _labelled(
     for first in range(0, len(rows), spec.batch_size):
         session.check_lease()
         some = [prompts[row] for row in rows[first : first + spec.batch_size]]
-        sides: list[list[Answer]] = []
+        sides: list[list[RewardInput]] = []
         for side in ("a", "b"):
             draws_BR = uniforms(generator(seed, "online answers", number, first, side), len(some), spec.max_new_tokens)
             how = (codec, draws_BR, spec.temperature, session.device, session.world, actors.sampler)
@@ -107,18 +107,20 @@ def _labelled(
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
             if a.scored_ids != b.scored_ids:
                 target = points if flipped else 1 - points
-                pairs.append(Pair(a.prompt_ids, a.scored_ids, b.scored_ids, target))
+                pairs.append(TokenizedPair(a.prompt_ids, a.scored_ids, b.scored_ids, target))
     return pairs
 
 
-def _figures_before(session: Session, model: Model, codec: Codec, fresh: list[Pair]) -> dict[str, float]:
+def _figures_before(session: Session, model: Model, codec: Codec, fresh: list[TokenizedPair]) -> dict[str, float]:
     """How the reward model ranks the new pairs before it has learnt from them: where it has gone stale."""
-    found = evaluate(model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device, session.world)
+    found = evaluate_pairs(model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device, session.world)
     figures = {"online/ties": sum(not pair.decided for pair in fresh) / len(fresh)}
     return figures | ({"online/accuracy_before": found["accuracy"]} if "accuracy" in found else {})
 
 
-def _train(session: Session, online: OnlineSpec, model: Model, codec: Codec, pairs: list[Pair], number: int) -> None:
+def _train(
+    session: Session, online: OnlineSpec, model: Model, codec: Codec, pairs: list[TokenizedPair], number: int
+) -> None:
     """`epochs` passes over the pairs with a fresh optimizer, as the reward model's own stage trains.
 
     A model that is frozen as a whole is freed for that time; one of which a part learns (an adapter) keeps its own say.
@@ -134,7 +136,9 @@ def _train(session: Session, online: OnlineSpec, model: Model, codec: Codec, pai
     for step in range(steps):
         session.check_lease()
         rows = batch_indices(len(pairs), spec.batch_size, step, seed, f"refit {number}", online.epochs)
-        accumulate(model, [pairs[row] for row in rows], codec, pairs_at_once(spec), session.device, spec, session.world)
+        accumulate_pairs(
+            model, [pairs[row] for row in rows], codec, pairs_at_once(spec), session.device, spec, session.world
+        )
         learner.update(step)
     if frozen:
         model.requires_grad_(False)

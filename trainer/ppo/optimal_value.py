@@ -8,15 +8,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from trainer.ppo.state import Dials
 from trainer.randomness import generator
-from trainer.rewards import Answer, Scores
+from trainer.rewards import RewardInput, Scores
 from trainer.rollout.batch import respond
 from trainer.rollout.context import PPOModels
 from trainer.rollout.shaping import shaped_scores, shaped_tokens
 from trainer.sampling import uniforms
 from trainer.session.session import Session
 from trainer.spec import PPOSpec
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt
 
 
 def optimal_value(scores: Sequence[float], beta: float) -> float:
@@ -26,7 +25,7 @@ def optimal_value(scores: Sequence[float], beta: float) -> float:
 
 
 def estimate(
-    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[EncodedPrompt], dials: Dials
+    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[TokenizedPrompt], dials: Dials
 ) -> None:
     """Sample the reference on every prompt, score, and keep V* in `dials`.
 
@@ -63,7 +62,7 @@ def estimate(
     dials.optimal_values = [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]
 
 
-def _shaped(scores: Scores, answers: Sequence[Answer], spec: PPOSpec) -> list[float]:
+def _shaped(scores: Scores, answers: Sequence[RewardInput], spec: PPOSpec) -> list[float]:
     """What PPO would optimise of each response."""
     finished_B = torch.tensor([answer.finished for answer in answers])
     lengths_B = torch.tensor([len(answer.response_ids) for answer in answers])

@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import in_step
+from trainer.distributed.sharding import in_step
 from trainer.errors import DataError
 from trainer.models import Model
-from trainer.models.masking import masked_sum
-from trainer.models.sequences import Batch, completion_logprobs
+from trainer.models.sequences import Batch, completion_logprobs, masked_sum
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import Limits
 from trainer.randomness import batch_indices
@@ -48,7 +47,7 @@ class Pretraining:
         if not usable:
             raise DataError("`data.pretraining` has no text of at least two tokens.")
         steps = spec.epochs * spec.minibatches
-        return cls(usable, spec.ptx, pad_id, seed, steps, Limits.of(spec), device, world)
+        return cls(usable, spec.ptx, pad_id, seed, steps, Limits.from_spec(spec), device, world)
 
     def accumulate(self, policy: Model, iteration: int, step: int) -> float:
         """Add `coef` × the gradient of the mean loss per predicted token of this step's texts; return that loss.
@@ -59,10 +58,10 @@ class Pretraining:
         rows = batch_indices(len(self.texts), self.spec.batch_size, position, self.seed, "ptx")
         texts = [self.texts[row] for row in rows]
         tokens, losses = sum(len(text) - 1 for text in texts), list[Tensor]()
-        mine = [texts[row] for row in self.world.share([len(text) for text in texts])]
+        mine = [texts[row] for row in self.world.balanced_rows([len(text) for text in texts])]
         for part in in_step(self.at_once.split([len(text) for text in mine]), self.world, policy):
             some = [mine[row] for row in part]
-            batch = Batch.of([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
+            batch = Batch.from_ids([t[:1] for t in some], [t[1:] for t in some], self.pad_id).to(self.device)
             loss = -masked_sum(completion_logprobs(policy, batch)[0], batch.mask_BR) / tokens
             (self.spec.coef * loss).backward()
             losses.append(loss.detach())

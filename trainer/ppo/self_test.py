@@ -16,7 +16,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from trainer.distributed.steps import layerwise
+from trainer.distributed.sharding import layerwise
 from trainer.errors import SelfTestFailed
 from trainer.models import Model, present
 from trainer.models.rounding import HARMLESS, Gap, Tolerance, gap, tolerance
@@ -33,9 +33,8 @@ from trainer.rollout.context import PPOModels
 from trainer.sampling import Response, uniforms
 from trainer.session.session import Session
 from trainer.spec import PPOSpec
-from trainer.stages.sft import Example
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenized_rows import TokenizedDemonstration
+from trainer.text.codec import Codec, TokenizedPrompt
 
 _PROMPTS, _TOKENS, _ANSWERS = 8, 12, 64
 _LOOKED_AT = 256
@@ -65,8 +64,8 @@ def run(
     actors: PPOModels,
     learners: Learners,
     codec: Codec,
-    prompts: Sequence[EncodedPrompt],
-    references: Sequence[Example] = (),
+    prompts: Sequence[TokenizedPrompt],
+    references: Sequence[TokenizedDemonstration] = (),
 ) -> None:
     """Raise SelfTestFailed, naming the check, its figures and the usual causes, or say that all is well.
 
@@ -82,8 +81,8 @@ def _run(
     actors: PPOModels,
     learners: Learners,
     codec: Codec,
-    prompts: Sequence[EncodedPrompt],
-    references: Sequence[Example],
+    prompts: Sequence[TokenizedPrompt],
+    references: Sequence[TokenizedDemonstration],
 ) -> None:
     sampled = _sampled(session, spec, actors, codec, prompts)
     batch, mask_BR = sampled.batch, sampled.batch.mask_BR
@@ -141,7 +140,7 @@ def _worse(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
 
 
 def _sampled(
-    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[EncodedPrompt]
+    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[TokenizedPrompt]
 ) -> Sampled:
     """Up to 8 short prompts with at most 12 tokens each, drawn from a stream of the test's own."""
     chosen = [prompt.ids for prompt in sorted(prompts[:_LOOKED_AT], key=lambda prompt: len(prompt.ids))[:_PROMPTS]]
@@ -156,8 +155,8 @@ def _sampled(
             temperature=spec.temperature,
             device=session.device,
         )
-        batch = Batch.of(chosen, [response.ids for response in responses], codec.pad_id).to(session.device)
-        logprobs_BR = in_parts(_policy_forward(actors, spec), batch, Limits.of(spec), actors.world)
+        batch = Batch.from_ids(chosen, [response.ids for response in responses], codec.pad_id).to(session.device)
+        logprobs_BR = in_parts(_policy_forward(actors, spec), batch, Limits.from_spec(spec), actors.world)
     return Sampled(batch, responses, sampler_logprobs(responses, logprobs_BR), logprobs_BR)
 
 
@@ -246,7 +245,7 @@ def _reference(sampled: Sampled, actors: PPOModels, spec: PPOSpec) -> dict[str, 
         reference_BR = in_parts(
             lambda part: completion_logprobs(actors.reference, part, spec.temperature)[0],
             sampled.batch,
-            Limits.of(spec),
+            Limits.from_spec(spec),
             actors.world,
         )
     mean = gap(sampled.logprobs_BR, reference_BR, sampled.batch.mask_BR).mean
@@ -259,24 +258,24 @@ def _reference(sampled: Sampled, actors: PPOModels, spec: PPOSpec) -> dict[str, 
     return {"distance from the reference": mean}
 
 
-def _some(references: Sequence[Example], session: Session) -> list[Example]:
+def _some(references: Sequence[TokenizedDemonstration], session: Session) -> list[TokenizedDemonstration]:
     """Up to 64 of them, drawn, since a file's first rows may be all of one kind."""
     drawn = torch.randperm(len(references), generator=generator(session.seed("ppo"), "self_test", "answers"))
     return [references[index] for index in drawn[:_ANSWERS].tolist()]
 
 
 def _answers(
-    model: Model, answers: list[Example], codec: Codec, device: torch.device, allowed: Tolerance
+    model: Model, answers: list[TokenizedDemonstration], codec: Codec, device: torch.device, allowed: Tolerance
 ) -> dict[str, float]:
     """Stored answers must score the same alone as in company. What their EOS is worth is reported, not judged."""
 
     def scores(completions: list[list[int]]) -> Tensor:
-        batch = Batch.of([a.prompt for a in answers], completions, codec.pad_id).to(device)
+        batch = Batch.from_ids([a.prompt for a in answers], completions, codec.pad_id).to(device)
         return torch.cat([sequence_scores(model, batch.select(part)) for part in _eights(len(batch))])
 
     whole = [answer.completion for answer in answers]
     together_B = scores(whole)
-    alone = Batch.of([answers[0].prompt], [whole[0]], codec.pad_id).to(device)
+    alone = Batch.from_ids([answers[0].prompt], [whole[0]], codec.pad_id).to(device)
     apart = abs(float(sequence_scores(model, alone)) - float(together_B[0]))
     _demand(
         apart <= allowed.largest,

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from trainer.distributed.steps import slice_of
+from trainer.distributed.sharding import slice_of
 from trainer.errors import ModelError
 from trainer.events import CurvePoint, finite
 from trainer.health import Monitor
@@ -21,7 +21,7 @@ from trainer.rollout.context import PPOModels
 from trainer.rollout.shaping import RunningScale
 from trainer.session.checkpoint import TrainerState, load_numbers, load_optimizer
 from trainer.spec import PPOSpec, ReferenceSpec
-from trainer.stages.reward_model import Pair
+from trainer.stages.tokenized_rows import TokenizedPair
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Dials:
     """V* of each training prompt, where they are the baseline."""
     refits: int = 0
     """How often the reward model has been refitted."""
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[TokenizedPair] = field(default_factory=list)
     """What it was refitted on: the policy's own answers, labelled."""
 
     @classmethod
@@ -49,7 +49,7 @@ class Dials:
 
     @classmethod
     def restored(cls, numbers: dict[str, Any]) -> "Dials":
-        scale, pairs = RunningScale(**numbers["scale"]), [Pair(**pair) for pair in numbers["pairs"]]
+        scale, pairs = RunningScale(**numbers["scale"]), [TokenizedPair(**pair) for pair in numbers["pairs"]]
         return cls(**{**numbers, "scale": scale, "pairs": pairs})
 
     def numbers(self) -> dict[str, Any]:

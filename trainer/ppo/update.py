@@ -9,7 +9,7 @@ from torch import Tensor
 from trainer.distributed import SINGLE, World
 from trainer.errors import Diverged
 from trainer.models import Model
-from trainer.models.masking import masked_mean
+from trainer.models.sequences import masked_mean
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import old_policy_kl
 from trainer.ppo.learners import Learners

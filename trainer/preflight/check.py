@@ -100,7 +100,7 @@ def _codec(spec: JobSpec, tokenizer: Tokenizer | None, found: Found) -> Codec | 
     if tokenizer is None:
         return None
     try:
-        return Codec.of(tokenizer, spec.data, load_stops(tokenizer, found.folder, spec.ppo.stop))
+        return Codec.for_tokenizer(tokenizer, spec.data, load_stops(tokenizer, found.folder, spec.ppo.stop))
     except ModelError as error:
         found.problem("#/model", "invalid_stops" if tokenizer.eos_token_id is not None else "no_eos", error)
         return None

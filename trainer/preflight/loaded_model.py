@@ -13,10 +13,9 @@ from trainer.sampling import sample
 from trainer.sampling.cache import keeps_in_place, let_grow
 from trainer.session.session import Session
 from trainer.spec import JobSpec, ModelSpec
-from trainer.stages.tokenize import Encoded, learns_from
-from trainer.text.codec import Codec
-from trainer.text.stops import NEVER
-from trainer.text.vocabulary import ids_of
+from trainer.stages.tokenize import TokenizedData, learns_from
+from trainer.text.codec import Codec, embedding_rows
+from trainer.text.stops import NO_STOPS
 
 _PROBE = ([1, 2, 3], [4])
 _PROBE_TOKENS = 3
@@ -37,11 +36,11 @@ def check_config(spec: ModelSpec) -> None:
             raise ModelError(f"`model.config` has an unknown field {key!r}{_nearest(key, sorted(known))}")
 
 
-def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) -> None:
+def check_fit(session: Session, model: Model, codec: Codec, encoded: TokenizedData) -> None:
     """Raise ModelError for what the run's stages need and the model has not: a vocabulary as large as the tokenizer's, a
     context that is long enough, a score head, sampling that goes right."""
     spec, stages = session.spec, set(session.spec.stages)
-    config, tokens = model.config.get_text_config(), ids_of(codec.tokenizer)
+    config, tokens = model.config.get_text_config(), embedding_rows(codec.tokenizer)
     if tokens > config.vocab_size:
         raise ModelError(
             f"The tokenizer has {tokens} tokens, the model only {config.vocab_size}: they do not belong together."
@@ -53,7 +52,7 @@ def check_fit(session: Session, model: Model, codec: Codec, encoded: Encoded) ->
         check_sampling(model)
 
 
-def _check_context(context: int | None, encoded: Encoded, spec: JobSpec) -> None:
+def _check_context(context: int | None, encoded: TokenizedData, spec: JobSpec) -> None:
     stages, answer = set(spec.stages), spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
     held_out = max((len(prompt.ids) for prompt in encoded.held_out_prompts), default=0)
     text = max(map(len, encoded.texts), default=0)
@@ -136,7 +135,7 @@ def _try_sampling(model: Model) -> None:
         responses = sample(
             model,
             prompts,
-            stops=NEVER,
+            stops=NO_STOPS,
             pad_id=0,
             max_new_tokens=_PROBE_TOKENS,
             temperature=1e-4,

@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from trainer.errors import ModelError
 from trainer.models import adapters, check_quantization, has_linear_score, load_tokenizer
-from trainer.models.vetting import vet
+from trainer.models.folders import check_config_files
 from trainer.preflight.loaded_model import check_config
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.report import Finding, Level, ModelReport
@@ -25,8 +25,7 @@ from trainer.sampling.engine import check_engine
 from trainer.spec import JobSpec, ModelSpec
 from trainer.spec.path_rules import is_hub_id
 from trainer.stages.tokenize import learns_from
-from trainer.text.codec import Tokenizer
-from trainer.text.vocabulary import ids_of
+from trainer.text.codec import Tokenizer, embedding_rows
 
 Device = Literal["cpu", "cuda"]
 
@@ -79,7 +78,7 @@ def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> No
         return
     if config is None:
         return
-    tokens, vocabulary = ids_of(tokenizer), int(config.get_text_config().vocab_size)
+    tokens, vocabulary = embedding_rows(tokenizer), int(config.get_text_config().vocab_size)
     if tokens > vocabulary:
         found.problem("#/model", "vocabulary", f"The tokenizer has {tokens} tokens, the model only {vocabulary}.")
     if _needs_scalar_head(spec):
@@ -182,7 +181,7 @@ def _no_weights(path: str, folder: Path, elsewhere: bool) -> Finding:
 def _new_config(spec: ModelSpec, tokenizer: Tokenizer) -> Any:
     """As trainer/models/loading.py makes it for a new model."""
     sizes = {key: value for key, value in (spec.config or {}).items() if key != "model_type"}
-    sizes |= {"vocab_size": ids_of(tokenizer), "eos_token_id": tokenizer.eos_token_id}
+    sizes |= {"vocab_size": embedding_rows(tokenizer), "eos_token_id": tokenizer.eos_token_id}
     sizes |= {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": sizes.get("bos_token_id")}
     try:
         return AutoConfig.for_model(str((spec.config or {})["model_type"]), **sizes)
@@ -230,7 +229,7 @@ def config_of(folder: Path) -> Any:
         if base is None:
             raise ModelError(f"{folder} is an adapter on {adapters.base_of(folder)}, which is not on this machine.")
         return config_of(base)
-    vet(folder)
+    check_config_files(folder)
     try:
         return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:

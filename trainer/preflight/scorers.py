@@ -10,14 +10,14 @@ from trainer.models.adapters import is_adapter
 from trainer.preflight.memory.fake_models import is_linear
 from trainer.preflight.own_model import config_of, finding, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
-from trainer.rewards import Answer, RewardContext, judges
+from trainer.rewards import RewardContext, RewardInput, judges
 from trainer.rewards.build import build
 from trainer.rewards.check import check_answers
-from trainer.rewards.classifier import label_number
-from trainer.rewards.endpoint import GOES_ON, Endpoint
+from trainer.rewards.http import GOES_ON, Endpoint
 from trainer.rewards.judges import GROUP as JUDGES
 from trainer.rewards.judges import ComparingJudge
-from trainer.rewards.plugin import GROUP, installed
+from trainer.rewards.models import label_number
+from trainer.rewards.plugin import GROUP, load_entry_point
 from trainer.run_data import Data
 from trainer.spec import (
     ClassifierReward,
@@ -32,10 +32,8 @@ from trainer.spec import (
 )
 from trainer.spec.named_resources import named_paths
 from trainer.stages.model_factory import Assembly
-from trainer.stages.tokenize import Encoded
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
-from trainer.text.vocabulary import ids_of, same_vocabulary
+from trainer.stages.tokenize import TokenizedData
+from trainer.text.codec import Codec, TokenizedPrompt, embedding_rows, same_vocabulary
 
 _HEAVY = (ModelReward, ClassifierReward, PluginReward, HttpReward, HttpJudge)
 """Not built here: their building loads models, runs what an operator installed, or goes over a network."""
@@ -114,12 +112,12 @@ def _members(spec: JobSpec) -> Iterator[tuple[str, object]]:
 
 
 def _member(
-    where: str, member: object, context: RewardContext | None, example: Answer | None, ask: bool
+    where: str, member: object, context: RewardContext | None, example: RewardInput | None, ask: bool
 ) -> Iterator[Finding]:
     if isinstance(member, str):
-        installed(JUDGES, member, "judge")
+        load_entry_point(JUDGES, member, "judge")
     elif isinstance(member, PluginReward):
-        installed(GROUP, member.plugin, "plug-in")
+        load_entry_point(GROUP, member.plugin, "plug-in")
     elif isinstance(member, HttpReward | HttpJudge):
         if context is not None and example is not None:
             yield finding("info", "asked", where, _ask(member, context, example))
@@ -134,7 +132,7 @@ def _member(
         build([member], context)  # type: ignore[list-item]
 
 
-def example_of(loaded: Data, codec: Codec) -> Answer | None:
+def example_of(loaded: Data, codec: Codec) -> RewardInput | None:
     """A prompt of the data with its `answer` and a response, as a reward would see them; None without a prompt that fits.
 
     The response is the demonstration of that prompt. Where no prompt has one it is the prompt's own `answer`, else another
@@ -149,10 +147,10 @@ def example_of(loaded: Data, codec: Codec) -> Answer | None:
     another = shown[0].completion if shown else prompt_text(row.prompt)
     response = shown_of.get(prompt_key(row.prompt), row.answer or another)
     ids, whole = codec.completion(response)
-    return Answer(row.prompt, codec.prompt(row.prompt) or [], ids, response, whole, row.answer)
+    return RewardInput(row.prompt, codec.prompt(row.prompt) or [], ids, response, whole, row.answer)
 
 
-def _ask(member: HttpReward | HttpJudge, context: RewardContext, example: Answer) -> str:
+def _ask(member: HttpReward | HttpJudge, context: RewardContext, example: RewardInput) -> str:
     """Ask once, without further tries; what it answered. A judge compares the response with itself."""
     once = member.model_copy(update={"retries": 0})
     about = f'for the response "{_short(example.text)}" to "{_short(prompt_text(example.prompt))}"'
@@ -174,7 +172,7 @@ def _short(text: str) -> str:
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"
 
 
-def check_places(assembly: Assembly, encoded: Encoded) -> None:
+def check_places(assembly: Assembly, encoded: TokenizedData) -> None:
     """Raise what would end the run later: SpecError, ModelError or DataError, by the field that names the place."""
     spec, codec = assembly.spec, assembly.codec
     for field, path in _on_our_tokens(spec):
@@ -212,13 +210,15 @@ def _check_tokens(field: str, path: str, codec: Codec) -> None:
         raise ModelError(
             f"{field}: {path} has another tokenizer than the policy, so it cannot read the policy's tokens."
         )
-    if ids_of(tokenizer) > size:
-        raise ModelError(f"{field}: {path}: its tokenizer has {ids_of(tokenizer)} tokens, the model only {size}.")
+    if embedding_rows(tokenizer) > size:
+        raise ModelError(
+            f"{field}: {path}: its tokenizer has {embedding_rows(tokenizer)} tokens, the model only {size}."
+        )
 
 
-def _judges(spec: JobSpec, encoded: Encoded) -> list[tuple[str, str | JudgeSpec | None, list[EncodedPrompt]]]:
+def _judges(spec: JobSpec, encoded: TokenizedData) -> list[tuple[str, str | JudgeSpec | None, list[TokenizedPrompt]]]:
     """Each with the prompts whose answers it will see."""
-    found: list[tuple[str, str | JudgeSpec | None, list[EncodedPrompt]]] = []
+    found: list[tuple[str, str | JudgeSpec | None, list[TokenizedPrompt]]] = []
     if {"ppo", "evaluation"} & set(spec.stages):
         found.append(("#/evaluation/judge", spec.evaluation.judge, encoded.held_out_prompts))
     if "ppo" in spec.stages and spec.ppo.online is not None:

@@ -6,15 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from trainer.optim.step_count import total_steps
+from trainer.optim.learner import total_steps
 from trainer.preflight.report import StageEstimate
 from trainer.run_data import Data
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, RewardModelSpec, SFTSpec, StageName
-from trainer.stages import reward_model, sft, thumbs
-from trainer.stages.tokenize import LONG_PROMPT, Encoded, why_left_out, why_thumbs_left_out
-from trainer.text import prompts
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenize import LONG_PROMPT, TokenizedData, why_left_out, why_thumbs_left_out
+from trainer.stages.tokenized_rows import (
+    TokenizedDemonstration,
+    TokenizedPair,
+    rankings,
+    tokenize_demonstrations,
+    tokenize_pairs,
+    tokenize_thumbs,
+)
+from trainer.text.codec import Codec, TokenizedPrompt, tokenize_prompts
 
 TOO_SHORT = "fewer than two tokens"
 
@@ -47,12 +52,12 @@ class Sizes:
     held_out_pairs: list[Pair]
     rankings: int
     """What the training pairs count as in a batch: a ranking with all of its pairs is one."""
-    prompts: list[EncodedPrompt]
-    held_out_prompts: list[EncodedPrompt]
+    prompts: list[TokenizedPrompt]
+    held_out_prompts: list[TokenizedPrompt]
     texts: list[int]
     left_out: dict[str, Counter[str]]
     """By dataset, then by reason."""
-    encoded: Encoded
+    encoded: TokenizedData
     """The rows themselves, as the run would encode them."""
     thumbs: list[Example] = field(default_factory=list)
     """Completions with a thumb, those for training."""
@@ -69,14 +74,17 @@ class Sizes:
 def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
     """Encode everything once. Raises DataError where a chat template refuses a row."""
     train, kept = loaded.demonstrations.train, loaded.demonstrations.held_out
-    (examples, _, _), (held_out_examples, _, _) = sft.encode(train, codec), sft.encode(kept, codec)
+    (examples, _, _), (held_out_examples, _, _) = (
+        tokenize_demonstrations(train, codec),
+        tokenize_demonstrations(kept, codec),
+    )
     comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
-    pairs, _ = reward_model.encode(loaded.comparisons.train, codec)
-    held_out_pairs, _ = reward_model.encode(loaded.comparisons.held_out, codec)
-    asked, long_prompts = prompts.encode(loaded.prompts.train, codec)
-    held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
-    verdicts, _ = thumbs.encode(loaded.thumbs.train, codec)
-    held_out_verdicts, _ = thumbs.encode(loaded.thumbs.held_out, codec)
+    pairs, _ = tokenize_pairs(loaded.comparisons.train, codec)
+    held_out_pairs, _ = tokenize_pairs(loaded.comparisons.held_out, codec)
+    asked, long_prompts = tokenize_prompts(loaded.prompts.train, codec)
+    held_out_prompts, long_held_out = tokenize_prompts(loaded.prompts.held_out, codec)
+    verdicts, _ = tokenize_thumbs(loaded.thumbs.train, codec)
+    held_out_verdicts, _ = tokenize_thumbs(loaded.thumbs.held_out, codec)
     texts = [codec.text(text, spec.ppo.ptx.max_tokens) for text in loaded.texts] if spec.ppo.ptx else []
     usable = [ids for ids in texts if len(ids) > 1]
     reasons = why_left_out(comparisons, codec) if len(pairs) + len(held_out_pairs) < len(comparisons) else Counter()
@@ -86,7 +94,7 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
         _examples(held_out_examples, codec),
         _pairs(pairs),
         _pairs(held_out_pairs),
-        len(reward_model.rankings(pairs)),
+        len(rankings(pairs)),
         asked,
         held_out_prompts,
         [len(ids) for ids in usable],
@@ -97,7 +105,7 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
             "prompts": Counter({LONG_PROMPT: long_prompts + long_held_out}),
             "texts": Counter({TOO_SHORT: len(texts) - len(usable)}),
         },
-        Encoded(
+        TokenizedData(
             examples,
             held_out_examples,
             [],
@@ -113,11 +121,11 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
     )
 
 
-def _examples(examples: Iterable[sft.Example], codec: Codec) -> list[Example]:
+def _examples(examples: Iterable[TokenizedDemonstration], codec: Codec) -> list[Example]:
     return [Example(len(e.prompt), len(e.completion), e.completion[-1] == codec.eos_id) for e in examples]
 
 
-def _pairs(pairs: Iterable[reward_model.Pair]) -> list[Pair]:
+def _pairs(pairs: Iterable[TokenizedPair]) -> list[Pair]:
     return [Pair(len(pair.prompt), len(pair.a), len(pair.b)) for pair in pairs]
 
 

@@ -7,29 +7,53 @@ from typing import Protocol, runtime_checkable
 
 import torch
 
+from data.rows import Prompt
 from trainer.distributed import SINGLE, World
 from trainer.errors import RewardError
 from trainer.models import Model
 from trainer.models.attention import Packing
 from trainer.optim.micro_batches import Limits
-from trainer.rewards.answer import Answer
 from trainer.text.codec import Codec
 
-Given = float | list[float]
+
+@dataclass(frozen=True)
+class RewardInput:
+    """A response to a prompt, as token ids and as text."""
+
+    prompt: Prompt
+    prompt_ids: list[int]
+    response_ids: list[int]
+    """As they were sampled, with the stop that ended them."""
+    text: str
+    """The response decoded, without special tokens and without the stop that ended it."""
+    finished: bool
+    """It ended with a stop token or a stop string; else it was cut off."""
+    reference: str | None
+    """The prompt's `answer`, which verifiable rewards check against."""
+    closed_ids: list[int] | None = None
+    """The response as a reward model reads it, where that is not `response_ids`: with the EOS in place of another stop."""
+
+    @property
+    def scored_ids(self) -> list[int]:
+        """The response's token ids for scoring models: they end with the EOS where the response is finished."""
+        return self.response_ids if self.closed_ids is None else self.closed_ids
+
+
+RewardValue = float | list[float]
 """What a reward gives for one response: one number, or one for each token of `Answer.response_ids`."""
 
 
 class Reward(Protocol):
     """Scores responses."""
 
-    def score(self, answers: Sequence[Answer]) -> Sequence[Given]:
+    def score(self, answers: Sequence[RewardInput]) -> Sequence[RewardValue]:
         """One finite number for each answer, or one for each of its tokens, in their order. Raises RewardError: a score is
         never made up."""
         ...
 
 
 @runtime_checkable
-class Measured(Protocol):
+class ReportsFigures(Protocol):
     """A reward that also reports how the asking went."""
 
     def figures(self) -> dict[str, float]:
@@ -38,7 +62,7 @@ class Measured(Protocol):
 
 
 @dataclass(frozen=True)
-class Dense:
+class TokenRewards:
     """The weighted sums of a batch in which some reward gave a number for each token."""
 
     ends: list[float]
@@ -57,7 +81,7 @@ class Scores:
     """By the reward's name, unweighted, per answer; of a reward that gives a number for each token, their sum."""
     figures: dict[str, float]
     """Further metrics, such as `reward/<name>/error_rate`."""
-    dense: Dense | None = None
+    dense: TokenRewards | None = None
     """The totals taken apart, where some reward gave a number for each token."""
 
 
@@ -91,7 +115,7 @@ class RewardContext:
 
 
 @dataclass(frozen=True)
-class Named:
+class WeightedReward:
     """A reward under its name, with its weight."""
 
     name: str
@@ -105,22 +129,22 @@ _LARGEST = torch.finfo(torch.float32).max
 class Rewards:
     """Several rewards as one: each is asked about every answer, checked, weighed and summed."""
 
-    def __init__(self, members: Sequence[Named], role: str = "Reward", world: World = SINGLE) -> None:
+    def __init__(self, members: Sequence[WeightedReward], role: str = "Reward", world: World = SINGLE) -> None:
         """`role` is what errors call a member."""
         self.members = list(members)
         self._role = role
         self._world = world
 
-    def score(self, answers: Sequence[Answer]) -> Scores:
+    def score(self, answers: Sequence[RewardInput]) -> Scores:
         """Raises RewardError, naming the reward, for anything but one finite number per answer.
 
         Each process asks about its block of the answers, and is told of all.
         """
-        mine = self._world.mine(len(answers))
+        mine = self._world.local_rows(len(answers))
         own = self._score([answers[row] for row in mine]) if mine or not answers or self._world.sharded else None
-        return _joined([scores for scores in self._world.everyones(own) if scores is not None])
+        return _joined([scores for scores in self._world.all_gather_object(own) if scores is not None])
 
-    def _score(self, answers: Sequence[Answer]) -> Scores:
+    def _score(self, answers: Sequence[RewardInput]) -> Scores:
         parts: dict[str, list[float]] = {}
         figures: dict[str, float] = {}
         ends, tokens = [0.0] * len(answers), [list[float]() for _ in answers]
@@ -137,14 +161,14 @@ class Rewards:
                 raise RewardError(
                     f"{self._role} `{member.name}`, weighed {member.weight:g}, is too large to be summed."
                 )
-            if isinstance(member.reward, Measured):
+            if isinstance(member.reward, ReportsFigures):
                 figures |= _figures(member.name, member.reward)
         if not any(tokens):
             return Scores(ends, parts, figures)
-        return Scores(totals, parts, figures, Dense(ends, tokens))
+        return Scores(totals, parts, figures, TokenRewards(ends, tokens))
 
 
-def _whole(value: Given) -> float:
+def _whole(value: RewardValue) -> float:
     return math.fsum(value) if isinstance(value, list) else value
 
 
@@ -164,18 +188,18 @@ def _joined(blocks: Sequence[Scores]) -> Scores:
     parts = {name: [value for block in blocks for value in block.parts[name]] for name in blocks[0].parts}
     dense = None
     if any(block.dense is not None for block in blocks):
-        taken = [block.dense or Dense(block.totals, [[] for _ in block.totals]) for block in blocks]
-        dense = Dense([end for one in taken for end in one.ends], [own for one in taken for own in one.tokens])
+        taken = [block.dense or TokenRewards(block.totals, [[] for _ in block.totals]) for block in blocks]
+        dense = TokenRewards([end for one in taken for end in one.ends], [own for one in taken for own in one.tokens])
     return Scores([total for block in blocks for total in block.totals], parts, figures, dense)
 
 
-def _figures(name: str, reward: Measured) -> dict[str, float]:
+def _figures(name: str, reward: ReportsFigures) -> dict[str, float]:
     """Clock readings stand under `time/`, so that everything else repeats exactly."""
     figures = {f"reward/{name}/{key}": value for key, value in reward.figures().items() if key != "seconds"}
     return figures | {f"time/reward/{name}": value for key, value in reward.figures().items() if key == "seconds"}
 
 
-def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[Given]:
+def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) -> list[RewardValue]:
     try:
         values = member.reward.score(answers)
     except RewardError as error:
@@ -183,7 +207,7 @@ def _checked(member: Named, answers: Sequence[Answer], role: str) -> list[Given]
     who = f"{role} `{member.name}` gave"
     if len(values) != len(answers):
         raise RewardError(f"{who} {len(values)} scores for {len(answers)} responses.")
-    found: list[Given] = []
+    found: list[RewardValue] = []
     for number, (value, answer) in enumerate(zip(values, answers, strict=True), 1):
         place = f"response {number} of {len(answers)}"
         if not isinstance(value, list):

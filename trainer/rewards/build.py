@@ -4,14 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trainer.errors import TrainerError
-from trainer.rewards.base import Named, Reward, RewardContext, Rewards
-from trainer.rewards.classifier import build_classifier
-from trainer.rewards.exact import ExactMatch, JsonSchema, Regex
+from trainer.rewards.base import Reward, RewardContext, Rewards, WeightedReward
 from trainer.rewards.http import build_http
-from trainer.rewards.measures import Length, build_lexicon
-from trainer.rewards.model import build_model
+from trainer.rewards.models import build_classifier, build_model
 from trainer.rewards.numeric import NumericMatch
 from trainer.rewards.plugin import build_plugin
+from trainer.rewards.rules import ExactMatch, JsonSchema, Length, Regex, build_lexicon
 from trainer.spec import (
     ClassifierReward,
     ExactMatchReward,
@@ -48,7 +46,9 @@ def build(specs: Sequence[RewardSpec], context: RewardContext, role: str = "Rewa
     """
     named = zip(reward_names(specs), specs, strict=True)
     return Rewards(
-        [Named(name, spec.weight, _built(name, spec, context, role)) for name, spec in named], role, context.world
+        [WeightedReward(name, spec.weight, _built(name, spec, context, role)) for name, spec in named],
+        role,
+        context.world,
     )
 
 

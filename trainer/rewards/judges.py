@@ -10,12 +10,10 @@ from typing import Any, Protocol
 from data.splits import prompt_text
 from trainer.distributed import SINGLE, World
 from trainer.errors import RewardError, SpecError, TrainerError
-from trainer.rewards.answer import Answer
-from trainer.rewards.base import Named, RewardContext, Rewards
+from trainer.rewards.base import RewardContext, RewardInput, Rewards, WeightedReward
 from trainer.rewards.build import build
-from trainer.rewards.endpoint import Endpoint
-from trainer.rewards.http import listed
-from trainer.rewards.plugin import installed, told
+from trainer.rewards.http import Endpoint, request_values
+from trainer.rewards.plugin import load_entry_point, plugin_error
 from trainer.spec import HttpJudge, JudgeSpec
 
 GROUP = "proximal.judges"
@@ -24,11 +22,11 @@ GROUP = "proximal.judges"
 class Judge(Protocol):
     """Decides between answers."""
 
-    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
         """Per pair of answers to one prompt: 1 where `after` wins, 0 where `before` does, ½ for a tie. Raises RewardError."""
         ...
 
-    def scores(self, answers: Sequence[Answer]) -> list[float] | None:
+    def scores(self, answers: Sequence[RewardInput]) -> list[float] | None:
         """A number for each answer by itself, higher is better; None for a judge that only compares. Raises RewardError."""
         ...
 
@@ -38,17 +36,17 @@ def load_judge(spec: str | JudgeSpec | None, context: RewardContext) -> Judge | 
     if isinstance(spec, HttpJudge):
         return ComparingJudge(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify), context.world)
     if spec is None or isinstance(spec, str):
-        return load(spec, context.world)
+        return load_installed_judge(spec, context.world)
     return ScoringJudge(build([spec], context, role="Judge"))
 
 
-def load(name: str | None, world: World = SINGLE) -> Judge | None:
+def load_installed_judge(name: str | None, world: World = SINGLE) -> Judge | None:
     """The installed judge of that name; None for no name. Raises SpecError, listing the installed ones, for an unknown name."""
     if name is None:
         return None
     try:
-        plug_in = _PluginJudge(installed(GROUP, name, "judge"))
-        return ScoringJudge(Rewards([Named(name, 1.0, plug_in)], role="Judge", world=world))
+        plug_in = _PluginJudge(load_entry_point(GROUP, name, "judge"))
+        return ScoringJudge(Rewards([WeightedReward(name, 1.0, plug_in)], role="Judge", world=world))
     except SpecError as error:
         raise SpecError(f"#/evaluation/judge: {error}") from error
 
@@ -59,11 +57,11 @@ class ScoringJudge:
     def __init__(self, rewards: Rewards) -> None:
         self._rewards = rewards
 
-    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
         pairs = zip(self.scores(before), self.scores(after), strict=True)
         return [1.0 if new > old else 0.5 if new == old else 0.0 for old, new in pairs]
 
-    def scores(self, answers: Sequence[Answer]) -> list[float]:
+    def scores(self, answers: Sequence[RewardInput]) -> list[float]:
         return self._rewards.score(answers).totals
 
 
@@ -76,11 +74,11 @@ class ComparingJudge:
     def __init__(self, spec: HttpJudge, endpoint: Endpoint, world: World = SINGLE) -> None:
         self._spec, self._endpoint, self._world = spec, endpoint, world
 
-    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
-        pairs, mine = list(zip(before, after, strict=True)), self._world.mine(len(before))
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
+        pairs, mine = list(zip(before, after, strict=True)), self._world.local_rows(len(before))
         return self._world.gather_objects(self._points([pairs[row] for row in mine]), mine, len(pairs))
 
-    def _points(self, pairs: Sequence[tuple[Answer, Answer]]) -> list[float]:
+    def _points(self, pairs: Sequence[tuple[RewardInput, RewardInput]]) -> list[float]:
         points: list[float] = []
         for first in range(0, len(pairs), self._spec.batch_size):
             part = pairs[first : first + self._spec.batch_size]
@@ -89,13 +87,13 @@ class ComparingJudge:
             points += [_POINTS.get(verdicts, 0.5) for verdicts in zip(straight, swapped, strict=True)]
         return points
 
-    def scores(self, answers: Sequence[Answer]) -> None:
+    def scores(self, answers: Sequence[RewardInput]) -> None:
         return None
 
-    def _ask(self, pairs: Sequence[tuple[Answer, Answer]]) -> list[str]:
+    def _ask(self, pairs: Sequence[tuple[RewardInput, RewardInput]]) -> list[str]:
         items = [{"prompt": a.prompt, "a": a.text, "b": b.text} for a, b in pairs]
         try:
-            verdicts = listed(self._endpoint, {"items": items}, "preferred", len(items))
+            verdicts = request_values(self._endpoint, {"items": items}, "preferred", len(items))
         except RewardError as error:
             raise RewardError(f"Judge `{self._spec.type}`: {error}") from error
         for verdict in verdicts:
@@ -116,10 +114,10 @@ class _PluginJudge:
     def __init__(self, function: Callable[[str, str, bool], Any]) -> None:
         self._function = function
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
         try:
             return [float(self._function(prompt_text(a.prompt), a.text, a.finished)) for a in answers]
         except TrainerError:
             raise
         except Exception as error:  # somebody else's code: whatever it raises is told, with the place
-            raise RewardError(f"the plug-in failed: {told(error)}") from error
+            raise RewardError(f"the plug-in failed: {plugin_error(error)}") from error

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from trainer.rewards.answer import Answer
-from trainer.rewards.exact import reference_of
+from trainer.rewards.base import RewardInput
+from trainer.rewards.rules import expected_answer
 from trainer.spec import NumericMatchReward
 
 _MINUS = str.maketrans("−–", "--")
@@ -33,11 +33,11 @@ class NumericMatch:
     def __init__(self, spec: NumericMatchReward) -> None:
         self._spec = spec
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
         return [self._one(answer) for answer in answers]
 
-    def _one(self, answer: Answer) -> float:
-        expected, _ = final_number(reference_of(answer))
+    def _one(self, answer: RewardInput) -> float:
+        expected, _ = final_number(expected_answer(answer))
         found, marked = final_number(answer.text)
         if found is not None and expected is not None and abs(found - expected) <= Fraction(self._spec.tolerance):
             return 1.0

@@ -8,8 +8,7 @@ from typing import Any
 
 from data.splits import prompt_text
 from trainer.errors import RewardError, SpecError, TrainerError
-from trainer.rewards.answer import Answer
-from trainer.rewards.base import Given, RewardContext
+from trainer.rewards.base import RewardContext, RewardInput, RewardValue
 from trainer.spec import PluginReward
 from trainer.text.codec import Codec
 
@@ -21,13 +20,13 @@ Score = Callable[..., Sequence[Any]]
 
 def build_plugin(spec: PluginReward, context: RewardContext) -> "PluginScorer":
     """Raises SpecError where no such plug-in is installed, or where it refuses its options."""
-    factory = installed(GROUP, spec.plugin, "plug-in")
+    factory = load_entry_point(GROUP, spec.plugin, "plug-in")
     try:
         score: Score = factory(**spec.options)
     except TrainerError:
         raise
     except Exception as error:  # somebody else's code: whatever it raises is told, with the place
-        raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {told(error)}") from error
+        raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {plugin_error(error)}") from error
     return PluginScorer(score, context.codec)
 
 
@@ -41,7 +40,7 @@ class PluginScorer:
         self._score, self._codec = score, codec
         self._wants_tokens = _takes_tokens(score)
 
-    def score(self, answers: Sequence[Answer]) -> list[Given]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
         columns = (
             [prompt_text(a.prompt) for a in answers],
             [a.text for a in answers],
@@ -56,7 +55,7 @@ class PluginScorer:
         except TrainerError:
             raise
         except Exception as error:  # somebody else's code: whatever it raises is told, with the place
-            raise RewardError(f"the plug-in failed: {told(error)}") from error
+            raise RewardError(f"the plug-in failed: {plugin_error(error)}") from error
 
 
 def _takes_tokens(score: Score) -> bool:
@@ -66,13 +65,13 @@ def _takes_tokens(score: Score) -> bool:
         return False
 
 
-def _given(value: Any) -> Given:
+def _given(value: Any) -> RewardValue:
     """Numbers as Python's own; a list, a tuple or an array as a list."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return [float(one) for one in value] if isinstance(value, list | tuple) else float(value)
 
 
-def installed(group: str, name: str, what: str) -> Any:
+def load_entry_point(group: str, name: str, what: str) -> Any:
     """What is registered under `name`; `what` is what errors call it. Raises SpecError, listing the installed ones, for an unknown name."""
     found = {entry.name: entry for entry in entry_points(group=group)}
     if name not in found:
@@ -84,7 +83,7 @@ def installed(group: str, name: str, what: str) -> Any:
         raise SpecError(f"the {what} {name!r} cannot be loaded: {error}") from error
 
 
-def told(error: Exception) -> str:
+def plugin_error(error: Exception) -> str:
     """What went wrong in a plug-in, and where, for whoever wrote it."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"

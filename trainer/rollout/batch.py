@@ -14,14 +14,12 @@ from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
 from trainer.optim.micro_batches import AtOnce, Limits, limits
-from trainer.rewards.answer import Answer
-from trainer.rewards.base import Scores
+from trainer.rewards.base import RewardInput, Scores
 from trainer.rollout.context import PPOModels
 from trainer.rollout.shaping import missing_eos
 from trainer.sampling import BUILT_IN, Response, Sampler, uniforms
 from trainer.spec import PPOSpec
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class ScoredBatch:
 
     batch: Batch
     responses: list[Response]
-    answers: list[Answer]
+    answers: list[RewardInput]
     """The same responses as text, as rewards and judges see them."""
     old_logprobs_BR: Tensor | None
     """See `logprobs_BR`; None until the update's own forward pass has worked them out."""
@@ -99,7 +97,7 @@ class ScoredBatch:
 
 def respond_and_score(
     actors: PPOModels,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     codec: Codec,
     spec: PPOSpec,
     generator: torch.Generator,
@@ -115,7 +113,7 @@ def respond_and_score(
 @torch.no_grad()
 def respond_with(
     actors: PPOModels,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     codec: Codec,
     spec: PPOSpec,
     draws_BR: Tensor,
@@ -131,7 +129,7 @@ def respond_with(
 @torch.no_grad()
 def score(
     actors: PPOModels,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     responses: list[Response],
     codec: Codec,
     spec: PPOSpec,
@@ -145,7 +143,7 @@ def score(
     """
     began = time.perf_counter()
     answers = answers_of(prompts, responses, codec)
-    batch = Batch.of([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id).to(device)
+    batch = Batch.from_ids([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id).to(device)
 
     def logprobs(model: Model) -> Tensor:
         return logprobs_of(model, batch, temperature, spec, actors.world)
@@ -172,20 +170,22 @@ def score(
 def logprobs_of(model: Model, batch: Batch, temperature: float, spec: PPOSpec, world: World) -> Tensor:
     """Log-probability of every completion token, (B, R), by a forward pass without gradients over all rows."""
     with present(model):
-        return in_parts(lambda part: completion_logprobs(model, part, temperature)[0], batch, Limits.of(spec), world)
+        return in_parts(
+            lambda part: completion_logprobs(model, part, temperature)[0], batch, Limits.from_spec(spec), world
+        )
 
 
 @torch.no_grad()
 def respond(
     model: Model,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     codec: Codec,
     draws_BR: Tensor,
     temperature: float,
     device: torch.device,
     world: World = SINGLE,
     sampler: Sampler = BUILT_IN,
-) -> tuple[list[Response], list[Answer]]:
+) -> tuple[list[Response], list[RewardInput]]:
     """One response of `model` to each prompt, as token ids and as rewards see it."""
     responses = sampled_from(model, prompts, codec, draws_BR, temperature, device, world, sampler)
     return responses, answers_of(prompts, responses, codec)
@@ -194,7 +194,7 @@ def respond(
 @torch.no_grad()
 def sampled_from(
     model: Model,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     codec: Codec,
     draws_BR: Tensor,
     temperature: float,
@@ -204,13 +204,13 @@ def sampled_from(
 ) -> list[Response]:
     """One response of `model` to each prompt; each process samples its block of them."""
     own = sample_mine(model, prompts, codec, draws_BR, temperature, device, world=world, sampler=sampler)
-    return world.gather_objects(own, world.mine(len(prompts)), len(prompts))
+    return world.gather_objects(own, world.local_rows(len(prompts)), len(prompts))
 
 
 @torch.no_grad()
 def sample_mine(
     model: Model,
-    prompts: Sequence[EncodedPrompt],
+    prompts: Sequence[TokenizedPrompt],
     codec: Codec,
     draws_BR: Tensor,
     temperature: float,
@@ -220,7 +220,7 @@ def sample_mine(
     sampler: Sampler,
 ) -> list[Response]:
     """This process's block of the responses; the others are not waited for."""
-    mine = world.mine(len(prompts))
+    mine = world.local_rows(len(prompts))
     with present(model):  # for which a sharded model needs everyone, also who has no rows
         if not mine:
             return []
@@ -235,12 +235,14 @@ def sample_mine(
         )
 
 
-def answers_of(prompts: Sequence[EncodedPrompt], responses: Sequence[Response], codec: Codec) -> list[Answer]:
+def answers_of(prompts: Sequence[TokenizedPrompt], responses: Sequence[Response], codec: Codec) -> list[RewardInput]:
     """The responses as rewards see them."""
     answers = []
     for prompt, response in zip(prompts, responses, strict=True):
         text, closed = codec.response(response.ids, response.finished)
-        answers.append(Answer(prompt.prompt, prompt.ids, response.ids, text, response.finished, prompt.answer, closed))
+        answers.append(
+            RewardInput(prompt.prompt, prompt.ids, response.ids, text, response.finished, prompt.answer, closed)
+        )
     return answers
 
 
@@ -250,7 +252,7 @@ def in_parts(forward: Callable[[Batch], Tensor], batch: Batch, at_once: AtOnce, 
     Each process does so with its share of the rows, and gets all of them.
     """
     width, device = batch.mask_BR.shape[1], batch.input_ids_BT.device
-    mine = world.share(batch.lengths)
+    mine = world.balanced_rows(batch.lengths)
     found: list[Tensor] = [batch.prompt_lengths_B] * len(mine)  # to be replaced, row by row
     for rows in limits(at_once).split([batch.lengths[row] for row in mine]):
         part = batch.select([mine[at] for at in rows])

@@ -25,8 +25,7 @@ from trainer.rollout.context import PPOModels
 from trainer.sampling import Response, uniforms
 from trainer.session.checkpoint import STATE, load_optimizer
 from trainer.spec import PPOSpec
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt
 
 PENDING = "pending_rollout"
 """The tensors' name in a checkpoint."""
@@ -40,7 +39,7 @@ class RolloutProducer:
         spec: PPOSpec,
         actors: PPOModels,
         codec: Codec,
-        prompts: Sequence[EncodedPrompt],
+        prompts: Sequence[TokenizedPrompt],
         seed: int,
         device: torch.device,
     ) -> None:
@@ -59,7 +58,7 @@ class RolloutProducer:
         drawn = batch_indices(len(self._prompts), self._spec.batch_size // group, iteration, self._seed, "order")
         return [row for row in drawn for _ in range(group)]
 
-    def of(self, iteration: int) -> tuple[list[EncodedPrompt], list[Response], float]:
+    def of(self, iteration: int) -> tuple[list[TokenizedPrompt], list[Response], float]:
         """The iteration's prompts and responses, and the seconds that they were waited for."""
         pending, self._pending = self._pending, None
         # after a roll-back, the ones that wait are of another iteration
@@ -131,7 +130,7 @@ class RolloutProducer:
         responses = [Response(own.tolist(), finished, said.tolist()) for own, finished, said in rows]
         self._pending = int(tensors["iteration"]), responses
 
-    def _answered(self, iteration: int) -> list[EncodedPrompt]:
+    def _answered(self, iteration: int) -> list[TokenizedPrompt]:
         return [self._prompts[row] for row in self.rows(iteration)]
 
     def _sampled(self, model: Model, iteration: int) -> list[Response]:
@@ -145,7 +144,7 @@ class RolloutProducer:
 
     def _gathered(self, own: list[Response]) -> list[Response]:
         world, total = self._actors.world, self._spec.batch_size
-        return world.gather_objects(own, world.mine(total), total)
+        return world.gather_objects(own, world.local_rows(total), total)
 
     @torch.no_grad()
     def _policy_as_it_is(self) -> Model:

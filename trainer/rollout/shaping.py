@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainer.models.masking import masked_mean
+from trainer.models.sequences import masked_mean
 from trainer.spec import ShapingSpec
 
 

@@ -16,7 +16,7 @@ from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.models import check_quantization
 from trainer.models.heads import underlying
-from trainer.optim.step_count import total_steps
+from trainer.optim.learner import total_steps
 from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
@@ -26,11 +26,12 @@ from trainer.rollout.context import PPOModels
 from trainer.sampling.engine import check_engine
 from trainer.session.session import Session
 from trainer.spec import StageName
-from trainer.stages import dpo, evaluation, kto, reward_model, sft
+from trainer.stages import dpo, evaluation, kto, sft
 from trainer.stages.evaluation import HeldOut
 from trainer.stages.model_factory import Assembly
-from trainer.stages.reward_model.pairs import rankings
-from trainer.stages.tokenize import Encoded, encode
+from trainer.stages.reward_model.train import train_on_pairs, train_on_thumbs
+from trainer.stages.tokenize import TokenizedData, tokenize_data
+from trainer.stages.tokenized_rows import rankings
 from trainer.text.codec import Codec, Tokenizer, train_tokenizer
 
 
@@ -40,7 +41,7 @@ class Job:
 
     session: Session
     codec: Codec
-    encoded: Encoded
+    encoded: TokenizedData
     assembly: Assembly
     parameters: int
     """Of the policy."""
@@ -75,8 +76,8 @@ def _prepared(session: Session) -> Job:
     check_engine(spec)
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
-    codec = Codec.of(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
-    encoded = encode(session, loaded, codec)
+    codec = Codec.for_tokenizer(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
+    encoded = tokenize_data(session, loaded, codec)
     assembly = Assembly(session, codec)
     check_places(assembly, encoded)
     job = Job(session, codec, encoded, assembly, _check_model(assembly, encoded))
@@ -94,9 +95,9 @@ def _learn_rewards(job: Job) -> None:
     encoded, scorer, spec = job.encoded, job.assembly.reward_model(), job.session.spec.reward_model
     shared = (job.session, spec, scorer, job.codec)
     if spec.loss == "pointwise":
-        reward_model.train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
+        train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
     else:
-        reward_model.train(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references)
+        train_on_pairs(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references)
 
 
 def _optimise_directly(job: Job) -> None:
@@ -170,7 +171,7 @@ def _tokenizer(session: Session, loaded: run_data.Data) -> Tokenizer:
     return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
 
 
-def _check_model(assembly: Assembly, encoded: Encoded) -> int:
+def _check_model(assembly: Assembly, encoded: TokenizedData) -> int:
     """Look at the policy that the next stage begins with, and settle on how many threads to compute; its parameters."""
     session, codec, stage = assembly.session, assembly.codec, assembly.lineage.unfinished()
     if stage is None:

@@ -9,8 +9,8 @@ import torch
 from safetensors import SafetensorError
 
 from trainer.distributed import World, is_peer_gone
-from trainer.distributed.peer_failure import Fate, failure_of
-from trainer.distributed.rendezvous import join, meeting_in
+from trainer.distributed.peer_failure import PeerMonitor, failure_of
+from trainer.distributed.rendezvous import init_distributed, peer_monitor
 from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, StorageError, TrainerError
 from trainer.events import EventLog
 from trainer.run import pipeline
@@ -25,12 +25,12 @@ def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> d
 
     Raises TrainerError. Every failure but a stop leaves a `run_failed` event; checkpoints stay as they are.
     """
-    world = join(spec.runtime.device)
+    world = init_distributed(spec.runtime.device)
     try:
         with ExitStack() as held:
             world.from_main(lambda: held.enter_context(_taken(spec, run_dir)))
-            with meeting_in(run_dir, world) as fate:
-                return _with_log(spec, run_dir, lease, world, fate)
+            with peer_monitor(run_dir, world) as monitor:
+                return _with_log(spec, run_dir, lease, world, monitor)
     except OSError as error:
         raise StorageError(f"{run_dir} cannot be used as a run folder: {error.strerror or error}.") from error
 
@@ -44,17 +44,19 @@ def _taken(spec: JobSpec, run_dir: Path) -> Iterator[None]:
         yield
 
 
-def _with_log(spec: JobSpec, run_dir: Path, lease: Path | None, world: World, fate: Fate | None) -> dict[str, float]:
+def _with_log(
+    spec: JobSpec, run_dir: Path, lease: Path | None, world: World, monitor: PeerMonitor | None
+) -> dict[str, float]:
     opened: list[EventLog] = []
     world.from_main(lambda: opened.append(EventLog(run_dir / "events.jsonl")))
     log = opened[0] if opened else None
     try:
         world.sharded = world.size > 1 and spec.runtime.sharding == "fsdp"
         session = Session(spec, run_dir, log, lease, world)
-        if fate is not None:
-            fate.begin(log, lambda: (session.stage, session.step or None))
+        if monitor is not None:
+            monitor.start(log, lambda: (session.stage, session.step or None))
         with session.listening():
-            return _guarded(session, _body(spec), fate)
+            return _guarded(session, _body(spec), monitor)
     finally:
         if log is not None:
             log.close()
@@ -67,11 +69,11 @@ def _body(spec: JobSpec) -> Callable[[Session], dict[str, float]]:
 
 
 def _guarded(
-    session: Session, body: Callable[[Session], dict[str, float]], fate: Fate | None = None
+    session: Session, body: Callable[[Session], dict[str, float]], monitor: PeerMonitor | None = None
 ) -> dict[str, float]:
     """Do it, and see to it that trouble leaves a last event and has a name.
 
-    With `fate`, the trouble of one process ends all, here and now, with one event between them. A seed of several is
+    With `monitor`, the trouble of one process ends all, here and now, with one event between them. A seed of several is
     guarded without: what of it ends the others too goes through the whole's guard next.
     """
     try:
@@ -81,12 +83,12 @@ def _guarded(
         raise
     except Exception as error:  # the process edge
         if is_peer_gone(error):  # another's end, of which that one says more
-            if fate is not None:
-                fate.end(None)
+            if monitor is not None:
+                monitor.fail(None)
             raise
         problem = _named(error, session)
-        if fate is not None:
-            fate.end(failure_of(problem, session.world.rank, session.stage, session.step or None))
+        if monitor is not None:
+            monitor.fail(failure_of(problem, session.world.rank, session.stage, session.step or None))
         with suppress(OSError):  # the disk may be too full for even this event
             session.emit(failure_of(problem, 0, session.stage, session.step or None).event())
         if problem is error:

@@ -13,7 +13,7 @@ from trainer.sampling.decoding import Caches, Stepper, eager, fresh_cache, sampl
 from trainer.sampling.draws import draw_with_logprobs, uniforms
 from trainer.sampling.engine import Response
 from trainer.sampling.prefill import Part
-from trainer.text.stops import Stops, Watch
+from trainer.text.stops import StopMatcher, Stops
 
 
 def sample(
@@ -89,7 +89,7 @@ def sample_growing(
     alive = torch.arange(len(prompts), device=device)
     responses: list[list[int]] = [[] for _ in prompts]
     logprobs: list[list[float]] = [[] for _ in prompts]
-    watches, finished = [Watch(stops) for _ in prompts], [False] * len(prompts)
+    watches, finished = [StopMatcher(stops) for _ in prompts], [False] * len(prompts)
     cache = DynamicCache(config=model.config)
     with autocast(model):
         for t in range(draws_BR.shape[1]):

@@ -17,7 +17,7 @@ from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
 from trainer.sampling.engine import Response
 from trainer.sampling.prefill import in_parts
-from trainer.text.stops import Stops, Watch
+from trainer.text.stops import StopMatcher, Stops
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Progress:
     logprobs_BR: Tensor | None
     stops: Stops
     stop_ids: Tensor
-    watches: list[Watch]
+    watches: list[StopMatcher]
     """One for each row of the outcome where there are stop strings, else none."""
     lengths: list[int]
     """Tokens of each row of the outcome up to the end of its stop string; 0 for a row without one."""
@@ -66,7 +66,7 @@ class Progress:
             torch.zeros(count, tokens, dtype=torch.float64, device=device) if logprobs else None,
             stops,
             torch.tensor(stops.ids, dtype=torch.long, device=device),
-            [Watch(stops) for _ in range(count if stops.strings else 0)],
+            [StopMatcher(stops) for _ in range(count if stops.strings else 0)],
             [0] * count,
             temperature,
         )

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from trainer.distributed.steps import is_sharded
+from trainer.distributed.sharding import is_sharded
 from trainer.models import Model
 from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache, InPlaceLayer

@@ -14,8 +14,7 @@ from trainer.sampling.engine import Response
 from trainer.sampling.graphs import Decoding
 from trainer.session.session import Session
 from trainer.spec import PPOSpec, RolloutSpec
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt
 from trainer.text.stops import Stops
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ a second engine takes a minute and the memory of both."""
 
 
 def sampler_for(
-    session: Session, spec: PPOSpec, codec: Codec, policy: Model | None = None, prompts: Sequence[EncodedPrompt] = ()
+    session: Session, spec: PPOSpec, codec: Codec, policy: Model | None = None, prompts: Sequence[TokenizedPrompt] = ()
 ) -> Sampler:
     """For a policy that is trained on those prompts; None: for models that stay as they are, which the built-in engine samples.
 
@@ -128,7 +127,7 @@ def let_go(session: Session) -> None:
 
 
 def _engine(
-    session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts: Sequence[EncodedPrompt]
+    session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts: Sequence[TokenizedPrompt]
 ) -> Engine | None:
     match spec.rollout.engine:
         case "continuous_batching":

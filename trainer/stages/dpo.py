@@ -16,23 +16,22 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import in_step
+from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.learner import Learner, require_finite
-from trainer.optim.micro_batches import AtOnce, limits
-from trainer.optim.step_count import total_steps
+from trainer.optim.learner import Learner, require_finite, total_steps
+from trainer.optim.micro_batches import AtOnce, limits, pair_limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
 from trainer.spec import DPOSpec
-from trainer.stages.reward_model.pairs import Pair, pair_limits
+from trainer.stages.tokenized_rows import TokenizedPair
 from trainer.text.codec import Codec
 
 
 @dataclass(frozen=True)
-class Compared:
+class PairLogRatios:
     """Pairs with log(π/ref) of their two sides, (B,) each: of the whole side, or for `ipo` its mean per token."""
 
     a_B: Tensor
@@ -65,8 +64,8 @@ def train(
     policy: Model,
     reference: Model,
     codec: Codec,
-    pairs: Sequence[Pair],
-    held_out: Sequence[Pair],
+    pairs: Sequence[TokenizedPair],
+    held_out: Sequence[TokenizedPair],
 ) -> StageResult:
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result.
 
@@ -105,7 +104,7 @@ def train(
 def accumulate(
     policy: Model,
     reference: Model,
-    batch: Sequence[Pair],
+    batch: Sequence[TokenizedPair],
     codec: Codec,
     micro_batch: AtOnce,
     device: torch.device,
@@ -113,15 +112,15 @@ def accumulate(
     world: World = SINGLE,
 ) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split into `micro_batch` pairs; return its figures."""
-    parts: list[Compared] = []
+    parts: list[PairLogRatios] = []
     parts_of_mine = _split(batch, _share(batch, world), micro_batch)
-    with world.same_fate(), present(reference):
+    with world.fail_together(), present(reference):
         for rows in in_step(parts_of_mine, world, policy):
             some = compare(policy, reference, [batch[row] for row in rows], codec, device, spec)
             loss = some.losses(spec).sum() / len(batch)
             require_finite(loss, "DPO loss")
             loss.backward()
-            parts.append(Compared(some.a_B.detach(), some.b_B.detach(), some.targets_B))
+            parts.append(PairLogRatios(some.a_B.detach(), some.b_B.detach(), some.targets_B))
     return figures(_everyones(parts, [*chain(*parts_of_mine)], batch, device, world), spec)
 
 
@@ -129,7 +128,7 @@ def accumulate(
 def evaluate(
     policy: Model,
     reference: Model,
-    pairs: Sequence[Pair],
+    pairs: Sequence[TokenizedPair],
     codec: Codec,
     at_once: AtOnce,
     device: torch.device,
@@ -145,33 +144,37 @@ def evaluate(
     return figures(_everyones(parts, [*chain(*parts_of_mine)], pairs, device, world), spec)
 
 
-def _share(pairs: Sequence[Pair], world: World) -> list[int]:
-    return world.share([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
+def _share(pairs: Sequence[TokenizedPair], world: World) -> list[int]:
+    return world.balanced_rows([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
 
 
-def _split(pairs: Sequence[Pair], rows: Sequence[int], at_once: AtOnce) -> list[list[int]]:
+def _split(pairs: Sequence[TokenizedPair], rows: Sequence[int], at_once: AtOnce) -> list[list[int]]:
     """Those pairs in parts; the longer side of a pair stands for both."""
     lengths = [2 * (len(pairs[row].prompt) + max(len(pairs[row].a), len(pairs[row].b))) for row in rows]
     return [[rows[at] for at in part] for part in limits(at_once).split(lengths)]
 
 
 def _everyones(
-    parts: Sequence[Compared], mine: Sequence[int], pairs: Sequence[Pair], device: torch.device, world: World
-) -> Sequence[Compared]:
+    parts: Sequence[PairLogRatios],
+    mine: Sequence[int],
+    pairs: Sequence[TokenizedPair],
+    device: torch.device,
+    world: World,
+) -> Sequence[PairLogRatios]:
     """All pairs, of which `parts` are this process' own."""
     if world.size == 1:
         return parts
     own_B2 = torch.stack([torch.cat([p.a_B for p in parts]), torch.cat([p.b_B for p in parts])], 1) if parts else None
     a_B, b_B = world.gather_rows(own_B2, mine, len(pairs), device).unbind(1)
-    return [Compared(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))]
+    return [PairLogRatios(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))]
 
 
 def compare(
-    policy: Model, reference: Model, pairs: Sequence[Pair], codec: Codec, device: torch.device, spec: DPOSpec
-) -> Compared:
+    policy: Model, reference: Model, pairs: Sequence[TokenizedPair], codec: Codec, device: torch.device, spec: DPOSpec
+) -> PairLogRatios:
     """log(π/ref) of both sides of each pair; they go through one forward pass of each model, the reference first."""
     prompts = [pair.prompt for pair in pairs]
-    batch = Batch.of(prompts + prompts, [p.a for p in pairs] + [p.b for p in pairs], codec.pad_id).to(device)
+    batch = Batch.from_ids(prompts + prompts, [p.a for p in pairs] + [p.b for p in pairs], codec.pad_id).to(device)
     with torch.no_grad():
         reference_logprobs_BR, _ = completion_logprobs(reference, batch)
     logprobs_BR, _ = completion_logprobs(policy, batch)
@@ -179,10 +182,10 @@ def compare(
     if spec.loss == "ipo":
         log_ratios = log_ratios / batch.completion_lengths_B
     a_B, b_B = log_ratios.chunk(2)
-    return Compared(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))
+    return PairLogRatios(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))
 
 
-def figures(parts: Sequence[Compared], spec: DPOSpec) -> dict[str, float]:
+def figures(parts: Sequence[PairLogRatios], spec: DPOSpec) -> dict[str, float]:
     """Mean loss of all pairs; of those that are no ties, accuracy and means of the rewards β·log(π/ref)."""
     a_B, b_B, targets_B = (torch.cat([getattr(p, name) for p in parts]) for name in ("a_B", "b_B", "targets_B"))
     values = {"loss": float(preference_loss(a_B - b_B, targets_B, spec).mean())}

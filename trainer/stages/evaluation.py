@@ -17,7 +17,7 @@ from data.statistics import wilson_interval
 from trainer.events import Sample, TokenRow
 from trainer.models import Model
 from trainer.randomness import generator
-from trainer.rewards.answer import Answer
+from trainer.rewards.base import RewardInput
 from trainer.rewards.judges import Judge
 from trainer.rollout.batch import ScoredBatch, respond_with
 from trainer.rollout.context import PPOModels
@@ -27,8 +27,7 @@ from trainer.sampling.sampler import sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt
 
 _FROM_PPO = ("best_step", "selection_win_rate", "entropy_kept")
 _OF_BEST = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
@@ -77,7 +76,7 @@ def completions(scored: ScoredBatch, judge: Judge | None, count: int | None = No
     ]
 
 
-def opinions(judge: Judge | None, answers: Sequence[Answer]) -> Sequence[float | None]:
+def opinions(judge: Judge | None, answers: Sequence[RewardInput]) -> Sequence[float | None]:
     """The judge's score of each answer; None for each where nobody gives one."""
     scores = judge.scores(answers) if judge else None
     return [None] * len(answers) if scores is None else scores
@@ -87,7 +86,7 @@ def opinions(judge: Judge | None, answers: Sequence[Answer]) -> Sequence[float |
 class HeldOut:
     """What to evaluate on, and who judges beside the rewards."""
 
-    prompts: list[EncodedPrompt]
+    prompts: list[TokenizedPrompt]
     judge: Judge | None
     spec: EvaluationSpec
 
@@ -97,7 +96,7 @@ class HeldOutResponses:
     """One response per held-out prompt."""
 
     completions: list[Completion]
-    answers: list[Answer]
+    answers: list[RewardInput]
 
 
 class Evaluation:

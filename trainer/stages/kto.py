@@ -19,18 +19,17 @@ from torch import Tensor
 
 from data.statistics import area_under_curve
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import in_step
+from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.learner import Learner, require_finite
+from trainer.optim.learner import Learner, require_finite, total_steps
 from trainer.optim.micro_batches import AtOnce, Limits, limits
-from trainer.optim.step_count import total_steps
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
 from trainer.spec import KTOSpec
-from trainer.stages.thumbs import Verdict
+from trainer.stages.tokenized_rows import TokenizedThumb
 from trainer.text.codec import Codec
 
 
@@ -47,14 +46,14 @@ def kto_loss(log_ratios_B: Tensor, up_B: Tensor, reference_point: Tensor | float
     return torch.where(up_B, up, down)
 
 
-def mismatched(batch: Sequence[Verdict]) -> list[Verdict]:
+def mismatched(batch: Sequence[TokenizedThumb]) -> list[TokenizedThumb]:
     """Each prompt with the completion of the next row, cyclically, that has another prompt (ibid., §4.1: y of other x).
 
     Where all rows have one prompt there are none.
     """
     if all(verdict.prompt == batch[0].prompt for verdict in batch):
         return []
-    found: list[Verdict] = []
+    found: list[TokenizedThumb] = []
     after = next(row for row in batch if row.prompt != batch[-1].prompt)
     for verdict, following in zip(reversed(batch), [batch[0], *reversed(batch[1:])], strict=True):
         after = following if following.prompt != verdict.prompt else after
@@ -76,8 +75,8 @@ def train(
     policy: Model,
     reference: Model,
     codec: Codec,
-    verdicts: Sequence[Verdict],
-    held_out: Sequence[Verdict],
+    verdicts: Sequence[TokenizedThumb],
+    held_out: Sequence[TokenizedThumb],
 ) -> StageResult:
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result."""
     point = ResumePoint.of(session, "kto")
@@ -85,7 +84,7 @@ def train(
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
-    passes = Passes(policy, reference, codec, Limits.of(spec, spec.batch_size), session.device, session.world)
+    passes = Passes(policy, reference, codec, Limits.from_spec(spec, spec.batch_size), session.device, session.world)
 
     summary: dict[str, float] = {}
     """The newest held-out figures; the last step always takes them."""
@@ -119,23 +118,23 @@ class Passes:
     device: torch.device
     world: World = SINGLE
 
-    def parts(self, verdicts: Sequence[Verdict]) -> list[list[int]]:
+    def parts(self, verdicts: Sequence[TokenizedThumb]) -> list[list[int]]:
         """This process' rows in micro-batches."""
-        mine = self.world.share([verdict.tokens for verdict in verdicts])
+        mine = self.world.balanced_rows([verdict.tokens for verdict in verdicts])
         parts = limits(self.at_once).split([verdicts[row].tokens for row in mine])
         return [[mine[at] for at in part] for part in parts]
 
-    def log_ratios(self, verdicts: Sequence[Verdict]) -> Tensor:
+    def log_ratios(self, verdicts: Sequence[TokenizedThumb]) -> Tensor:
         """log(π(y|x)/ref(y|x)) of each completion as a whole, (B,). The gradient is the policy's alone."""
         prompts, completions = [v.prompt for v in verdicts], [v.completion for v in verdicts]
-        batch = Batch.of(prompts, completions, self.codec.pad_id).to(self.device)
+        batch = Batch.from_ids(prompts, completions, self.codec.pad_id).to(self.device)
         with torch.no_grad():
             reference_BR, _ = completion_logprobs(self.reference, batch)
         logprobs_BR, _ = completion_logprobs(self.policy, batch)
         return (logprobs_BR - reference_BR).sum(-1)  # both are 0 outside the mask
 
     @torch.no_grad()
-    def all_log_ratios(self, verdicts: Sequence[Verdict]) -> Tensor:
+    def all_log_ratios(self, verdicts: Sequence[TokenizedThumb]) -> Tensor:
         """The same of the rows of all processes, without a gradient."""
         parts = self.parts(verdicts)
         with present(self.policy), present(self.reference):
@@ -153,9 +152,9 @@ class Passes:
         return self.world.gather_rows(values, rows, total, self.device)
 
 
-def accumulate(passes: Passes, batch: Sequence[Verdict], spec: KTOSpec) -> dict[str, float]:
+def accumulate(passes: Passes, batch: Sequence[TokenizedThumb], spec: KTOSpec) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split into micro-batches and processes; return its figures."""
-    with passes.world.same_fate(), present(passes.reference):
+    with passes.world.fail_together(), present(passes.reference):
         point = reference_point(passes.all_log_ratios(mismatched(batch)))
         require_finite(point, "KTO reference point")
         parts, ratios = passes.parts(batch), []
@@ -170,7 +169,7 @@ def accumulate(passes: Passes, batch: Sequence[Verdict], spec: KTOSpec) -> dict[
 
 
 @torch.no_grad()
-def evaluate(passes: Passes, verdicts: Sequence[Verdict], spec: KTOSpec) -> dict[str, float]:
+def evaluate(passes: Passes, verdicts: Sequence[TokenizedThumb], spec: KTOSpec) -> dict[str, float]:
     """The figures of all rows, with one reference point for all of them."""
     point = reference_point(passes.all_log_ratios(mismatched(verdicts)))
     log_ratios_B = passes.all_log_ratios(verdicts)
@@ -192,5 +191,5 @@ def figures(log_ratios_B: Tensor, up_B: Tensor, point: Tensor, spec: KTOSpec) ->
     return values
 
 
-def _up(verdicts: Sequence[Verdict], device: torch.device) -> Tensor:
+def _up(verdicts: Sequence[TokenizedThumb], device: torch.device) -> Tensor:
     return torch.tensor([verdict.up for verdict in verdicts], device=device)

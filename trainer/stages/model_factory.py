@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from trainer.errors import ModelError
-from trainer.models import Care, Maker, Model, dtype_of, load_tokenizer, maker_for, set_stops
-from trainer.models.value_head import ValueHead
+from trainer.models import Model, ModelBuilder, WeightUse, builder_for, dtype_of, load_tokenizer, set_stops
+from trainer.models.heads import ValueHead
 from trainer.rewards.base import RewardContext, Rewards
 from trainer.rewards.build import build
 from trainer.rewards.judges import Judge, load_judge
@@ -14,8 +14,7 @@ from trainer.rollout.context import PPOModels
 from trainer.session.session import Session
 from trainer.spec import JudgeSpec, ModelReward, StageName
 from trainer.stages.inputs import Lineage
-from trainer.text.codec import Codec
-from trainer.text.vocabulary import same_vocabulary
+from trainer.text.codec import Codec, same_vocabulary
 
 
 class Assembly:
@@ -29,7 +28,7 @@ class Assembly:
 
     def starting_policy(self, stage: StageName) -> Model:
         """The policy as `stage` finds it, set up as the run's stages need it: to be looked at."""
-        care: Care = "exact" if self.lineage.last_policy_stage() is None else "trained"
+        care: WeightUse = "exact" if self.lineage.last_policy_stage() is None else "trained"
         return self._policy(self._maker(stage, whole=True), "policy", stage, care)
 
     def policy(self, stage: StageName) -> Model:
@@ -60,7 +59,7 @@ class Assembly:
             reference = maker.policy("reference", spec.reference.path, "frozen")
         own = None
         if self.needs_own_reward_model("ppo"):
-            care: Care = "frozen" if spec.online is None else "moving"
+            care: WeightUse = "frozen" if spec.online is None else "moving"
             own = self._reward_model(maker, "reward_model", care, self.session.checkpoints.final("reward_model"))
         critic = self._critic(maker, policy) if spec.uses_critic else None
         return PPOModels(policy, reference, initial, critic, self._rewards(own), own, self.session.world)
@@ -120,7 +119,7 @@ class Assembly:
             specs.append(self.spec.ppo.online.label_by)
         return any(isinstance(found, ModelReward) and found.path is None for found in specs)
 
-    def _maker(self, stage: StageName, whole: bool = False) -> Maker:
+    def _maker(self, stage: StageName, whole: bool = False) -> ModelBuilder:
         """`whole`: also where several processes share the models out among them."""
 
         def seed(part: str) -> int:
@@ -134,10 +133,16 @@ class Assembly:
             from trainer.distributed.sharding import shard as sharded
 
             shard = partial(sharded, world=self.session.world)
-        return maker_for(self.spec.model, self.session.device, seed, runtime, offload, shard)
+        return builder_for(self.spec.model, self.session.device, seed, runtime, offload, shard)
 
     def _policy(
-        self, maker: Maker, part: str, stage: StageName, care: Care, saved: Path | None = None, path: str | None = None
+        self,
+        maker: ModelBuilder,
+        part: str,
+        stage: StageName,
+        care: WeightUse,
+        saved: Path | None = None,
+        path: str | None = None,
     ) -> Model:
         """The policy from `saved`, else `path`, else as `stage` found it."""
         start = path or self.lineage.policy_before(stage) or saved
@@ -147,7 +152,7 @@ class Assembly:
             made = maker.policy(part, start, care, saved)
         return set_stops(made, self.codec.stops)
 
-    def _reward_model(self, maker: Maker, part: str, care: Care, saved: Path | None) -> Model:
+    def _reward_model(self, maker: ModelBuilder, part: str, care: WeightUse, saved: Path | None) -> Model:
         """The run's own: from `saved`, else from `reward_model.path`, else the policy with a fresh head."""
         if self.spec.reward_model.path is not None:
             return maker.scorer(part, self.spec.reward_model.path, care, saved)
@@ -155,7 +160,7 @@ class Assembly:
         assert start is not None  # a new model is trained by SFT first
         return maker.scorer(part, start, care, saved, fresh_head=self.session.seed("score head"))
 
-    def _critic(self, maker: Maker, policy: Model) -> Model:
+    def _critic(self, maker: ModelBuilder, policy: Model) -> Model:
         if self.spec.ppo.critic.kind == "value_head":
             return ValueHead(policy)
         resumed = self.lineage.resumed("ppo", "critic")

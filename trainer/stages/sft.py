@@ -8,54 +8,36 @@ a template rewrites earlier turns, and no mask has to be guessed from a rendered
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
-from data.rows import Demonstration
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import in_step
+from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
-from trainer.models.masking import masked_sum
-from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.learner import Learner, require_finite
+from trainer.models.sequences import Batch, completion_logprobs, masked_sum
+from trainer.optim.learner import Learner, require_finite, total_steps
 from trainer.optim.micro_batches import AtOnce, Limits, limits
-from trainer.optim.step_count import total_steps
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
 from trainer.spec import SFTSpec
+from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import Codec
 
 
-@dataclass(frozen=True)
-class Example:
-    """A demonstration as token ids."""
-
-    prompt: list[int]
-    completion: list[int]
-
-
-def encode(demonstrations: list[Demonstration], codec: Codec) -> tuple[list[Example], int, int]:
-    """Examples, how many had too long a prompt (left out), and how many completions were cut."""
-    examples, cut = [], 0
-    for item in demonstrations:
-        prompt = codec.prompt(item.prompt)
-        completion, whole = codec.completion(item.completion)
-        cut += not whole
-        if prompt is not None:
-            examples.append(Example(prompt, completion))
-    return examples, len(demonstrations) - len(examples), cut
-
-
 def train(
-    session: Session, spec: SFTSpec, model: Model, codec: Codec, examples: list[Example], held_out: list[Example]
+    session: Session,
+    spec: SFTSpec,
+    model: Model,
+    codec: Codec,
+    examples: list[TokenizedDemonstration],
+    held_out: list[TokenizedDemonstration],
 ) -> StageResult:
     """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
     point = ResumePoint.of(session, "sft")
     steps = total_steps(len(examples), spec)
-    at_once = Limits.of(spec, spec.batch_size)
+    at_once = Limits.from_spec(spec, spec.batch_size)
     learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
@@ -88,7 +70,7 @@ def train(
 
 def accumulate(
     model: Model,
-    batch: list[Example],
+    batch: list[TokenizedDemonstration],
     codec: Codec,
     micro_batch: AtOnce,
     device: torch.device,
@@ -97,8 +79,8 @@ def accumulate(
     """Add the gradient of the batch's mean loss per completion token, whatever the split; return that loss."""
     tokens = sum(len(example.completion) for example in batch)
     total = 0.0
-    mine = [batch[row] for row in world.share(_lengths(batch))]
-    with world.same_fate():
+    mine = [batch[row] for row in world.balanced_rows(_lengths(batch))]
+    with world.fail_together():
         for rows in in_step(limits(micro_batch).split(_lengths(mine)), world, model):
             loss = _negative_logprob(model, [mine[row] for row in rows], codec, device) / tokens
             require_finite(loss, "SFT loss")
@@ -110,27 +92,29 @@ def accumulate(
 @torch.no_grad()
 def evaluate(
     model: Model,
-    examples: list[Example],
+    examples: list[TokenizedDemonstration],
     codec: Codec,
     at_once: AtOnce,
     device: torch.device,
     world: World = SINGLE,
 ) -> float:
     """Mean loss per completion token, in nats."""
-    mine = [examples[row] for row in world.share(_lengths(examples))]
+    mine = [examples[row] for row in world.balanced_rows(_lengths(examples))]
     parts = ([mine[row] for row in rows] for rows in limits(at_once).split(_lengths(mine)))
     with present(model):
         losses = [float(_negative_logprob(model, part, codec, device)) for part in parts]
     return world.sum_number(math.fsum(losses)) / sum(len(example.completion) for example in examples)
 
 
-def _lengths(examples: Sequence[Example]) -> list[int]:
+def _lengths(examples: Sequence[TokenizedDemonstration]) -> list[int]:
     return [len(example.prompt) + len(example.completion) for example in examples]
 
 
-def _negative_logprob(model: Model, examples: list[Example], codec: Codec, device: torch.device) -> torch.Tensor:
+def _negative_logprob(
+    model: Model, examples: list[TokenizedDemonstration], codec: Codec, device: torch.device
+) -> torch.Tensor:
     """Sum over the completion tokens of all examples."""
     prompts, completions = [e.prompt for e in examples], [e.completion for e in examples]
-    batch = Batch.of(prompts, completions, codec.pad_id).to(device)
+    batch = Batch.from_ids(prompts, completions, codec.pad_id).to(device)
     logprobs, _ = completion_logprobs(model, batch)
     return -masked_sum(logprobs, batch.mask_BR)

@@ -13,13 +13,16 @@ from trainer import run_data
 from trainer.errors import DataError
 from trainer.session.session import Session
 from trainer.spec import JobSpec
-from trainer.stages import reward_model, sft, thumbs
-from trainer.stages.reward_model import Pair
-from trainer.stages.sft import Example
-from trainer.stages.thumbs import Verdict
-from trainer.text import prompts
-from trainer.text.codec import Codec
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages import tokenized_rows
+from trainer.stages.tokenized_rows import (
+    TokenizedDemonstration,
+    TokenizedPair,
+    TokenizedThumb,
+    tokenize_demonstrations,
+    tokenize_pairs,
+)
+from trainer.text import codec as prompts
+from trainer.text.codec import Codec, TokenizedPrompt
 from trainer.text.stops import Stops
 
 LONG_PROMPT = "prompt too long"
@@ -28,20 +31,20 @@ SAME_SIDES = "same tokens on both sides"
 
 
 @dataclass(frozen=True)
-class Encoded:
+class TokenizedData:
     """Token ids for every stage; `references` are the training answers that are whole, EOS and all."""
 
-    examples: list[Example]
-    held_out_examples: list[Example]
-    references: list[Example]
-    pairs: list[Pair]
-    held_out_pairs: list[Pair]
-    prompts: list[EncodedPrompt]
-    held_out_prompts: list[EncodedPrompt]
+    examples: list[TokenizedDemonstration]
+    held_out_examples: list[TokenizedDemonstration]
+    references: list[TokenizedDemonstration]
+    pairs: list[TokenizedPair]
+    held_out_pairs: list[TokenizedPair]
+    prompts: list[TokenizedPrompt]
+    held_out_prompts: list[TokenizedPrompt]
     texts: list[list[int]] = field(default_factory=list)
     """Pretraining texts, each ending with its EOS unless it was cut."""
-    verdicts: list[Verdict] = field(default_factory=list)
-    held_out_verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[TokenizedThumb] = field(default_factory=list)
+    held_out_verdicts: list[TokenizedThumb] = field(default_factory=list)
 
     def longest_prompt(self) -> int:
         return max((len(prompt.ids) for prompt in (*self.prompts, *self.held_out_prompts)), default=0)
@@ -64,16 +67,16 @@ class Encoded:
         return max((v.tokens for v in verdicts), default=0)
 
 
-def encode(session: Session, loaded: run_data.Data, codec: Codec) -> Encoded:
+def tokenize_data(session: Session, loaded: run_data.Data, codec: Codec) -> TokenizedData:
     """Encode everything. Raises DataError when a stage of the run would have nothing to learn from."""
-    examples, long_prompts, cut = sft.encode(loaded.demonstrations.train, codec)
-    held_out_examples, _, _ = sft.encode(loaded.demonstrations.held_out, codec)
-    pairs, left_out_pairs = reward_model.encode(loaded.comparisons.train, codec)
-    held_out_pairs, left_out_held_out = reward_model.encode(loaded.comparisons.held_out, codec)
-    verdicts, left_out_thumbs = thumbs.encode(loaded.thumbs.train, codec)
-    held_out_verdicts, left_out_held_out_thumbs = thumbs.encode(loaded.thumbs.held_out, codec)
-    train_prompts, long_train = prompts.encode(loaded.prompts.train, codec)
-    held_out_prompts, long_held_out = prompts.encode(loaded.prompts.held_out, codec)
+    examples, long_prompts, cut = tokenize_demonstrations(loaded.demonstrations.train, codec)
+    held_out_examples, _, _ = tokenize_demonstrations(loaded.demonstrations.held_out, codec)
+    pairs, left_out_pairs = tokenize_pairs(loaded.comparisons.train, codec)
+    held_out_pairs, left_out_held_out = tokenize_pairs(loaded.comparisons.held_out, codec)
+    verdicts, left_out_thumbs = tokenized_rows.tokenize_thumbs(loaded.thumbs.train, codec)
+    held_out_verdicts, left_out_held_out_thumbs = tokenized_rows.tokenize_thumbs(loaded.thumbs.held_out, codec)
+    train_prompts, long_train = prompts.tokenize_prompts(loaded.prompts.train, codec)
+    held_out_prompts, long_held_out = prompts.tokenize_prompts(loaded.prompts.held_out, codec)
     texts, short_texts = _texts(session, loaded, codec)
     stages = set(session.spec.stages)
     for used, count, what in (
@@ -111,7 +114,7 @@ def encode(session: Session, loaded: run_data.Data, codec: Codec) -> Encoded:
     for note in repeated_prompts(session.spec, loaded):
         session.say(note)
     references = [example for example in examples if example.completion[-1] == codec.eos_id]
-    encoded = Encoded(
+    encoded = TokenizedData(
         examples,
         held_out_examples,
         references,
@@ -284,7 +287,7 @@ def _texts(session: Session, loaded: run_data.Data, codec: Codec) -> tuple[list[
     return usable, len(texts) - len(usable)
 
 
-def _require(encoded: Encoded, spec: JobSpec, loaded: run_data.Data, codec: Codec) -> None:
+def _require(encoded: TokenizedData, spec: JobSpec, loaded: run_data.Data, codec: Codec) -> None:
     stages, prompt_knob = set(spec.stages), "`data.max_prompt_tokens`"
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"
     for needed, items, what, knob in (

@@ -8,10 +8,10 @@ import tokenizers
 from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerFast
 
-from data.rows import Prompt
+from data.rows import Prompt, PromptRow
 from trainer.errors import DataError, ModelError
 from trainer.spec import DataSpec
-from trainer.text.stops import NEVER, Stops
+from trainer.text.stops import NO_STOPS, Stops
 
 _ANSWER = "Indeed."
 Tokenizer = Any  # transformers' tokenizers share an interface, not a typed base class
@@ -40,17 +40,17 @@ class Codec:
     max_prompt_tokens: int
     max_completion_tokens: int
     use_chat_template: bool
-    stops: Stops = NEVER
+    stops: Stops = NO_STOPS
     """What ends a sampled response. Completions are trained to end with the EOS, which is one of them."""
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, spec: DataSpec, stops: Stops | None = None) -> "Codec":
+    def for_tokenizer(cls, tokenizer: Tokenizer, spec: DataSpec, stops: Stops | None = None) -> "Codec":
         """Without `stops` the EOS alone ends a response. Raises ModelError for a tokenizer without an EOS, with which
         completions are trained to end."""
         if tokenizer.eos_token_id is None:
             raise ModelError("The tokenizer has no EOS token. Set `eos_token` in its tokenizer_config.json.")
         templated = spec.chat_template == "auto" and getattr(tokenizer, "chat_template", None) is not None
-        stops = Stops.of(tokenizer) if stops is None else stops
+        stops = Stops.for_tokenizer(tokenizer) if stops is None else stops
         return cls(tokenizer, spec.max_prompt_tokens, spec.max_completion_tokens, templated, stops)
 
     @property
@@ -194,3 +194,30 @@ class Codec:
     def decode(self, ids: list[int]) -> str:
         """Text of a response, special tokens left out."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True))
+
+
+@dataclass(frozen=True)
+class TokenizedPrompt:
+    """A prompt, its token ids, and what a verifiable reward expects of its response."""
+
+    prompt: Prompt
+    ids: list[int]
+    answer: str | None = None
+
+
+def tokenize_prompts(prompts: Sequence[PromptRow], codec: Codec) -> tuple[list[TokenizedPrompt], int]:
+    """Encoded prompts, and how many were too long (left out)."""
+    encoded = [
+        TokenizedPrompt(row.prompt, ids, row.answer) for row in prompts if (ids := codec.prompt(row.prompt)) is not None
+    ]
+    return encoded, len(prompts) - len(encoded)
+
+
+def same_vocabulary(one: Tokenizer, other: Tokenizer) -> bool:
+    """Whether the same ids mean the same tokens, the EOS among them."""
+    return bool(one.eos_token_id == other.eos_token_id and one.get_vocab() == other.get_vocab())
+
+
+def embedding_rows(tokenizer: Tokenizer) -> int:
+    """How many ids a model needs for every token: more than there are tokens, where the ids have gaps."""
+    return max(len(tokenizer), 1 + max(map(int, tokenizer.get_vocab().values())))

@@ -1,6 +1,6 @@
 """What ends a response: the tokenizer's EOS, the stop tokens of the model's generation configuration, and stop strings.
 
-A run makes one `Stops` (trainer/models/generation.py), which travels with the codec. Every engine cuts responses by it, and
+A run makes one `Stops` (trainer/models/loading.py), which travels with the codec. Every engine cuts responses by it, and
 rewards and people see the text before the stop.
 """
 
@@ -26,7 +26,7 @@ class Stops:
     """Ids of special tokens: they are no part of the text, so they do not interrupt a stop string."""
 
     @classmethod
-    def of(cls, tokenizer: Any, ids: Sequence[int] = (), strings: Sequence[str] = ()) -> "Stops":
+    def for_tokenizer(cls, tokenizer: Any, ids: Sequence[int] = (), strings: Sequence[str] = ()) -> "Stops":
         """The EOS of `tokenizer`, further `ids`, and `strings`.
 
         A string that is a special token of the tokenizer, such as "<|im_end|>", stands for that token.
@@ -49,7 +49,7 @@ class Stops:
 
     def end(self, ids: Sequence[int]) -> int | None:
         """How many of a response's tokens there are up to its stop, the stop included; None for a response without one."""
-        watch = Watch(self)
+        watch = StopMatcher(self)
         return next((number for number, token in enumerate(ids, 1) if watch.ends_with(token)), None)
 
     def before(self, text: str) -> str:
@@ -67,11 +67,11 @@ class Stops:
         return ", ".join([*tokens, *(json.dumps(string, ensure_ascii=False) for string in self.strings)])
 
 
-NEVER = Stops(())
+NO_STOPS = Stops(())
 """Responses as long as the limit."""
 
 
-class Watch:
+class StopMatcher:
     """Follows one response token by token. The cost of a token does not depend on how many came before."""
 
     def __init__(self, stops: Stops) -> None:

@@ -13,9 +13,10 @@ from data.report.settings import ReportSettings
 from data.splits import text_hash
 from tests.data.report.tools import Row, pair, plain_pairs, report
 from trainer import run_data
-from trainer.optim.step_count import total_steps
+from trainer.optim.learner import total_steps
 from trainer.spec import DataSpec, DPOSpec, RewardModelSpec
-from trainer.stages import reward_model, tokenize
+from trainer.stages import tokenize
+from trainer.stages.tokenized_rows import tokenize_pairs
 from trainer.text.codec import Codec, Tokenizer, train_tokenizer
 
 TEMPLATE = (
@@ -75,7 +76,7 @@ def test_the_trainer_leaves_out_what_the_report_says(tmp_path: Path, bytes_model
     made = report(tmp_path, rows, model=str(bytes_model), **limits)
     spec = DataSpec.model_validate({"preferences": str(tmp_path / "rows.jsonl")} | limits)
     loaded = run_data.load(spec, stages=())
-    codec = Codec.of(train_tokenizer(["x"], 260), spec)
+    codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), spec)
     why = tokenize.why_left_out([*loaded.comparisons.train, *loaded.comparisons.held_out], codec)
     assert len(made.rows("prompt_too_long")) == why[tokenize.LONG_PROMPT]
     cut = {*made.rows("completion_too_long"), *made.rows("no_eos_room")} - {*made.rows("prompt_too_long")}
@@ -131,7 +132,7 @@ def test_the_models_own_special_tokens_are_found(tmp_path: Path, bytes_model: Pa
 
 def test_many_at_once_are_encoded_as_each_alone() -> None:
     texts = ["", "a", "né 日\t!", "a<|eos|>b", "b<|eos|>", "x" * 50]
-    codec = Codec.of(train_tokenizer(texts, 280), DataSpec(preferences="-", max_completion_tokens=8))
+    codec = Codec.for_tokenizer(train_tokenizer(texts, 280), DataSpec(preferences="-", max_completion_tokens=8))
     together = [codec.closed(ids) for ids in codec.completion_ids(texts)]
     assert together == [codec.completion(text) for text in texts]
     assert codec.prompt_ids(["ab", "c"]) == [codec.prompt("ab"), codec.prompt("c")]
@@ -150,7 +151,9 @@ def test_of_a_ranking_the_pairs_of_its_short_answers_stay(tmp_path: Path, bytes_
     made = report(tmp_path, rows, model=str(bytes_model), **LIMITS)
     assert "completion_too_long" in made.codes and "nothing_left" not in made.codes
     spec = DataSpec.model_validate({"preferences": str(tmp_path / "rows.jsonl")} | LIMITS)
-    kept, _ = reward_model.encode(run_data.load(spec).comparisons.train, Codec.of(train_tokenizer(["x"], 260), spec))
+    kept, _ = tokenize_pairs(
+        run_data.load(spec).comparisons.train, Codec.for_tokenizer(train_tokenizer(["x"], 260), spec)
+    )
     assert made.result["splits"]["train"] == len(kept)  # one pair of each
     assert made.result["summary"]["steps_dpo"] == total_steps(len(kept), DPOSpec())
     assert made.result["summary"]["steps_reward_model"] == total_steps(len(kept), RewardModelSpec())
@@ -164,7 +167,7 @@ def test_pairs_are_counted_as_the_trainer_keeps_them() -> None:
         pair("u", "aa ", "aa"),  # other tokens, for what they are worth: 1
     ]
     spec = DataSpec.model_validate({"preferences": "-"} | LIMITS)
-    codec = Codec.of(train_tokenizer(["x"], 260), spec)
+    codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), spec)
     items = [parser("preferences")(row, number) for number, row in enumerate(rows, 1)]
     found = token_counts.encode(items, codec)
     columns = Columns(
@@ -177,7 +180,7 @@ def test_pairs_are_counted_as_the_trainer_keeps_them() -> None:
         }
     )
     settings = ReportSettings.model_validate({"kind": "preferences"} | LIMITS)
-    kept = [len(reward_model.encode(trainer_rows.comparisons(row, 1), codec)[0]) for row in rows]
+    kept = [len(tokenize_pairs(trainer_rows.comparisons(row, 1), codec)[0]) for row in rows]
     assert fitting(columns, settings).pairs.tolist() == kept == [3, 2, 0, 1]
 
 

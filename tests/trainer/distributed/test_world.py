@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import random
 import socket
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -10,8 +11,9 @@ import pytest
 import torch
 from torch import nn
 
-from trainer.distributed import World
-from trainer.distributed.rendezvous import join
+from trainer.distributed import SINGLE, World
+from trainer.distributed.rendezvous import init_distributed
+from trainer.distributed.world import balance, contiguous_blocks
 from trainer.errors import Diverged, StorageError
 
 
@@ -29,7 +31,7 @@ def _gradients(world: World) -> object:
 
 
 def _rows(world: World) -> object:
-    mine = world.share([9, 1, 1])
+    mine = world.balanced_rows([9, 1, 1])
     own = torch.tensor([[row, float("nan")] for row in mine]) if mine else None
     gathered = world.gather_rows(own, mine, 3, torch.device("cpu"))
     alone = world.gather_rows(
@@ -57,7 +59,7 @@ def _numbers(world: World) -> object:
 def _trouble(world: World) -> object:
     said = []
     try:
-        with world.same_fate():
+        with world.fail_together():
             if world.rank == 1:
                 raise Diverged("not finite here")
     except Diverged as error:
@@ -81,7 +83,7 @@ def _process(rank: int, port: int, answers: Connection) -> None:
         "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",
         "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
     }  # fmt: skip
-    world = join("cpu")
+    world = init_distributed("cpu")
     answers.send([work(world) for work in WORK])
     world.barrier()
 
@@ -122,3 +124,37 @@ def test_what_is_not_finite_on_one_process_and_what_the_main_one_refuses_is_rais
     answers: list[list[object]],
 ) -> None:
     assert answers[0][3] == answers[1][3] == ["not finite here", "taken"]
+
+
+# Who computes which rows.
+def test_the_longest_row_is_one_process_share_and_the_rest_the_others() -> None:
+    assert balance([10, 2, 3, 4], 2) == [[0], [1, 2, 3]]
+    assert balance([5, 5, 5, 5], 2) == [[0, 2], [1, 3]]
+    assert balance([7], 3) == [[0], [], []]
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 8])
+def test_every_row_is_somebodys_and_nobody_has_a_third_more_than_the_best_split_could_give(processes: int) -> None:
+    draw = random.Random(processes)
+    for count in range(12):
+        lengths = [draw.randint(1, 60) for _ in range(count)]
+        split = balance(lengths, processes)
+        assert len(split) == processes and sorted(row for own in split for row in own) == list(range(count))
+        assert all(own == sorted(own) for own in split)
+        least = max([*lengths, sum(lengths) / processes])
+        best = max(least, sum(sorted(lengths, reverse=True)[processes - 1 : processes + 1]) if count > processes else 0)
+        assert max(sum(lengths[row] for row in own) for own in split) <= 4 / 3 * best + 1e-9
+
+
+def test_blocks_are_in_order_and_as_even_as_can_be() -> None:
+    assert (
+        contiguous_blocks(5, 2) == [[0, 1, 2], [3, 4]]
+        and contiguous_blocks(1, 2) == [[0], []]
+        and contiguous_blocks(0, 2) == [[], []]
+    )
+
+
+def test_one_process_has_everything_and_asks_nobody() -> None:
+    world = World()
+    assert world.is_main and world.local_rows(3) == [0, 1, 2] == world.balanced_rows([9, 1, 5]) and SINGLE.size == 1
+    assert world.any(True) and not world.any(False) and world.from_main(lambda: 7) == 7

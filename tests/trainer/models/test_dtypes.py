@@ -14,8 +14,8 @@ from tests import tolerance
 from tests.trainer.models.lora.tools import BATCH, maker, policy_in, stir
 from tests.trainer.stage_tools import CPU, new_codec
 from tests.trainer.tiny_models import gpt2, llama
-from trainer.models import Care, Model, load_policy, maker_for, save_result
-from trainer.models.makers import Maker
+from trainer.models import Model, WeightUse, builder_for, load_policy, save_result
+from trainer.models.builders import ModelBuilder
 from trainer.models.sequences import Batch, completion_logprobs, completion_values
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.rewards.base import Rewards
@@ -23,13 +23,13 @@ from trainer.rollout import producer
 from trainer.rollout.context import PPOModels
 from trainer.sampling import sample
 from trainer.spec import ModelSpec, PPOSpec
-from trainer.text.stops import NEVER, Stops
+from trainer.text.stops import NO_STOPS, Stops
 
 TYPES = ("bfloat16",)
 
 
-def whole(folder: Path, dtype: str) -> Maker:
-    return maker_for(ModelSpec.model_validate({"path": str(folder), "dtype": dtype}), CPU, lambda part: 0)
+def whole(folder: Path, dtype: str) -> ModelBuilder:
+    return builder_for(ModelSpec.model_validate({"path": str(folder), "dtype": dtype}), CPU, lambda part: 0)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -54,7 +54,7 @@ def test_trained_weights_stay_in_float32_and_linear_layers_of_frozen_models_do_n
     "kind", [llama, gpt2]
 )  # the second one's layers are no nn.Linear, and its output layer is tied
 def test_models_left_alone_compute_the_bits_of_the_one_that_is_trained(
-    tmp_path: Path, kind: Callable[[], Model], dtype: str, care: Care
+    tmp_path: Path, kind: Callable[[], Model], dtype: str, care: WeightUse
 ) -> None:
     """So the KL of a policy to its own reference is exactly 0 before the first step, and a score is one score."""
     kind().save_pretrained(tmp_path)
@@ -80,7 +80,7 @@ def test_the_preflight_counts_the_bytes_that_a_frozen_model_has(
 
 def test_bfloat16_weights_that_are_trained_have_a_reference_of_their_bits(tmp_path: Path) -> None:
     spec = {"path": str(policy_in(tmp_path)), "dtype": "bfloat16", "trained_weights": "bfloat16"}
-    make = maker_for(ModelSpec.model_validate(spec), CPU, lambda part: 0)
+    make = builder_for(ModelSpec.model_validate(spec), CPU, lambda part: 0)
     policy, reference = (make.policy("policy", tmp_path, care) for care in ("trained", "frozen"))  # type: ignore[arg-type]
     assert torch.equal(completion_logprobs(policy, BATCH)[0], completion_logprobs(reference, BATCH)[0])
 
@@ -116,7 +116,7 @@ def test_weights_are_cast_once_and_not_at_each_decode_step(
             sample(
                 model,
                 [[5], [6, 7]],
-                stops=NEVER,
+                stops=NO_STOPS,
                 pad_id=0,
                 max_new_tokens=tokens,
                 temperature=1.0,
@@ -168,7 +168,7 @@ def test_the_ratio_is_one_to_the_bit_and_the_sampler_agrees_within_the_type(tmp_
     answers = sample(
         model, prompts, stops=Stops((1,)), pad_id=0, max_new_tokens=6, temperature=1.0, generator=draws, device=CPU
     )
-    batch = Batch.of(prompts, [answer.ids for answer in answers], pad_id=0)
+    batch = Batch.from_ids(prompts, [answer.ids for answer in answers], pad_id=0)
     with torch.no_grad():
         old = completion_logprobs(model, batch)[0]
     new = completion_logprobs(model, batch)[0]
@@ -207,5 +207,7 @@ def test_the_sampler_computes_in_the_smaller_type_too(tmp_path: Path) -> None:
     seen = []
     model.model.layers[0].mlp.down_proj.register_forward_hook(lambda _, inputs, out: seen.append(out.dtype))
     draws = torch.Generator().manual_seed(0)
-    sample(model, [[5], [6, 7]], stops=NEVER, pad_id=0, max_new_tokens=3, temperature=1.0, generator=draws, device=CPU)
+    sample(
+        model, [[5], [6, 7]], stops=NO_STOPS, pad_id=0, max_new_tokens=3, temperature=1.0, generator=draws, device=CPU
+    )
     assert seen == [torch.bfloat16] * 3

@@ -12,18 +12,18 @@ from tests.trainer.stage_tools import CPU, new_codec
 from tests.trainer.tiny_models import llama, scorer
 from trainer.errors import OutOfMemory
 from trainer.models import Model, offload, present, settle
-from trainer.models.offload import Away
-from trainer.rewards.base import Named, Rewards
-from trainer.rewards.model import TokenScorer
+from trainer.models.offload import OffloadedWeights
+from trainer.rewards.base import Rewards, WeightedReward
+from trainer.rewards.models import TokenScorer
 from trainer.rollout.batch import ScoredBatch, respond_with
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.spec import PPOSpec, RuntimeSpec
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
 
 def away(model: Model) -> Model:
-    model.away = Away(model.requires_grad_(False), CPU)
+    model.absent_weights = OffloadedWeights(model.requires_grad_(False), CPU)
     return model
 
 
@@ -37,9 +37,9 @@ def test_weights_are_there_while_somebody_is_inside_and_home_again_after_trouble
     with pytest.raises(RuntimeError, match="in the middle"), present(model):
         with present(model):
             assert not set(addresses(model)) & set(at_home)
-        assert model.away.is_here and not set(addresses(model)) & set(at_home)
+        assert model.absent_weights.is_present and not set(addresses(model)) & set(at_home)
         raise RuntimeError("in the middle")
-    assert addresses(model) == at_home and not model.away.is_here
+    assert addresses(model) == at_home and not model.absent_weights.is_present
 
 
 def test_it_computes_what_it_computed_and_brings_everything_once() -> None:
@@ -72,7 +72,9 @@ def test_all_weights_are_one_block_and_come_in_one_copy() -> None:
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     away(model)
     block = sum(-(-weight.nbytes // 256) * 256 for weight in model.parameters())
-    assert {weight.untyped_storage().data_ptr() for weight in model.parameters()} == {model.away._home.data_ptr()}
+    assert {weight.untyped_storage().data_ptr() for weight in model.parameters()} == {
+        model.absent_weights._home.data_ptr()
+    }
     with Copies() as copies, present(model):
         assert copies.sizes == [block] and all(address % 64 == 0 for address in addresses(model))
         assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
@@ -99,16 +101,16 @@ def test_the_block_is_pinned_as_large_as_it_is(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_model_that_learns_is_not_sent_away() -> None:
     with pytest.raises(ValueError, match="its steps would be lost"):
-        Away(llama(), CPU)
+        OffloadedWeights(llama(), CPU)
     assert present(None).__enter__() is None
-    assert not hasattr(settle(llama(), CPU, offload=True), "away")  # a CPU has no other place
+    assert not hasattr(settle(llama(), CPU, offload=True), "absent_weights")  # a CPU has no other place
 
 
 def test_a_rollout_brings_reference_and_reward_model_for_their_passes_and_scores_the_same() -> None:
     policy, reference, judge = llama(0), llama(0).requires_grad_(False), scorer().requires_grad_(False)
-    rewards = Rewards([Named("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=None))])
+    rewards = Rewards([WeightedReward("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=None))])
     actors = PPOModels(policy, reference, reference, None, rewards, judge)
-    prompts = [EncodedPrompt("p", [5, 6, 7 + n]) for n in range(4)]
+    prompts = [TokenizedPrompt("p", [5, 6, 7 + n]) for n in range(4)]
 
     def scored() -> ScoredBatch:
         draws = uniforms(torch.Generator().manual_seed(0), 4, 6)
@@ -117,9 +119,11 @@ def test_a_rollout_brings_reference_and_reward_model_for_their_passes_and_scores
     before = scored()
     seen: list[bool] = []
     for model in (reference, judge):
-        away(model).base_model.register_forward_hook(lambda *_, model=model: seen.append(model.away.is_here))
+        away(model).base_model.register_forward_hook(
+            lambda *_, model=model: seen.append(model.absent_weights.is_present)
+        )
     after = scored()
-    assert seen and all(seen) and not reference.away.is_here and not judge.away.is_here
+    assert seen and all(seen) and not reference.absent_weights.is_present and not judge.absent_weights.is_present
     assert torch.equal(after.reference_logprobs_BR, before.reference_logprobs_BR)
     assert after.rewards.totals == before.rewards.totals
     assert replace(after, seconds={}).responses == before.responses

@@ -103,7 +103,7 @@ def test_the_gradient_of_a_sure_token_survives_bfloat16(monkeypatch: pytest.Monk
 def test_smaller_types_under_autocast_are_as_near_as_the_operations_one_by_one(
     monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
 ) -> None:
-    batch = Batch.of([[3, 4], [6]], [[5, 1], [7, 8, 9, 1]], pad_id=0)
+    batch = Batch.from_ids([[3, 4], [6]], [[5, 1], [7, 8, 9, 1]], pad_id=0)
 
     def learned(one_by_one: bool) -> Tensor:
         monkeypatch.setattr(output_layer, "_is_plain", lambda head: not one_by_one)
@@ -117,7 +117,7 @@ def test_smaller_types_under_autocast_are_as_near_as_the_operations_one_by_one(
 
 
 def test_tied_embeddings_get_both_gradients() -> None:
-    batch = Batch.of([[3, 4], [6]], [[5, 1], [7, 8, 9, 1]], pad_id=0)
+    batch = Batch.from_ids([[3, 4], [6]], [[5, 1], [7, 8, 9, 1]], pad_id=0)
     model = llama()
     model.lm_head.weight = model.model.embed_tokens.weight
     completion_logprobs(model, batch)[0].sum().backward()
@@ -156,3 +156,35 @@ def test_a_head_that_something_listens_to_goes_the_long_way() -> None:
     found = token_logprobs(model, hidden(), TARGETS, 0.7, with_entropy=True)
     torch.testing.assert_close(found, step_by_step(model, hidden(), 0.7))
     assert heard == [1, 1]
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_hooked_head_has_the_same_gradients(temperature: float) -> None:
+    model, inputs = layer(), hidden()
+    plain = token_logprobs(model, inputs, TARGETS, temperature, with_entropy=True)
+    expected = gradients(model, inputs, plain)
+    model.head.register_forward_hook(lambda *_: None)
+    hooked = token_logprobs(model, inputs, TARGETS, temperature, with_entropy=True)
+    torch.testing.assert_close(hooked, plain)
+    torch.testing.assert_close(gradients(model, inputs, hooked), expected)
+
+
+def test_hooked_head_keeps_no_fp32_logits() -> None:
+    model, kept = layer(dtype=torch.bfloat16), list[Tensor]()
+    model.head.register_forward_hook(lambda *_: None)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        token_logprobs(model, hidden(torch.bfloat16), TARGETS)
+    assert not [t for t in kept if t.dtype == torch.float32 and t.numel() >= TOKENS * VOCABULARY]
+
+
+def test_impossible_token_adds_no_entropy_and_gets_no_gradient() -> None:
+    """A hook sets the logit of a token to −∞, as a mask of forbidden tokens does."""
+    head = nn.Linear(3, 3, bias=False)
+    head.weight.data = torch.eye(3)
+    head.register_forward_hook(lambda _module, _inputs, logits: logits + torch.tensor([0.0, 0.0, -torch.inf]))
+    model = SimpleNamespace(get_output_embeddings=lambda: head, config=SimpleNamespace())
+    inputs = torch.zeros(1, 3, requires_grad=True)
+    _, entropy = token_logprobs(model, inputs, torch.tensor([0]), with_entropy=True)
+    assert entropy is not None and float(entropy.detach()) == pytest.approx(math.log(2))
+    (gradient,) = torch.autograd.grad(entropy.sum(), inputs)
+    assert gradient[0].tolist() == pytest.approx([0, 0, 0])

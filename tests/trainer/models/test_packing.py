@@ -23,15 +23,15 @@ from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.errors import ModelError
 from trainer.models import Model, compute_in, set_fresh
 from trainer.models.attention import NAME, Layout, _side_by_side, pack_as, packs, reach, run_packed
-from trainer.models.recompute import recompute_layers
+from trainer.models.gradient_checkpointing import recompute_layers
+from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores, state_values
-from trainer.models.value_head import ValueHead
 from trainer.sampling import sample
 from trainer.text.stops import Stops
 
 PROMPTS = [[3, 4], [6], [12, 13, 14], [17, 18], [20]]
 COMPLETIONS = [[5, 1], [7, 8, 9, 10, 11, 1], [15, 16, 1], [19, 1], [21, 1]]
-BATCH = Batch.of(PROMPTS, COMPLETIONS, pad_id=0)
+BATCH = Batch.from_ids(PROMPTS, COMPLETIONS, pad_id=0)
 SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8}
 
 
@@ -91,7 +91,10 @@ def test_the_trunk_sees_no_pad() -> None:
 
 
 def test_neighbours_change_nothing() -> None:
-    model, batches = llama(), [Batch.of([[9, 8, 7, 5], [6], other], [[1], [7, 1], [1]], 0) for other in ([2], [3, 5])]
+    model, batches = (
+        llama(),
+        [Batch.from_ids([[9, 8, 7, 5], [6], other], [[1], [7, 1], [1]], 0) for other in ([2], [3, 5])],
+    )
     first, second = (completion_logprobs(model, batch)[0] for batch in batches)
     torch.testing.assert_close(first[:2], second[:2], rtol=0, atol=tolerance.largest())
 

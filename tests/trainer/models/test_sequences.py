@@ -12,7 +12,7 @@ COMPLETIONS = [[11, 12, 1], [13, 1], [14, 15, 16, 1]]
 
 @pytest.mark.parametrize("model", [llama(), gpt2()], ids=["llama", "gpt2"])
 def test_logprobs_equal_those_of_each_sequence_alone(model: Model) -> None:
-    got, _ = completion_logprobs(model, Batch.of(PROMPTS, COMPLETIONS, pad_id=1), temperature=0.7)
+    got, _ = completion_logprobs(model, Batch.from_ids(PROMPTS, COMPLETIONS, pad_id=1), temperature=0.7)
     for row, (prompt, completion) in enumerate(zip(PROMPTS, COMPLETIONS, strict=True)):
         logits = model(torch.tensor([prompt + completion])).logits[0] / 0.7
         expected = torch.log_softmax(logits, -1)[len(prompt) - 1 : -1][torch.arange(len(completion)), completion]
@@ -22,7 +22,7 @@ def test_logprobs_equal_those_of_each_sequence_alone(model: Model) -> None:
 
 @pytest.mark.parametrize(("policy", "critic"), [(llama(), scorer()), (gpt2(), gpt2_scorer())], ids=["llama", "gpt2"])
 def test_what_the_pads_contain_changes_no_bit(policy: Model, critic: Model) -> None:
-    batches = [Batch.of(PROMPTS, COMPLETIONS, pad_id=pad) for pad in (0, 1, 22)]
+    batches = [Batch.from_ids(PROMPTS, COMPLETIONS, pad_id=pad) for pad in (0, 1, 22)]
     for forward in (
         lambda b: completion_logprobs(policy, b)[0],
         lambda b: completion_values(critic, b),
@@ -34,7 +34,7 @@ def test_what_the_pads_contain_changes_no_bit(policy: Model, critic: Model) -> N
 
 def test_the_score_is_read_at_the_last_token_less_the_bias() -> None:
     model = scorer()
-    got = sequence_scores(model, Batch.of(PROMPTS, COMPLETIONS, pad_id=0))
+    got = sequence_scores(model, Batch.from_ids(PROMPTS, COMPLETIONS, pad_id=0))
     hidden = model.base_model(torch.tensor([PROMPTS[1] + COMPLETIONS[1]])).last_hidden_state
     torch.testing.assert_close(got[1], model.score(hidden[0, 2])[0] - 0.25)
 
@@ -42,20 +42,20 @@ def test_the_score_is_read_at_the_last_token_less_the_bias() -> None:
 def test_our_score_is_what_transformers_own_head_says() -> None:
     model = scorer()
     ids = torch.tensor([PROMPTS[0] + COMPLETIONS[0]])
-    ours = sequence_scores(model, Batch.of(PROMPTS[:1], COMPLETIONS[:1], pad_id=0))
+    ours = sequence_scores(model, Batch.from_ids(PROMPTS[:1], COMPLETIONS[:1], pad_id=0))
     torch.testing.assert_close(ours + 0.25, model(ids).logits[:, 0])
 
 
 def test_the_value_of_a_state_does_not_see_the_token_it_precedes() -> None:
     model = scorer()
-    values = completion_values(model, Batch.of([[5, 6]], [[7, 8, 1]], pad_id=0))
-    changed = completion_values(model, Batch.of([[5, 6]], [[7, 9, 1]], pad_id=0))
+    values = completion_values(model, Batch.from_ids([[5, 6]], [[7, 8, 1]], pad_id=0))
+    changed = completion_values(model, Batch.from_ids([[5, 6]], [[7, 9, 1]], pad_id=0))
     assert torch.equal(values[0, :2], changed[0, :2]) and values[0, 2] != changed[0, 2]
 
 
 def test_entropy_of_a_uniform_model_is_log_v() -> None:
     model = llama()
     torch.nn.init.zeros_(model.lm_head.weight)
-    _, entropy = completion_logprobs(model, Batch.of([[5]], [[6, 1]], pad_id=0), with_entropy=True)
+    _, entropy = completion_logprobs(model, Batch.from_ids([[5]], [[6, 1]], pad_id=0), with_entropy=True)
     assert entropy is not None
     torch.testing.assert_close(entropy, torch.full((1, 2), 23.0).log())

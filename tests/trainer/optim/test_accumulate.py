@@ -11,15 +11,20 @@ from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, scores_alo
 from tests.trainer.tiny_models import llama, scorer
 from trainer.models import Model, load_reward_model
 from trainer.spec import RewardModelSpec
-from trainer.stages import reward_model, sft
-from trainer.stages.reward_model import Pair
-from trainer.stages.sft import Example
+from trainer.stages import sft
+from trainer.stages.reward_model.pairwise import accumulate_pairs
+from trainer.stages.reward_model.train import train_on_pairs
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
 
-EXAMPLES = [Example([3, 4], [5, 1]), Example([6], [7, 8, 9, 10, 11, 1]), Example([12, 13, 14], [15, 16, 1])]
+EXAMPLES = [
+    TokenizedDemonstration([3, 4], [5, 1]),
+    TokenizedDemonstration([6], [7, 8, 9, 10, 11, 1]),
+    TokenizedDemonstration([12, 13, 14], [15, 16, 1]),
+]
 PAIRS = [
-    Pair([3, 4], [5, 1], [6, 7, 8, 1], 1.0),
-    Pair([9], [10, 11, 12, 13, 1], [14, 1], 0.0),
-    Pair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
+    TokenizedPair([3, 4], [5, 1], [6, 7, 8, 1], 1.0),
+    TokenizedPair([9], [10, 11, 12, 13, 1], [14, 1], 0.0),
+    TokenizedPair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
 ]
 
 
@@ -45,7 +50,7 @@ def test_the_reward_model_counts_every_pair_alike(micro_batch: int) -> None:
         a_wins = torch.sigmoid(next(sides) - next(sides))
         losses.append(-pair.target * a_wins.log() - (1 - pair.target) * (1 - a_wins).log())
     (sum(losses) / 3).backward()
-    figures = reward_model.accumulate(model, PAIRS, new_codec(), micro_batch, CPU)
+    figures = accumulate_pairs(model, PAIRS, new_codec(), micro_batch, CPU)
     assert figures["loss"] == pytest.approx(sum(float(loss.detach()) for loss in losses) / 3, rel=tolerance.largest())
     torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
 
@@ -53,7 +58,7 @@ def test_the_reward_model_counts_every_pair_alike(micro_batch: int) -> None:
 def test_after_its_training_the_references_score_0_on_average(tmp_path: Path) -> None:
     model, spec = scorer(), RewardModelSpec(batch_size=2, epochs=2, learning_rate=1e-2)
     with session_in(tmp_path) as session:
-        reward_model.train(session, spec, model, new_codec(), PAIRS, PAIRS[:1], EXAMPLES)
+        train_on_pairs(session, spec, model, new_codec(), PAIRS, PAIRS[:1], EXAMPLES)
     saved = load_reward_model(tmp_path / "checkpoints" / "reward_model")
     for trained in (model, saved):
         with torch.no_grad():

@@ -17,17 +17,16 @@ from trainer.models import load_policy, load_reward_model
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.loop import train
 from trainer.ppo.state import Dials, RunHistory
-from trainer.rewards.answer import Answer
-from trainer.rewards.base import Named, Rewards
+from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rollout.context import PPOModels
 from trainer.run_folder import claim
 from trainer.session.checkpoint import load_numbers
 from trainer.session.session import Session
 from trainer.spec import HealthSpec, JobSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
-PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
+PROMPTS = [TokenizedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 PPO = {
     "steps": 6, "batch_size": 4, "epochs": 1, "minibatches": 2, "max_new_tokens": 5, "learning_rate": 1e-3,
     "lr_schedule": "constant", "warmup_ratio": 0, "eval_every": 2, "save_every": 2, "self_test": False, "log_samples": 2,
@@ -41,7 +40,7 @@ class OnceHuge:
     def __init__(self, when: int | None) -> None:
         self.call, self.when = 0, when
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
         self.call += 1
         return [1e38 if self.call == self.when else float(len(answer.response_ids)) for answer in answers]
 
@@ -52,17 +51,17 @@ class OneMoreEachTime:
     def __init__(self) -> None:
         self.call = 0
 
-    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
         raise AssertionError("scores decide where there are some")
 
-    def scores(self, answers: Sequence[Answer]) -> list[float]:
+    def scores(self, answers: Sequence[RewardInput]) -> list[float]:
         self.call += 1
         return [float(self.call > 2 + row) for row in range(len(answers))]
 
 
 def actors_for(session: Session, huge_at: int | None) -> PPOModels:
     """As at the start, or as the newest checkpoint has them."""
-    actors = replace(four_models(), rewards=Rewards([Named("r", 1.0, OnceHuge(huge_at))]))
+    actors = replace(four_models(), rewards=Rewards([WeightedReward("r", 1.0, OnceHuge(huge_at))]))
     if newest := session.checkpoints.newest("ppo"):
         critic = load_reward_model(newest[0] / "trainer_state" / "critic")
         return replace(actors, policy=load_policy(newest[0]), critic=critic)

@@ -24,10 +24,9 @@ from trainer.rollout.context import PPOModels
 from trainer.sampling import Response
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.text.codec import train_tokenizer
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt, train_tokenizer
 
-PROMPTS = [EncodedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
+PROMPTS = [TokenizedPrompt(f"prompt {n}", [3 + n] * (1 + n % 3)) for n in range(6)]
 
 
 def trained(folder: Path, **changes: object) -> PPOModels:
@@ -46,7 +45,7 @@ def moved(new: Model, old: Model) -> float:
 
 
 def test_sums_are_per_response_and_pads_count_nowhere() -> None:
-    batch = Batch.of([[5], [6, 7]], [[8, 1], [9]], pad_id=0)  # the second response is cut off after one token
+    batch = Batch.from_ids([[5], [6, 7]], [[8, 1], [9]], pad_id=0)  # the second response is cut off after one token
     responses, scores = [Response([8, 1], True), Response([9], False)], torch.tensor([1.0, -2.0])
     kl, logprobs = torch.tensor([[0.1, 0.2], [0.6, 77.0]]), torch.tensor([[-1.0, -2.0], [-4.0, -77.0]])
     rewards = torch.tensor([[-0.05, 0.9], [-2.3, 77.0]])  # β = .5: 1 − .5·.3 = .85 and −2 − .5·.6 = −2.3 a response
@@ -75,7 +74,7 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
 @pytest.mark.parametrize(("placement", "penalty"), [("reward", {"objective/kl_penalty_std": 0.075}), ("loss", {})])
 def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, float]) -> None:
     """Raw scores 1 and −1, the −1 for a missing EOS left out; KL .3 and .6 nats, which differ from their mean by .15."""
-    batch = Batch.of([[5], [6, 7]], [[8, 1], [9]], pad_id=0)
+    batch = Batch.from_ids([[5], [6, 7]], [[8, 1], [9]], pad_id=0)
     kl = torch.tensor([[0.1, 0.2], [0.6, 77.0]])
     said, zeros = Scores([1.0, -1.0], {}, {}), torch.zeros(2, 2)
     responses = [Response([8, 1], True), Response([9], False)]

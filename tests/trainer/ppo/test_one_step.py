@@ -22,7 +22,7 @@ from trainer.ppo.update import UpdateResult, update
 from trainer.rollout.context import PPOModels
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
 ONE_STEP = {"epochs": 1, "minibatches": 1, "kl": {"coef": 0.0}}
 IN_LOSS = {"kl": {"coef": 0.3, "placement": "loss", "estimator": "k3"}}
@@ -93,7 +93,7 @@ def passes(folder: Path, **changes: Any) -> tuple[int, int]:
 
     pack_as(cast.policy, False)  # packing would be tried out first, by passes of its own
     cast.policy.base_model.register_forward_pre_hook(count, with_kwargs=True)
-    prompts = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+    prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
     held_out = HeldOut(prompts[:2], None, EvaluationSpec(prompts=2, keep_best=False))
     with session_in(folder) as session:
         train(session, spec, cast, new_codec(), prompts, held_out, TEXTS)

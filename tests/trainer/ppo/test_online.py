@@ -8,27 +8,26 @@ import torch
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, session_in
 from trainer.ppo.online import Feedback, refit, round_beginning_at
-from trainer.rewards.base import Named, Rewards
+from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.judges import ScoringJudge
-from trainer.rewards.measures import Length
+from trainer.rewards.rules import Length
 from trainer.rollout.context import PPOModels
 from trainer.spec import LengthReward
-from trainer.stages.reward_model import Pair
-from trainer.stages.sft import Example
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
+from trainer.text.codec import TokenizedPrompt
 
-ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
-SHORT = ScoringJudge(Rewards([Named("length", 1.0, Length(LengthReward(type="length", target=1)))]))
-OLD = [Pair([5], [6, 1], [7, 8, 1], 1.0), Pair([9], [6, 1], [7, 1], 0.5)]
-REFERENCES = [Example([5], [7, 1]), Example([6], [8, 9, 1])]
+ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+SHORT = ScoringJudge(Rewards([WeightedReward("length", 1.0, Length(LengthReward(type="length", target=1)))]))
+OLD = [TokenizedPair([5], [6, 1], [7, 8, 1], 1.0), TokenizedPair([9], [6, 1], [7, 1], 0.5)]
+REFERENCES = [TokenizedDemonstration([5], [7, 1]), TokenizedDemonstration([6], [8, 9, 1])]
 FEEDBACK = Feedback(SHORT, OLD, REFERENCES)
 
 
 def refitted(
     folder: Path, feedback: Feedback = FEEDBACK, number: int = 1, **online: Any
-) -> tuple[PPOModels, dict[str, float], list[Pair]]:
+) -> tuple[PPOModels, dict[str, float], list[TokenizedPair]]:
     spec = spec_of(steps=9, online={"rounds": 3, "prompts": 6, "learning_rate": 1e-2, **online})
-    cast, earlier = cast_for(spec), [Pair([3], [4, 1], [5, 1], 0.0)]
+    cast, earlier = cast_for(spec), [TokenizedPair([3], [4, 1], [5, 1], 0.0)]
     folder.mkdir()
     with session_in(folder) as session:
         figures, fresh = refit(session, spec, cast, new_codec(), ENCODED, feedback, earlier, number)

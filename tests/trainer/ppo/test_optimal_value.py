@@ -15,9 +15,9 @@ from trainer.ppo.state import Dials
 from trainer.randomness import generator
 from trainer.rollout.batch import respond
 from trainer.sampling import uniforms
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
-ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 
 
 def test_by_hand() -> None:

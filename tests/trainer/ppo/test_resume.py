@@ -16,16 +16,16 @@ from tests.trainer.stage_tools import new_codec, session_in
 from tests.trainer.tiny_models import llama
 from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
-from trainer.models.value_head import ValueHead
+from trainer.models.heads import ValueHead
 from trainer.ppo.loop import train
 from trainer.rollout.context import PPOModels
 from trainer.session.checkpoint import load_numbers
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 from trainer.text.stops import Stops
 
-ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 STOP = [new_codec().decode([token]) for token in range(4, 23, 3)]
 CASES: dict[str, dict[str, Any]] = {
     "adaptive, running scale, ema, cut rate": {
@@ -94,7 +94,7 @@ def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:
         newest = session.checkpoints.newest("ppo")
         cast = cast_of(spec, newest[0] if newest else None)
         codec = new_codec()
-        codec = replace(codec, stops=Stops.of(codec.tokenizer, (), spec.stop))
+        codec = replace(codec, stops=Stops.for_tokenizer(codec.tokenizer, (), spec.stop))
         train(session, spec, cast, codec, ENCODED, held_out, TEXTS, FEEDBACK if spec.online else None)
     final = folder / "checkpoints" / "ppo"
     weights = {

@@ -22,13 +22,13 @@ from trainer.rollout.context import PPOModels
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.stages.reward_model import mean_score
-from trainer.stages.sft import Example
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.reward_model.train import mean_score
+from trainer.stages.tokenized_rows import TokenizedDemonstration
+from trainer.text.codec import TokenizedPrompt
 
 DTYPES = [torch.float32, torch.bfloat16]
-PROMPTS = [EncodedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
-REFERENCES = [Example([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
+PROMPTS = [TokenizedPrompt(f"prompt {n}", [2 + n, *range(3, 4 + n)]) for n in range(10)]
+REFERENCES = [TokenizedDemonstration([2 + n % 9, 7], [*range(3, 4 + n % 5), 1]) for n in range(40)]
 
 
 @pytest.fixture

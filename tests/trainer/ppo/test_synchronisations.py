@@ -95,7 +95,7 @@ def test_on_padded_rows_only_transformers_reads_more(monkeypatch: pytest.MonkeyP
 
 def test_no_forward_or_backward_pass_over_packed_rows_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     policy, critic = (pack_as(model, True) for model in (llama(), scorer()))
-    batch = Batch.of([[3, 4], [5, 6, 7], [8]], [[9, 10], [11, 12, 13, 14], [15]], pad_id=0)
+    batch = Batch.from_ids([[3, 4], [5, 6, 7], [8]], [[9, 10], [11, 12, 13, 14], [15]], pad_id=0)
     with monkeypatch.context() as patch, Synchronisations(patch) as synchronised:
         part = batch.select([2, 1])
         logprobs_BR, entropy_BR = completion_logprobs(policy, part, 0.7, with_entropy=True)

@@ -29,7 +29,7 @@ from tests.trainer.ppo.toy import (
 from trainer.ppo.experience import build_experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients, Minibatch
-from trainer.rewards.base import Named, Rewards
+from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rollout.batch import ScoredBatch, respond_with, sampled_from, score
 from trainer.rollout.context import PPOModels
 from trainer.spec import KLSpec, PPOSpec
@@ -203,7 +203,7 @@ def test_each_choice_of_the_kl_has_the_gradient_that_is_documented(
     cast = actors(quarters(0.25))
     step = torch.randn(2, STATES, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     cast.reference.score.weight.data = cast.policy.score.weight.detach() + distance * step
-    cast = replace(cast, rewards=Rewards([Named("table", 1.0, TableReward([0.0] * 8))]))
+    cast = replace(cast, rewards=Rewards([WeightedReward("table", 1.0, TableReward([0.0] * 8))]))
     kl = documented_kl(choice, cast.policy, cast.reference)
     assert float(kl.detach()) == pytest.approx(nats, rel=0.5)
     exact = exact_gradient(kl, cast.policy)
@@ -219,7 +219,7 @@ def test_each_choice_of_the_kl_has_the_gradient_that_is_documented(
 def test_tokens_of_another_sampler_are_weighed_in_the_kl_too(choice: dict[str, Any]) -> None:
     """The states are then the sampler's; the KL of each is the policy's own."""
     sampler, cast = quarters(0.25), actors(Table(2, 3))
-    cast = replace(cast, rewards=Rewards([Named("table", 1.0, TableReward([0.0] * 8))]))
+    cast = replace(cast, rewards=Rewards([WeightedReward("table", 1.0, TableReward([0.0] * 8))]))
     spec = spec_of(
         kl={"coef": BETA, **choice}, advantage={"estimator": "sequence", "normalize": "none"},
         policy_loss={"kind": "unclipped"}, rollout={"importance_cap": 1e6},

@@ -8,7 +8,7 @@ each pad; tests/trainer/ppo/test_iteration_log.py and test_invariance.py hold ou
 import torch
 from torch import Tensor
 
-from trainer.models.masking import masked_whiten
+from trainer.models.sequences import masked_whiten
 from trainer.ppo.advantages import gae
 from trainer.ppo.kl import kl_estimate
 from trainer.ppo.losses import policy_loss, value_loss

@@ -40,7 +40,7 @@ def models_of(policy: Callable[[], Model], critic: Callable[[], Model]) -> PPOMo
 
 
 def build_experience(models: PPOModels, spec: PPOSpec) -> Experience:
-    codec = Codec.of(_Tokenizer(), DataSpec(preferences="unused"))
+    codec = Codec.for_tokenizer(_Tokenizer(), DataSpec(preferences="unused"))
     return respond_and_learn(models, PROMPTS, codec, spec, seed=0)
 
 

@@ -8,8 +8,8 @@ from torch import Tensor
 from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import llama, scorer
 from trainer.models import Model, set_fresh
+from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch
-from trainer.models.value_head import ValueHead
 from trainer.ppo.experience import Experience
 from trainer.ppo.learners import Learners
 from trainer.ppo.minibatch import Coefficients
@@ -68,7 +68,7 @@ def weights_of(model: Model) -> Tensor:
 def scored_by_hand(kl: list[list[float]], scores: list[float], finished: list[bool]) -> ScoredBatch:
     """Responses of these lengths: k1 of each token (against a reference that finds every token certain) and scores."""
     responses = [Response([2] * len(row), end) for row, end in zip(kl, finished, strict=True)]
-    batch = Batch.of([[3]] * len(kl), [r.ids for r in responses], pad_id=0)
+    batch = Batch.from_ids([[3]] * len(kl), [r.ids for r in responses], pad_id=0)
     logprobs = torch.zeros(batch.mask_BR.shape)
     for row, values in enumerate(kl):
         logprobs[row, : len(values)] = torch.tensor(values)

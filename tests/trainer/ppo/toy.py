@@ -16,16 +16,15 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import LlamaConfig
 
-from trainer.rewards.answer import Answer
-from trainer.rewards.base import Named, Rewards
+from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rollout.context import PPOModels
-from trainer.text.prompts import EncodedPrompt
-from trainer.text.stops import NEVER
+from trainer.text.codec import TokenizedPrompt
+from trainer.text.stops import NO_STOPS
 
 STEPS, STATES = 3, 16
 RESPONSES = [list(bits) for bits in itertools.product((0, 1), repeat=STEPS)]
 REPRESENTATIVE = torch.tensor(list(itertools.product((0.125, 0.375, 0.625, 0.875), repeat=STEPS)))
-PROMPT = EncodedPrompt("toy", [0])
+PROMPT = TokenizedPrompt("toy", [0])
 CPU = torch.device("cpu")
 
 
@@ -77,7 +76,7 @@ class TableReward:
     def __init__(self, values: Sequence[float]) -> None:
         self.values = {tuple(response): value for response, value in zip(RESPONSES, values, strict=True)}
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
         return [self.values[tuple(answer.response_ids)] for answer in answers]
 
 
@@ -91,7 +90,7 @@ class Codec(SimpleNamespace):
         return " ".join(map(str, ids)), ids
 
 
-CODEC: Any = Codec(stops=NEVER, pad_id=0, tokenizer=SimpleNamespace(save_pretrained=lambda folder: None))
+CODEC: Any = Codec(stops=NO_STOPS, pad_id=0, tokenizer=SimpleNamespace(save_pretrained=lambda folder: None))
 
 
 def quarters(first: float) -> nn.Module:
@@ -105,7 +104,9 @@ def quarters(first: float) -> nn.Module:
 
 def actors(policy: Any, critic: Any = None, reference_seed: int | None = 7) -> PPOModels:
     reference: Any = Table(2, reference_seed).requires_grad_(False)
-    return PPOModels(policy, reference, reference, critic, Rewards([Named("table", 1.0, TableReward(SCORES))]), None)
+    return PPOModels(
+        policy, reference, reference, critic, Rewards([WeightedReward("table", 1.0, TableReward(SCORES))]), None
+    )
 
 
 def log_probabilities(policy: Any) -> Tensor:

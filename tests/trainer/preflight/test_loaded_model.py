@@ -13,22 +13,21 @@ from trainer.models import load_policy
 from trainer.preflight.loaded_model import _check_context, check_sampling
 from trainer.sampling.cache import keeps_in_place
 from trainer.spec import JobSpec
-from trainer.stages.reward_model import Pair
-from trainer.stages.sft import Example
-from trainer.stages.tokenize import Encoded
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenize import TokenizedData
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
+from trainer.text.codec import TokenizedPrompt
 
 
 def test_held_out_texts_count_for_the_context_too() -> None:
     short, long = [1] * 2, [1] * 9
-    encoded = Encoded(
-        examples=[Example(short, short)],
-        held_out_examples=[Example(short, long)],
+    encoded = TokenizedData(
+        examples=[TokenizedDemonstration(short, short)],
+        held_out_examples=[TokenizedDemonstration(short, long)],
         references=[],
-        pairs=[Pair(short, short, short, 1.0)],
-        held_out_pairs=[Pair(long, short, long, 1.0)],
-        prompts=[EncodedPrompt("p", short)],
-        held_out_prompts=[EncodedPrompt("p", long)],
+        pairs=[TokenizedPair(short, short, short, 1.0)],
+        held_out_pairs=[TokenizedPair(long, short, long, 1.0)],
+        prompts=[TokenizedPrompt("p", short)],
+        held_out_prompts=[TokenizedPrompt("p", long)],
     )
     assert (encoded.longest_prompt(), encoded.longest_demonstration(), encoded.longest_side()) == (9, 11, 18)
 
@@ -72,7 +71,9 @@ def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:
 
 
 def test_a_context_that_is_too_short_names_the_knobs_that_this_run_has() -> None:
-    encoded = Encoded([Example([1] * 5, [1] * 9)], [], [], [], [], [], [EncodedPrompt("p", [1] * 5)])
+    encoded = TokenizedData(
+        [TokenizedDemonstration([1] * 5, [1] * 9)], [], [], [], [], [], [TokenizedPrompt("p", [1] * 5)]
+    )
     job: dict[str, Any] = {
         "model": "unused",
         "data": {"sft": "x"},

@@ -17,7 +17,7 @@ from tests.trainer.stage_tools import CPU, new_codec
 from trainer.models import Model, compute_in, precision
 from trainer.models.attention import pack_as, packs
 from trainer.models.backbone import Backbone
-from trainer.models.recompute import recompute_layers
+from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch, completion_logprobs, completion_values
 from trainer.optim.learner import Learner
@@ -28,7 +28,8 @@ from trainer.preflight.memory.shapes import Shape
 from trainer.sampling import sample
 from trainer.spec import ModelSpec, SFTSpec
 from trainer.stages import sft
-from trainer.text.stops import NEVER
+from trainer.stages.tokenized_rows import TokenizedDemonstration
+from trainer.text.stops import NO_STOPS
 
 LLAMA = LlamaConfig(
     vocab_size=300, hidden_size=32, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
@@ -36,7 +37,7 @@ LLAMA = LlamaConfig(
 )  # fmt: skip
 GPT2 = GPT2Config(vocab_size=300, n_embd=32, n_layer=3, n_head=4, n_positions=96, bos_token_id=1, eos_token_id=1)
 CONFIGS = {"llama": LLAMA, "gpt2": GPT2}
-EXAMPLES = [sft.Example([2] * 20, [3] * 40) for _ in range(6)]
+EXAMPLES = [TokenizedDemonstration([2] * 20, [3] * 40) for _ in range(6)]
 SHAPE = Shape((20,) * 6, (40,) * 6)
 FEW = Shape((20,) * 2, (40,) * 2)
 """Where depth is in question, not rows, of which each is an operation in each layer."""
@@ -84,7 +85,7 @@ def test_a_training_pass_peaks_as_counted(config: str, changes: dict[str, Any]) 
 def test_ragged_rows_peak_as_counted_packed_and_padded(packing: bool | str) -> None:
     prompts, completions = (5, 9, 3, 12), (7, 2, 14, 9)
     model = pack_as(real("llama", ModelSpec(path="unused")), packing)
-    batch = Batch.of([[1] * n for n in prompts], [[2] * n for n in completions], 0)
+    batch = Batch.from_ids([[1] * n for n in prompts], [[2] * n for n in completions], 0)
     packs(model)  # tried before, as in a run
     with LiveBytes(tensors_of(model)) as bytes_:
         completion_logprobs(model, batch)[0].sum().backward()
@@ -95,7 +96,7 @@ def test_ragged_rows_peak_as_counted_packed_and_padded(packing: bool | str) -> N
 def test_a_training_pass_of_a_critic_and_a_forward_pass_peak_as_counted() -> None:
     config = LlamaConfig(**LLAMA.to_dict() | {"num_labels": 1})
     model = AutoModelForSequenceClassification.from_config(config).eval()
-    batch = Batch.of([e.prompt for e in EXAMPLES], [e.completion for e in EXAMPLES], 0)
+    batch = Batch.from_ids([e.prompt for e in EXAMPLES], [e.completion for e in EXAMPLES], 0)
     with LiveBytes(tensors_of(model)) as bytes_:
         completion_values(model, batch).sum().backward()
     passes = Passes(blueprint("llama"))
@@ -167,7 +168,7 @@ def test_sampling_peaks_as_counted(config: str, limit: int) -> None:
     model, prompts = real(config, ModelSpec(path="unused")), [[3, 4] * 10, [5] * 20, [6] * 20, [7] * 9]
     with LiveBytes(tensors_of(model)) as bytes_:
         sample(
-            model, prompts, stops=NEVER, pad_id=0, max_new_tokens=limit, temperature=1.0,
+            model, prompts, stops=NO_STOPS, pad_id=0, max_new_tokens=limit, temperature=1.0,
             generator=torch.Generator().manual_seed(0), device=CPU,
         )  # fmt: skip
     counted = Passes(blueprint(config)).sampling((9, 20, 20, 20), limit)

@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadMo
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
 from tests.trainer.stage_tools import CPU, new_codec
-from trainer.models import Model, maker_for
+from trainer.models import Model, builder_for
 from trainer.optim.learner import Learner
 from trainer.ppo.experience import build_experience
 from trainer.ppo.learners import Learners
@@ -24,17 +24,18 @@ from trainer.preflight.memory.phases import Phases
 from trainer.preflight.memory.residents import Resident
 from trainer.preflight.report import PhaseMemory
 from trainer.preflight.workload import Example, Pair, Sizes
-from trainer.rewards.base import Named, Rewards
-from trainer.rewards.model import TokenScorer
+from trainer.rewards.base import Rewards, WeightedReward
+from trainer.rewards.models import TokenScorer
 from trainer.rollout.batch import respond, respond_with
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.spec import JobSpec
-from trainer.stages import dpo, kto, reward_model, sft
+from trainer.stages import dpo, kto, sft
 from trainer.stages.reward_model import pointwise
-from trainer.stages.thumbs import Verdict
-from trainer.stages.tokenize import Encoded
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.reward_model.pairwise import accumulate_pairs
+from trainer.stages.tokenize import TokenizedData
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb
+from trainer.text.codec import TokenizedPrompt
 
 PROMPT, ANSWER = 12, 14
 LLAMA = LlamaConfig(
@@ -47,7 +48,7 @@ GPT2 = GPT2Config(
 )  # fmt: skip
 POLICIES: dict[str, Any] = {"llama": (LLAMA, LlamaForCausalLM, LlamaScorer)}
 POLICIES["gpt2"] = (GPT2, GPT2LMHeadModel, GPT2ForSequenceClassification)
-PROMPTS = [EncodedPrompt("p", [5 + n, *range(2, PROMPT + 1)]) for n in range(16)]
+PROMPTS = [TokenizedPrompt("p", [5 + n, *range(2, PROMPT + 1)]) for n in range(16)]
 
 
 def spec_of(**changes: Any) -> JobSpec:
@@ -69,7 +70,7 @@ def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") 
     """Every demonstration and every side of a pair has the same length, so that nothing is left to chance."""
     sizes = Sizes(
         [Example(PROMPT, ANSWER, True)] * 16, [], [Pair(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
-        {"demonstrations": Counter()}, Encoded([], [], [], [], [], [], []),
+        {"demonstrations": Counter()}, TokenizedData([], [], [], [], [], [], []),
         [Example(PROMPT, ANSWER, True)] * 16,
     )  # fmt: skip
     passes = Passes(Blueprint(POLICIES[kind][0], spec.model, device))
@@ -108,13 +109,13 @@ def test_the_gradient_stages(kind: str) -> None:
     spec, codec = spec_of(), new_codec()
     expected = estimated(spec, kind)
     policy, reference, _, scorer = models_of(kind)
-    examples = [sft.Example([2] * PROMPT, [3] * ANSWER) for _ in range(16)]
-    pairs = [reward_model.Pair([2] * PROMPT, [3] * ANSWER, [4] * ANSWER, 1.0) for _ in range(8)]
-    verdicts = [Verdict([2 + n] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
+    examples = [TokenizedDemonstration([2] * PROMPT, [3] * ANSWER) for _ in range(16)]
+    pairs = [TokenizedPair([2] * PROMPT, [3] * ANSWER, [4] * ANSWER, 1.0) for _ in range(8)]
+    verdicts = [TokenizedThumb([2 + n] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
     passes = kto.Passes(policy, reference, codec, 16, CPU)
     stages = {
         "sft": (policy, spec.sft, lambda: sft.accumulate(policy, examples, codec, 16, CPU)),
-        "reward_model": (scorer, spec.reward_model, lambda: reward_model.accumulate(scorer, pairs, codec, 8, CPU)),
+        "reward_model": (scorer, spec.reward_model, lambda: accumulate_pairs(scorer, pairs, codec, 8, CPU)),
         "dpo": (policy, spec.dpo, lambda: dpo.accumulate(policy, reference, pairs, codec, 8, CPU, spec.dpo)),
         "kto": (policy, spec.kto, lambda: kto.accumulate(passes, verdicts, spec.kto)),
     }
@@ -135,7 +136,7 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
     spec = spec_of(ppo=ppo | {"micro_batch_size": micro_batch_size})
     expected = estimated(spec, kind)
     policy, reference, judge, critic = models_of(kind)
-    rewards = Rewards([Named("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
+    rewards = Rewards([WeightedReward("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
     actors = PPOModels(policy, reference, reference, critic, rewards, judge)
     learners, codec = Learners.of(actors, spec.ppo), new_codec()
     peaks: dict[str, int] = {}
@@ -165,7 +166,7 @@ def test_models_on_backbones_weigh_what_the_trainer_makes_of_them(tmp_path: Path
     LlamaForCausalLM(LLAMA).save_pretrained(tmp_path)
     lora = {"rank": 2, "share_backbone": share}
     spec = spec_of(model={"path": str(tmp_path), "lora": lora, "dtype": "bfloat16"}, stages=["reward_model", "ppo"])
-    maker = maker_for(spec.model, CPU, lambda part: 0)
+    maker = builder_for(spec.model, CPU, lambda part: 0)
     everyone = [
         maker.policy("policy", tmp_path, "trained"),
         maker.policy("initial", tmp_path, "frozen"),
@@ -184,7 +185,7 @@ def test_a_pointwise_reward_model(kind: str) -> None:
     spec, codec = spec_of(reward_model={"batch_size": 16, "loss": "pointwise"}), new_codec()
     expected = estimated(spec, kind)["reward_model"]
     *_, scorer = models_of(kind)
-    verdicts = [Verdict([2] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
+    verdicts = [TokenizedThumb([2] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
     learner = Learner(scorer, spec.reward_model, 4)
     with LiveBytes([*tensors_of(scorer)]) as bytes_:
         for step in range(2):

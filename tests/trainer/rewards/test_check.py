@@ -5,13 +5,13 @@ import pytest
 from trainer.errors import DataError
 from trainer.rewards import check_answers
 from trainer.spec import ExactMatchReward, LengthReward, NumericMatchReward
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
 EXACT, NUMERIC = ExactMatchReward(type="exact_match"), NumericMatchReward(type="numeric_match", name="sums")
 
 
-def prompts(*answers: str | None) -> list[EncodedPrompt]:
-    return [EncodedPrompt(f"question\n{n}", [n], answer) for n, answer in enumerate(answers)]
+def prompts(*answers: str | None) -> list[TokenizedPrompt]:
+    return [TokenizedPrompt(f"question\n{n}", [n], answer) for n, answer in enumerate(answers)]
 
 
 def test_answers_that_are_missing_are_counted_and_the_first_is_shown() -> None:

@@ -20,12 +20,12 @@ from trainer.ppo import optimal_value
 from trainer.ppo.experience import Experience, build_experience
 from trainer.ppo.loop import train
 from trainer.ppo.state import Dials
-from trainer.rewards import Answer, Dense, Given, Rewards, Scores, build
-from trainer.rewards.base import Named, _joined
+from trainer.rewards import RewardInput, Rewards, RewardValue, Scores, TokenRewards, build
+from trainer.rewards.base import WeightedReward, _joined
 from trainer.rollout.shaping import shaped_tokens
 from trainer.spec import EvaluationSpec, HttpReward, PPOSpec, ShapingSpec
 from trainer.stages.evaluation import HeldOut
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
 CODEC = new_codec()
 
@@ -33,17 +33,17 @@ CODEC = new_codec()
 class Gives:
     """The same values every time."""
 
-    def __init__(self, *values: Given) -> None:
+    def __init__(self, *values: RewardValue) -> None:
         self.values = list(values)
 
-    def score(self, answers: Sequence[Answer]) -> list[Given]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
         return self.values
 
 
 class Rising:
     """0.1, 0.2, … for the tokens of a response."""
 
-    def score(self, answers: Sequence[Answer]) -> list[Given]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
         return [[0.1 * at for at, _ in enumerate(answer.response_ids, 1)] for answer in answers]
 
 
@@ -64,7 +64,7 @@ def test_both_protocols_send_tokens_and_take_a_number_for_each(protocol: Any) ->
     sent = asked["tokens"] if protocol == "openrlhf" else [item["tokens"] for item in asked["items"]]
     assert sent == [["a", "b", "<|eos|>"], ["", "é"]], "a character of two tokens belongs to the second"
     assert scores.parts == {"http": [1.25, 0.0]} and scores.totals == [2.5, 0.0]
-    assert scores.dense == Dense([0.0, 0.0], [[2.0, 0.0, 0.5], [0.0, 0.0]])
+    assert scores.dense == TokenRewards([0.0, 0.0], [[2.0, 0.0, 0.5], [0.0, 0.0]])
 
 
 def test_tokens_are_not_sent_unasked() -> None:
@@ -78,21 +78,23 @@ def test_tokens_are_not_sent_unasked() -> None:
 def test_numbers_for_responses_and_for_tokens_are_weighed_and_summed() -> None:
     rewards = Rewards(
         [
-            Named("whole", 2.0, Gives(1.0, -1.0)),
-            Named("dense", 10.0, Gives([0.5, -0.25, 1.0], 3.0)),
-            Named("more", -1.0, Gives([0.0, 1.0, 0.0], [1.0, 1.0])),
+            WeightedReward("whole", 2.0, Gives(1.0, -1.0)),
+            WeightedReward("dense", 10.0, Gives([0.5, -0.25, 1.0], 3.0)),
+            WeightedReward("more", -1.0, Gives([0.0, 1.0, 0.0], [1.0, 1.0])),
         ]
     )
     scores = rewards.score([answer("ab"), answer("a")])
     assert scores.parts == {"whole": [1.0, -1.0], "dense": [1.25, 3.0], "more": [1.0, 2.0]}
     # 2·1 | 10·(.5, −.25, 1) − (0, 1, 0), and 2·−1 + 10·3 | −(1, 1)
-    assert scores.dense == Dense([2.0, 28.0], [[5.0, -3.5, 10.0], [-1.0, -1.0]])
+    assert scores.dense == TokenRewards([2.0, 28.0], [[5.0, -3.5, 10.0], [-1.0, -1.0]])
     assert scores.totals == [13.5, 26.0]
 
 
 def test_blocks_of_several_processes_are_joined() -> None:
-    joined = _joined([Scores([1.0], {"a": [1.0]}, {}), Scores([3.0], {"a": [3.0]}, {}, Dense([1.0], [[2.0, 0.0]]))])
-    assert joined == Scores([1.0, 3.0], {"a": [1.0, 3.0]}, {}, Dense([1.0, 1.0], [[], [2.0, 0.0]]))
+    joined = _joined(
+        [Scores([1.0], {"a": [1.0]}, {}), Scores([3.0], {"a": [3.0]}, {}, TokenRewards([1.0], [[2.0, 0.0]]))]
+    )
+    assert joined == Scores([1.0, 3.0], {"a": [1.0, 3.0]}, {}, TokenRewards([1.0, 1.0], [[], [2.0, 0.0]]))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_blocks_of_several_processes_are_joined() -> None:
 )
 def test_lists_that_do_not_fit_end_the_step(values: list[Any], said: str) -> None:
     with pytest.raises(RewardError, match=f"Reward `odd`.*{said}"):
-        Rewards([Named("odd", 1.0, Gives(*values))]).score([answer("a"), answer("ab")])
+        Rewards([WeightedReward("odd", 1.0, Gives(*values))]).score([answer("a"), answer("ab")])
 
 
 def test_an_endpoint_that_gives_no_numbers_in_a_list_ends_the_step() -> None:
@@ -126,7 +128,7 @@ def test_the_texts_of_the_tokens_are_the_text(text: str) -> None:
 
 
 KL = [[0.1, 0.3], [0.2], [-0.2, 0.4], [0.0, 0.1]]
-DENSE = Dense([2.0, -1.0, 3.0, 1.0], [[0.5, -0.25], [], [1.0, 0.0], [0.0, 2.0]])
+DENSE = TokenRewards([2.0, -1.0, 3.0, 1.0], [[0.5, -0.25], [], [1.0, 0.0], [0.0, 2.0]])
 # less the KL, β = 1: (.4, 1.45), (−1.2), (1.2, 2.6), (0, 2.9); from the first token on 1.85, −1.2, 3.8, 2.9
 
 
@@ -196,7 +198,10 @@ def test_without_options_tokens_keep_their_rewards() -> None:
 def test_gae_uses_them_and_a_cut_off_response_keeps_what_it_has_earned() -> None:
     advantage = {"gamma": 0.9, "gae_lambda": 0.5, "normalize": "none", "bootstrap_truncated": True}
     spec = spec_of(advantage=advantage, kl={"coef": 0.0}, shaping={"missing_eos_penalty": 0.0})
-    cast = replace(cast_for(spec), rewards=Rewards([Named("rising", 1.0, Rising()), Named("whole", 1.0, Whole())]))
+    cast = replace(
+        cast_for(spec),
+        rewards=Rewards([WeightedReward("rising", 1.0, Rising()), WeightedReward("whole", 1.0, Whole())]),
+    )
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
     assert experience.values_BR is not None
     assert {r.finished for r in experience.scored.responses} == {True, False}
@@ -213,7 +218,7 @@ def test_gae_uses_them_and_a_cut_off_response_keeps_what_it_has_earned() -> None
 
 
 class Whole:
-    def score(self, answers: Sequence[Answer]) -> list[Given]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
         return [4.0] * len(answers)
 
 
@@ -224,12 +229,12 @@ def test_v_star_is_that_of_their_sums_clipped_one_by_one(tmp_path: Path) -> None
         shaping={"clip": 0.25, "missing_eos_penalty": 0.0},
         temperature=3.0,
     )
-    cast = replace(cast_for(spec), rewards=Rewards([Named("rising", 1.0, Rising())]))
-    encoded_prompts = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+    cast = replace(cast_for(spec), rewards=Rewards([WeightedReward("rising", 1.0, Rising())]))
+    encoded_prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
     dials, lengths = Dials.of(spec), []
     score = cast.rewards.score
 
-    def counted(answers: Sequence[Answer]) -> Scores:
+    def counted(answers: Sequence[RewardInput]) -> Scores:
         lengths.extend(len(answer.response_ids) for answer in answers)
         return score(answers)
 
@@ -243,7 +248,7 @@ def test_v_star_is_that_of_their_sums_clipped_one_by_one(tmp_path: Path) -> None
 
 def test_a_run_learns_and_shows_them(tmp_path: Path) -> None:
     spec = spec_of(steps=2, eval_every=1, kl={"coef": 0.0}, self_test=False, log_token_tables=4, log_samples=4)
-    prompts = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+    prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 
     def by_position(question: dict[str, Any]) -> Reply:
         return says({"scores": [[0.5 * at for at, _ in enumerate(item["tokens"])] for item in question["items"]]})

@@ -11,8 +11,7 @@ from tests.trainer.rewards.tools import Reply, Server, answer, context, encoded,
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import RewardError, SpecError
 from trainer.rewards import Rewards, build
-from trainer.rewards.endpoint import Endpoint
-from trainer.rewards.http import RemoteReward
+from trainer.rewards.http import Endpoint, RemoteReward
 from trainer.spec import HttpReward
 
 

@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 
 from trainer.errors import RewardError
-from trainer.rewards.endpoint import Endpoint
+from trainer.rewards.http import Endpoint
 
 HEADER = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 

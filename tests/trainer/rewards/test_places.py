@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.rewards.test_classifier import encoder, save, tokenizer
+from tests.trainer.rewards.test_models import encoder, save, tokenizer
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import DataError, ModelError, SpecError, TrainerError
 from trainer.events import EventLog
@@ -13,19 +13,19 @@ from trainer.preflight.scorers import check_places
 from trainer.session.session import Session
 from trainer.spec import JobSpec
 from trainer.stages.model_factory import Assembly
-from trainer.stages.tokenize import Encoded
-from trainer.text.prompts import EncodedPrompt
+from trainer.stages.tokenize import TokenizedData
+from trainer.text.codec import TokenizedPrompt
 
 NUMERIC = {"type": "numeric_match"}
-WITH, WITHOUT = EncodedPrompt("2 + 2?", [1], "4"), EncodedPrompt("Well?", [2])
+WITH, WITHOUT = TokenizedPrompt("2 + 2?", [1], "4"), TokenizedPrompt("Well?", [2])
 
 
-def check(folder: Path, train: EncodedPrompt, held_out: EncodedPrompt, **changes: Any) -> None:
+def check(folder: Path, train: TokenizedPrompt, held_out: TokenizedPrompt, **changes: Any) -> None:
     spec = JobSpec.model_validate({"model": "x", "data": {"preferences": "y"}} | changes)
     log = EventLog(folder / "events.jsonl")
     try:
         assembly = Assembly(Session(spec, folder, log), new_codec())
-        check_places(assembly, Encoded([], [], [], [], [], [train], [held_out]))
+        check_places(assembly, TokenizedData([], [], [], [], [], [train], [held_out]))
     finally:
         log.close()
 

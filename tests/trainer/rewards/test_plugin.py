@@ -8,7 +8,7 @@ import pytest
 from tests.trainer.rewards.tools import answer, context, encoded
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import RewardError, SpecError
-from trainer.rewards import Dense, Scores, build
+from trainer.rewards import Scores, TokenRewards, build
 from trainer.spec import PluginReward
 
 PACKAGE = """\
@@ -49,7 +49,7 @@ def test_a_plug_in_may_give_a_number_for_each_token_that_it_is_shown() -> None:
     spec = PluginReward(type="plugin", plugin="tokens", options={"word": "a"}, weight=0.5)
     scores = build([spec], context(codec=codec)).score(answers)
     assert scores.parts == {"plugin": [2.0, -1.0, 1.0, 1.0]} and scores.totals == [1.0, -0.5, 0.5, 0.5]
-    assert scores.dense == Dense([0.0, -0.5, 0.0, 0.0], [[0.5, 0.0, 0.5, 0.0], [], [0.0, 0.5, 0.0], [0.5, 0.0]])
+    assert scores.dense == TokenRewards([0.0, -0.5, 0.0, 0.0], [[0.5, 0.0, 0.5, 0.0], [], [0.0, 0.5, 0.0], [0.5, 0.0]])
 
 
 @pytest.mark.usefixtures("installed")

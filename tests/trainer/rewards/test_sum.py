@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 
 from tests.trainer.rewards.tools import answer, context
 from trainer.errors import RewardError
-from trainer.rewards import Answer, Rewards, build
-from trainer.rewards.base import Named
+from trainer.rewards import RewardInput, Rewards, build
+from trainer.rewards.base import WeightedReward
 from trainer.spec import RewardSpec, reward_names
 
 SPECS: TypeAdapter[tuple[RewardSpec, ...]] = TypeAdapter(tuple[RewardSpec, ...])
@@ -21,7 +21,7 @@ class Gives:
     def __init__(self, *values: object) -> None:
         self.values = list(values)
 
-    def score(self, answers: Sequence[Answer]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
         return self.values  # type: ignore[return-value]  # what a broken reward does
 
 
@@ -47,7 +47,7 @@ def test_names_are_never_given_twice() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), None, "1", True, 10**400])
 def test_anything_but_a_finite_number_ends_the_step(value: object) -> None:
-    rewards = Rewards([Named("fine", 1.0, Gives(1.0, 2)), Named("odd", 1.0, Gives(1.0, value))])
+    rewards = Rewards([WeightedReward("fine", 1.0, Gives(1.0, 2)), WeightedReward("odd", 1.0, Gives(1.0, value))])
     with pytest.raises(RewardError, match=r"Reward `odd` gave .* for response 2 of 2; it must be a finite number"):
         rewards.score([answer("a"), answer("b")])
 
@@ -55,7 +55,7 @@ def test_anything_but_a_finite_number_ends_the_step(value: object) -> None:
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0, 3.0], []])
 def test_a_wrong_count_ends_the_step(values: list[float]) -> None:
     with pytest.raises(RewardError, match=f"Reward `odd` gave {len(values)} scores for 2 responses"):
-        Rewards([Named("odd", 1.0, Gives(*values))]).score([answer("a"), answer("b")])
+        Rewards([WeightedReward("odd", 1.0, Gives(*values))]).score([answer("a"), answer("b")])
 
 
 def test_an_error_names_the_reward_that_raised_it() -> None:
@@ -75,4 +75,4 @@ def test_a_reward_that_cannot_be_built_is_named() -> None:
 )
 def test_a_number_that_float32_does_not_hold_is_refused(value: float, weight: float, said: str) -> None:
     with pytest.raises(RewardError, match=re.escape(said)):
-        Rewards([Named("huge", weight, Gives(value))]).score([answer("x")])
+        Rewards([WeightedReward("huge", weight, Gives(value))]).score([answer("x")])

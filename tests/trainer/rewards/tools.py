@@ -10,19 +10,19 @@ from typing import Any
 
 from tests.trainer.stage_tools import CPU, new_codec
 from trainer.models import Model
-from trainer.rewards import Answer, RewardContext
+from trainer.rewards import RewardContext, RewardInput
 from trainer.text.codec import Codec
 
 
-def answer(text: str, reference: str | None = None, prompt: str = "q", finished: bool = True) -> Answer:
+def answer(text: str, reference: str | None = None, prompt: str = "q", finished: bool = True) -> RewardInput:
     """One token per byte and an EOS, so that a finished "abc" has 4 tokens."""
-    return Answer(prompt, [5, 6], [7] * len(text) + [1] * finished, text, finished, reference)
+    return RewardInput(prompt, [5, 6], [7] * len(text) + [1] * finished, text, finished, reference)
 
 
-def encoded(codec: Codec, prompt: Any, text: str, finished: bool = True) -> Answer:
+def encoded(codec: Codec, prompt: Any, text: str, finished: bool = True) -> RewardInput:
     """As the policy with this codec would have sampled it."""
     ids, _ = codec.completion(text)
-    return Answer(prompt, codec.prompt(prompt) or [], ids if finished else ids[:-1], text, finished, None)
+    return RewardInput(prompt, codec.prompt(prompt) or [], ids if finished else ids[:-1], text, finished, None)
 
 
 def context(own_model: Model | None = None, codec: Codec | None = None, batch_size: int | None = None) -> RewardContext:

@@ -14,9 +14,9 @@ from tests.trainer.stage_tools import CPU, new_codec
 from trainer.rollout.context import PPOModels
 from trainer.rollout.producer import RolloutProducer
 from trainer.sampling import Response
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
-ENCODED = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 
 
 def rollouts(actors: PPOModels | None = None, asynchronous: bool = True, **changes: Any) -> RolloutProducer:

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer.models.masking import masked_mean, masked_whiten
+from trainer.models.sequences import masked_mean, masked_whiten
 from trainer.rollout.shaping import RunningScale, missing_eos, scaled_to_unit_variance, shaped_scores, token_rewards
 from trainer.spec import ShapingSpec
 

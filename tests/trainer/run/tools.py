@@ -57,7 +57,7 @@ def assembly(folder: Path, stages: list[str], **changes: Any) -> Iterator[Assemb
     spec, log = spec_of(stages, **changes), EventLog(folder / "events.jsonl")
     tokenizer = load_tokenizer(spec.model.path or folder / "checkpoints" / "sft")
     try:
-        yield Assembly(Session(spec, folder, log), Codec.of(tokenizer, spec.data))
+        yield Assembly(Session(spec, folder, log), Codec.for_tokenizer(tokenizer, spec.data))
     finally:
         log.close()
 

@@ -36,7 +36,7 @@ def test_it_samples_the_policy_at_its_temperature_from_a_seed_in_the_draws() -> 
 
 def test_it_stops_at_several_tokens_and_is_cut_at_a_string() -> None:
     policy, tokenizer = llama(), new_codec().tokenizer
-    stops = Stops.of(tokenizer, [9, 12], [tokenizer.decode([15]), tokenizer.decode([17, 5])])
+    stops = Stops.for_tokenizer(tokenizer, [9, 12], [tokenizer.decode([15]), tokenizer.decode([17, 5])])
     draws = uniforms(torch.Generator().manual_seed(3), 16, 12)
     prompts = [[n] for n in range(2, 18)]
     found = ContinuousBatching(policy, stops=stops, pad_id=0).sample(prompts, draws, 1.0)

@@ -9,7 +9,7 @@ from trainer.models import Model
 from trainer.sampling import Response, draw, sample, sample_with, uniforms
 from trainer.sampling.built_in import sample_growing
 from trainer.sampling.decoding import sample_in_place
-from trainer.text.stops import NEVER, Stops
+from trainer.text.stops import NO_STOPS, Stops
 
 
 def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:
@@ -80,7 +80,7 @@ def stops_within(responses: list[Response]) -> Stops:
     """A token of one of these responses, and a string over two tokens of another that does not hold it before."""
     tokenizer, token = new_codec().tokenizer, responses[0].ids[20]
     another = next(response.ids for response in responses if token not in response.ids[:5])
-    return Stops.of(tokenizer, [token], [tokenizer.decode(another[3:5])])
+    return Stops.for_tokenizer(tokenizer, [token], [tokenizer.decode(another[3:5])])
 
 
 @pytest.mark.parametrize("way", [sample_in_place, sample_growing])
@@ -89,7 +89,7 @@ def test_a_response_is_cut_after_its_first_stop_whatever_ends_its_neighbours(way
     prompts = [[n] for n in range(2, 18)]
     draws = uniforms(torch.Generator().manual_seed(5), len(prompts), 24)
     options = {"pad_id": 0, "temperature": 1.0, "with_logprobs": True}
-    free = way(make(), prompts, draws, stops=NEVER, **options)
+    free = way(make(), prompts, draws, stops=NO_STOPS, **options)
     assert all(len(response.ids) == 24 and not response.finished for response in free)
     stops = stops_within(free)
     found = way(make(), prompts, draws, stops=stops, **options)

@@ -111,7 +111,7 @@ def test_a_rollout_wakes_loads_samples_and_sleeps_without_weights(tmp_path: Path
 
 def test_it_is_told_all_stop_tokens_and_its_responses_are_cut_at_a_stop_string(tmp_path: Path) -> None:
     policy, tokenizer = llama(), new_codec().tokenizer
-    stops = Stops.of(tokenizer, [9], [tokenizer.decode([2, 2, 2])])
+    stops = Stops.for_tokenizer(tokenizer, [9], [tokenizer.decode([2, 2, 2])])
     engine = VLLM(policy, spec_of(), ModelSpec(path="x"), stops=stops, context=12, folder=tmp_path, processes=1)
     found = engine.sample(PROMPTS, uniforms(torch.Generator().manual_seed(0), len(PROMPTS), 6), 0.7)
     assert [(response.ids, response.finished, len(response.logprobs or [])) for response in found] == [

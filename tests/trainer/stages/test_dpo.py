@@ -15,12 +15,12 @@ from trainer.errors import Stopped
 from trainer.models import Model, load_policy
 from trainer.spec import DPOSpec
 from trainer.stages import dpo
-from trainer.stages.reward_model import Pair
+from trainer.stages.tokenized_rows import TokenizedPair
 
 PAIRS = [
-    Pair([3, 4], [5, 1], [6, 7, 8, 1], 1.0),
-    Pair([9], [10, 11, 12, 13, 1], [14, 1], 0.0),
-    Pair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
+    TokenizedPair([3, 4], [5, 1], [6, 7, 8, 1], 1.0),
+    TokenizedPair([9], [10, 11, 12, 13, 1], [14, 1], 0.0),
+    TokenizedPair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
 ]
 
 
@@ -69,7 +69,9 @@ def test_it_counts_every_pair_alike_however_the_batch_is_split(loss: str, micro_
 
 
 def test_the_figures_are_of_the_preferred_side_and_leave_ties_out() -> None:
-    parts = [dpo.Compared(torch.tensor([2.0, 1.0, 9.0]), torch.tensor([-2.0, 4.0, 0.0]), torch.tensor([1.0, 0.0, 0.5]))]
+    parts = [
+        dpo.PairLogRatios(torch.tensor([2.0, 1.0, 9.0]), torch.tensor([-2.0, 4.0, 0.0]), torch.tensor([1.0, 0.0, 0.5]))
+    ]
     values = dpo.figures([*parts, *parts], DPOSpec(beta=0.5))
     assert (values["rewards/chosen"], values["rewards/rejected"]) == (0.5 * (2 + 4) / 2, 0.5 * (-2 + 1) / 2)
     assert (values["accuracy"], values["margin"]) == (1.0, 0.5 * (4 + 3) / 2)

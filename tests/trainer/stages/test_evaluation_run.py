@@ -17,8 +17,7 @@ from trainer.errors import Stopped
 from trainer.events import Message, Sample, Samples
 from trainer.models import Model
 from trainer.models.sequences import Batch
-from trainer.rewards.answer import Answer
-from trainer.rewards.base import Rewards, Scores
+from trainer.rewards.base import RewardInput, Rewards, Scores
 from trainer.rewards.judges import Judge
 from trainer.rollout.batch import ScoredBatch
 from trainer.sampling import Response
@@ -26,29 +25,31 @@ from trainer.session.checkpoint import StageResult
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages import evaluation
 from trainer.stages.evaluation import Evaluation, HeldOut, HeldOutResponses, completions
-from trainer.text.prompts import EncodedPrompt
+from trainer.text.codec import TokenizedPrompt
 
-PROMPTS = [EncodedPrompt(f"prompt {n}", ids) for n, ids in enumerate([[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3]])]
+PROMPTS = [
+    TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate([[5], [6, 7, 8], [9, 10], [11, 12, 13, 14], [3]])
+]
 PPO = PPOSpec(max_new_tokens=6, temperature=1.0, shaping={"missing_eos_penalty": 0})
 
 
 class Longest:
     """A judge that scores."""
 
-    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
         raise AssertionError("scores decide where there are some")
 
-    def scores(self, answers: Sequence[Answer]) -> list[float]:
+    def scores(self, answers: Sequence[RewardInput]) -> list[float]:
         return [float(len(answer.response_ids)) for answer in answers]
 
 
 class Comparing:
     """A judge that only compares."""
 
-    def points(self, before: Sequence[Answer], after: Sequence[Answer]) -> list[float]:
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
         return [1.0 if new.prompt in ("prompt 0", "prompt 3") else 0.5 for _, new in zip(before, after, strict=True)]
 
-    def scores(self, answers: Sequence[Answer]) -> None:
+    def scores(self, answers: Sequence[RewardInput]) -> None:
         return None
 
 
@@ -149,7 +150,7 @@ class Counting(Rewards):
 
     asked = 0
 
-    def score(self, answers: Sequence[Answer]) -> Scores:
+    def score(self, answers: Sequence[RewardInput]) -> Scores:
         self.asked += len(answers)
         vars(self).setdefault("parts", []).append(len(answers))
         return super().score(answers)
@@ -195,11 +196,11 @@ def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: 
 
 
 def test_every_completion_shows_its_own_figures() -> None:
-    batch = Batch.of([[5], [6, 7]], [[8, 1], [9, 10, 11]], pad_id=0)
+    batch = Batch.from_ids([[5], [6, 7]], [[8, 1], [9, 10, 11]], pad_id=0)
     responses = [Response([8, 1], True), Response([9, 10, 11], False)]
     answers = [
-        Answer("ab", [5], [8, 1], "one", True, None),
-        Answer([{"role": "user", "content": "abc"}], [6, 7], [9, 10, 11], "two", False, None),
+        RewardInput("ab", [5], [8, 1], "one", True, None),
+        RewardInput([{"role": "user", "content": "abc"}], [6, 7], [9, 10, 11], "two", False, None),
     ]
     kl = torch.tensor([[0.25, 0.5, 9.0], [1.0, 2.0, -0.5]])  # the 9 stands on a pad
     scores = torch.tensor([1.5, -2.0])

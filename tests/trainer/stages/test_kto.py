@@ -16,14 +16,14 @@ from trainer.models import Model, load_policy
 from trainer.optim.micro_batches import Limits
 from trainer.spec import KTOSpec
 from trainer.stages import kto
-from trainer.stages.thumbs import Verdict
+from trainer.stages.tokenized_rows import TokenizedThumb
 
 VERDICTS = [
-    Verdict([3, 4], [5, 1], True),
-    Verdict([3, 4], [6, 7, 8, 1], False),
-    Verdict([9], [10, 11, 12, 13, 1], False),
-    Verdict([15, 16, 17], [19, 20, 1], True),
-    Verdict([15, 16, 17], [18, 1], False),
+    TokenizedThumb([3, 4], [5, 1], True),
+    TokenizedThumb([3, 4], [6, 7, 8, 1], False),
+    TokenizedThumb([9], [10, 11, 12, 13, 1], False),
+    TokenizedThumb([15, 16, 17], [19, 20, 1], True),
+    TokenizedThumb([15, 16, 17], [18, 1], False),
 ]
 
 CLAMPED, POSITIVE = (0, 5), (5, 0)

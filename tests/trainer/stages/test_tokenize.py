@@ -13,22 +13,24 @@ from trainer.errors import DataError
 from trainer.events import EventLog, Message
 from trainer.session.session import Session
 from trainer.spec import JobSpec
-from trainer.stages.tokenize import Encoded, encode
+from trainer.stages.tokenize import TokenizedData, tokenize_data
 from trainer.text.codec import Codec
 from trainer.text.stops import Stops
 
 
-def encoded(folder: Path, files: dict[str, list[dict[str, Any]]], stops: Stops | None = None, **spec: Any) -> Encoded:
+def encoded(
+    folder: Path, files: dict[str, list[dict[str, Any]]], stops: Stops | None = None, **spec: Any
+) -> TokenizedData:
     """What a run with these rows and this spec has to learn from."""
     paths = {name: folder / f"{name}.jsonl" for name in files}
     for name, rows in files.items():
         paths[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
     named = {name: str(path) for name, path in paths.items()}
     job = JobSpec.model_validate({"model": "unused", "data": named | {"max_completion_tokens": 4}} | spec)
-    codec = Codec.of(new_codec().tokenizer, job.data, stops)
+    codec = Codec.for_tokenizer(new_codec().tokenizer, job.data, stops)
     log = EventLog(folder / "events.jsonl")
     try:
-        return encode(Session(job, folder, log), run_data.load(job.data, job.stages, job.sft.turns), codec)
+        return tokenize_data(Session(job, folder, log), run_data.load(job.data, job.stages, job.sft.turns), codec)
     finally:
         log.close()
 
@@ -98,7 +100,7 @@ def test_single_messages_and_rows_with_margins_are_not_worth_a_word(tmp_path: Pa
 def test_what_ends_a_response_is_said_and_odd_stops_are_warned_of(tmp_path: Path) -> None:
     shown = [{"prompt": f"{n}", "completion": "ab" if n % 2 else "x\ny"} for n in range(10)]
     codec = new_codec()
-    stops = Stops.of(codec.tokenizer, [7], ["\n"])
+    stops = Stops.for_tokenizer(codec.tokenizer, [7], ["\n"])
     encoded(tmp_path, {"sft": shown}, stops, stages=["sft", "ppo"], rewards=LENGTH)
     token = codec.tokenizer.convert_ids_to_tokens(7)
     said = warnings_in(tmp_path)

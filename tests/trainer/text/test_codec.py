@@ -12,10 +12,10 @@ TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% i
 
 
 def test_any_text_survives_a_round_trip() -> None:
-    codec = Codec.of(train_tokenizer(["some plain words"], 270), SPEC)
+    codec = Codec.for_tokenizer(train_tokenizer(["some plain words"], 270), SPEC)
     ids, whole = codec.completion("né 日\t!")
     assert not whole or codec.decode(ids) == "né 日\t!"
-    long = Codec.of(codec.tokenizer, DataSpec(preferences="-"))
+    long = Codec.for_tokenizer(codec.tokenizer, DataSpec(preferences="-"))
     assert long.decode(long.completion("né 日\t! 🙂")[0]) == "né 日\t! 🙂"
 
 
@@ -26,7 +26,7 @@ def test_training_a_tokenizer_twice_gives_the_same_one() -> None:
 
 
 def test_a_whole_completion_ends_with_the_eos_and_a_cut_one_does_not() -> None:
-    codec = Codec.of(train_tokenizer(["x"], 260), SPEC)
+    codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), SPEC)
     ids, whole = codec.completion("abcdefg")  # 7 bytes and the EOS: just fits
     assert whole and len(ids) == 8 and ids[-1] == codec.eos_id
     ids, whole = codec.completion("abcdefgh")
@@ -34,7 +34,7 @@ def test_a_whole_completion_ends_with_the_eos_and_a_cut_one_does_not() -> None:
 
 
 def test_a_prompt_that_is_too_long_is_refused_not_cut() -> None:
-    codec = Codec.of(train_tokenizer(["x"], 260), SPEC)
+    codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), SPEC)
     assert codec.prompt("a" * 16) is not None
     assert codec.prompt("a" * 17) is None
 
@@ -44,30 +44,30 @@ def test_a_chat_template_is_applied_unless_switched_off() -> None:
     tokenizer.chat_template = TEMPLATE
     roomy = {"preferences": "-", "max_prompt_tokens": 99}
     messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
-    templated = Codec.of(tokenizer, DataSpec.model_validate(roomy))
+    templated = Codec.for_tokenizer(tokenizer, DataSpec.model_validate(roomy))
     assert templated.decode(templated.prompt(messages) or []) == "<system>S<user>U<assistant>"
     assert templated.decode(templated.prompt("U") or []) == "<user>U<assistant>"
-    plain = Codec.of(tokenizer, DataSpec.model_validate(roomy | {"chat_template": "none"}))
+    plain = Codec.for_tokenizer(tokenizer, DataSpec.model_validate(roomy | {"chat_template": "none"}))
     assert plain.decode(plain.prompt("U") or []) == "U"
 
 
 def test_a_tokenizer_without_eos_is_refused_and_one_without_pad_is_not() -> None:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.pad_token = None
-    assert Codec.of(tokenizer, SPEC).pad_id == tokenizer.eos_token_id
+    assert Codec.for_tokenizer(tokenizer, SPEC).pad_id == tokenizer.eos_token_id
     tokenizer.eos_token = None
     with pytest.raises(ModelError, match="no EOS token"):
-        Codec.of(tokenizer, SPEC)
+        Codec.for_tokenizer(tokenizer, SPEC)
 
 
 def test_a_tokenizer_that_adds_bos_does_so_before_the_prompt_only(shared_data: Path) -> None:
-    codec = Codec.of(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
+    codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
     assert (codec.prompt("Once") or [])[0] == 1
     assert 1 not in codec.completion(" upon")[0]
 
 
 def test_an_eos_that_the_text_brings_is_not_doubled_and_others_stay_text() -> None:
-    codec = Codec.of(train_tokenizer(["x"], 260), DataSpec(preferences="-"))
+    codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), DataSpec(preferences="-"))
     assert codec.completion("ab<|eos|>") == codec.completion("ab")
     inside, _ = codec.completion("a<|eos|>b")
     assert inside.count(codec.eos_id) == 1 and codec.decode(inside) == "a<|eos|>b"
@@ -78,11 +78,13 @@ def test_a_prompt_that_the_chat_template_refuses_is_a_data_error() -> None:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.chat_template = "{{ raise_exception('System role not supported') }}"
     with pytest.raises(DataError, match="refuses a prompt with the roles system, user: System role not supported"):
-        Codec.of(tokenizer, SPEC).prompt([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}])
+        Codec.for_tokenizer(tokenizer, SPEC).prompt(
+            [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
+        )
 
 
 def test_a_plain_text_begins_with_the_bos_and_ends_with_the_eos_unless_cut(shared_data: Path) -> None:
-    codec = Codec.of(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
+    codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
     whole = codec.text("Once upon a time", 64)
     assert whole[0] == 1 and whole[-1] == codec.eos_id and codec.decode(whole) == "Once upon a time"
     assert codec.text("Once upon a time", len(whole)) == whole

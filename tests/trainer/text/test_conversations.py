@@ -12,8 +12,8 @@ from tests.trainer.stage_tools import session_in
 from trainer import run_data
 from trainer.events import Message
 from trainer.spec import DataSpec
-from trainer.stages import sft
 from trainer.stages.tokenize import _warn_of_the_template
+from trainer.stages.tokenized_rows import tokenize_demonstrations
 from trainer.text.codec import Codec, train_tokenizer
 
 TALK = [
@@ -33,11 +33,11 @@ FORGETFUL = (
 def codec_with(template: str) -> Codec:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.chat_template = template
-    return Codec.of(tokenizer, DataSpec(preferences="-"))
+    return Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"))
 
 
 def examples(codec: Codec, turns: list[Demonstration]) -> list[tuple[str, str]]:
-    found, _, _ = sft.encode(turns, codec)
+    found, _, _ = tokenize_demonstrations(turns, codec)
     return [(codec.tokenizer.decode(e.prompt), codec.tokenizer.decode(e.completion)) for e in found]
 
 
@@ -61,9 +61,9 @@ def test_a_template_that_rewrites_earlier_turns_leaves_the_trained_one_whole() -
 def test_what_is_trained_is_what_a_real_template_renders(shared_data: Path) -> None:
     """MiniMind's template puts an empty thought before every answer, and a newline after every turn."""
     tokenizer = AutoTokenizer.from_pretrained(shared_data / "tok_minimind")
-    codec = Codec.of(tokenizer, DataSpec(preferences="-"))
+    codec = Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"))
     for at, example in zip(
-        (2, 4), sft.encode(list(Demonstration(TALK[:3], "[well] Fine").turns()), codec)[0], strict=True
+        (2, 4), tokenize_demonstrations(list(Demonstration(TALK[:3], "[well] Fine").turns()), codec)[0], strict=True
     ):
         rendered = tokenizer.apply_chat_template(TALK[:at], tokenize=False)
         assert tokenizer.decode(example.prompt + example.completion) + "\n" == rendered

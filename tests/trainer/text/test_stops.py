@@ -17,7 +17,7 @@ from trainer.text.stops import Stops
 
 TEXT = "aé\n\nUser: b日本\n" * 4
 TOKENIZER = train_tokenizer([TEXT], 275)
-STOPS = Stops.of(TOKENIZER, strings=["\n\nUser", "本\n"])
+STOPS = Stops.for_tokenizer(TOKENIZER, strings=["\n\nUser", "本\n"])
 
 
 def ids_of(text: str) -> list[int]:
@@ -36,7 +36,7 @@ _NAMES = _names()
 
 
 def test_stops_are_the_eos_further_ids_and_special_tokens_by_their_text() -> None:
-    stops = Stops.of(TOKENIZER, [7], ["<|pad|>", "###", "###"])
+    stops = Stops.for_tokenizer(TOKENIZER, [7], ["<|pad|>", "###", "###"])
     assert (stops.ids, stops.strings) == ((0, 1, 7), ("###",))
     assert stops.shown(TOKENIZER) == f'<|pad|> (0), <|eos|> (1), {TOKENIZER.convert_ids_to_tokens(7)} (7), "###"'
     assert stops.ordinary_ids(TOKENIZER) == [7]
@@ -72,7 +72,7 @@ def test_the_end_is_where_the_decoded_text_first_holds_a_string(ids: list[int], 
 def test_the_end_in_a_sentencepiece_vocabulary(shared_data: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(shared_data / "model_stories260k")
     ids = tokenizer("Once upon a time, there was a girl. The end. And more.", add_special_tokens=False)["input_ids"] * 3
-    stops = Stops.of(tokenizer, strings=["he end"])
+    stops = Stops.for_tokenizer(tokenizer, strings=["he end"])
     end = stops.end(ids)
     assert end is not None
     assert "he end" in tokenizer.decode(ids[:end]) and "he end" not in tokenizer.decode(ids[: end - 1])
@@ -107,8 +107,8 @@ def test_the_check_costs_the_same_for_every_token() -> None:
 def test_the_stop_is_no_part_of_the_text_and_the_reward_model_reads_an_eos(
     ids: list[int], finished: bool, text: str, scored: list[int]
 ) -> None:
-    stops = Stops.of(TOKENIZER, [9], ["\n\nUser"])
-    assert Codec.of(TOKENIZER, DataSpec(preferences="-"), stops).response(ids, finished) == (text, scored)
+    stops = Stops.for_tokenizer(TOKENIZER, [9], ["\n\nUser"])
+    assert Codec.for_tokenizer(TOKENIZER, DataSpec(preferences="-"), stops).response(ids, finished) == (text, scored)
 
 
 def test_a_string_that_begins_inside_a_token_is_cut_out_of_it() -> None:
@@ -116,9 +116,9 @@ def test_a_string_that_begins_inside_a_token_is_cut_out_of_it() -> None:
     ids = tokenizer("end.-]x")["input_ids"]
     token = next(token for token in ids if "-" in tokenizer.decode([token]))
     assert len(tokenizer.decode([token])) > 1, "the tokenizer has learnt no token that spans the string's beginning"
-    stops = Stops.of(tokenizer, strings=["-]"])
+    stops = Stops.for_tokenizer(tokenizer, strings=["-]"])
     response = ids[: stops.end(ids)]
-    text, scored = Codec.of(tokenizer, DataSpec(preferences="-"), stops).response(response, True)
+    text, scored = Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"), stops).response(response, True)
     assert text == "end." and tokenizer.decode(scored) == "end.<|eos|>"
 
 
@@ -170,7 +170,7 @@ def test_a_tokenizer_without_an_eos_is_refused_by_the_codec(tmp_path: Path) -> N
     stops = load_stops(tokenizer, settings(tmp_path, {"eos_token_id": 9}))
     assert stops.ids == (9,)
     with pytest.raises(ModelError, match="The tokenizer has no EOS token"):
-        Codec.of(tokenizer, DataSpec(preferences="-"), stops)
+        Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"), stops)
 
 
 def test_an_adapter_has_the_stops_of_its_base_unless_it_names_its_own(tmp_path: Path) -> None:

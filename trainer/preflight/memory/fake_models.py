@@ -20,8 +20,8 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from trainer.models import precision
 from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
+from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
-from trainer.models.recompute import recompute_layers
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
 from trainer.preflight.memory.live_bytes import assume_packs, attention_for
@@ -70,7 +70,7 @@ class KnownNumbers(FakeTensorMode):
 
     def batch(self, prompts: tuple[int, ...], completions: tuple[int, ...]) -> Batch:
         """A batch of sequences of these lengths."""
-        real = Batch.of([[0] * n for n in prompts], [[0] * n for n in completions], pad_id=0)
+        real = Batch.from_ids([[0] * n for n in prompts], [[0] * n for n in completions], pad_id=0)
         batch = Batch(self.known(real.input_ids_BT), prompts, completions)
         for name in ("prompt_lengths_B", "completion_lengths_B"):
             vars(batch)[name] = self.known(getattr(real, name))

@@ -21,7 +21,7 @@ from trainer.preflight.memory.live_bytes import LiveBytes, as_on, with_masks
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
-from trainer.text.stops import NEVER
+from trainer.text.stops import NO_STOPS
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Passes:
         ids = [[row % 2] * length for row, length in enumerate(prompts)]  # no two neighbours alike
         with suppress(_LastStep):
             sample_in_place(
-                model, ids, torch.rand(len(prompts), limit), stops=NEVER, pad_id=0, temperature=1.0,
+                model, ids, torch.rand(len(prompts), limit), stops=NO_STOPS, pad_id=0, temperature=1.0,
                 with_logprobs=False, stepper=stepper,
             )  # fmt: skip
         return Sampling(int(bytes_.peak), caches[0])

@@ -231,7 +231,7 @@ class Phases:
 
     def _in_parts(self, whole: ShapeAt, spec: OptimizerSpec, together: int = 1) -> tuple[ShapeAt, bool]:
         """The largest micro-batch of a process' share of a step as the trainer splits it, and whether there are several."""
-        limits = Limits.of(spec)
+        limits = Limits.from_spec(spec)
 
         def share(level: Level) -> Shape:
             return self.processes.share(whole(level), together)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import torch
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from trainer.distributed.load_balancing import shares
+from trainer.distributed.world import balance
 from trainer.models.heads import Model
-from trainer.optim.eight_bit import BLOCK
-from trainer.optim.moments import AT_ONCE, SMALL
+from trainer.optim.moments import AT_ONCE, BLOCK, SMALL
 from trainer.preflight.memory.fake_models import Blueprint, Head
 from trainer.preflight.memory.passes import Training
 from trainer.preflight.memory.shapes import Shape
@@ -92,7 +91,7 @@ class Processes:
         lengths = [sum(pair) for pair in zip(whole.prompts, whole.completions, strict=True)]
         units = [range(first, min(first + together, len(lengths))) for first in range(0, len(lengths), together)]
         tokens = [sum(lengths[row] for row in unit) for unit in units]
-        most = max(shares(tokens, self.count), key=lambda mine: sum(tokens[unit] for unit in mine))
+        most = max(balance(tokens, self.count), key=lambda mine: sum(tokens[unit] for unit in mine))
         rows = [row for unit in most for row in units[unit]]
         return Shape(tuple(whole.prompts[row] for row in rows), tuple(whole.completions[row] for row in rows))
 

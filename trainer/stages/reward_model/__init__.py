@@ -8,23 +8,3 @@ normalise.py    where the scale of the scores ends up
 report_card.py  where the reward model can be trusted and where not
 train.py        the stage
 """
-
-from trainer.stages.reward_model.loss import bradley_terry_loss
-from trainer.stages.reward_model.normalise import mean_score, normalise, unscale
-from trainer.stages.reward_model.pairs import Pair, encode, rankings
-from trainer.stages.reward_model.scoring import accumulate, evaluate
-from trainer.stages.reward_model.train import train, train_on_thumbs
-
-__all__ = [
-    "Pair",
-    "accumulate",
-    "bradley_terry_loss",
-    "encode",
-    "evaluate",
-    "mean_score",
-    "normalise",
-    "rankings",
-    "train",
-    "train_on_thumbs",
-    "unscale",
-]

@@ -13,23 +13,23 @@ from torch import Tensor
 
 from data.statistics import area_under_curve, pearson, wilson_interval
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import in_step
+from trainer.distributed.sharding import in_step
 from trainer.events.report_card import CalibrationBin, PointwiseCard, Slice
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
 from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, limits
-from trainer.stages.reward_model.loss import pointwise_loss
+from trainer.stages.reward_model.pairwise import pointwise_loss
 from trainer.stages.reward_model.report_card import BINS, calibration_error
-from trainer.stages.thumbs import Verdict
+from trainer.stages.tokenized_rows import TokenizedThumb
 from trainer.text.codec import Codec
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredThumb:
     """A completion with its verdict and its raw score, the log odds that the model gives to a thumb up."""
 
-    verdict: Verdict
+    verdict: TokenizedThumb
     score: float
 
     @property
@@ -44,17 +44,17 @@ class Judged:
 
 def accumulate(
     model: Model,
-    batch: Sequence[Verdict],
+    batch: Sequence[TokenizedThumb],
     codec: Codec,
     micro_batch: AtOnce,
     device: torch.device,
     world: World = SINGLE,
 ) -> dict[str, float]:
     """Add the gradient of the batch's mean loss, whatever the split; return its figures."""
-    mine = world.share([verdict.tokens for verdict in batch])
+    mine = world.balanced_rows([verdict.tokens for verdict in batch])
     parts = limits(micro_batch).split([batch[row].tokens for row in mine])
     scores: dict[int, float] = {}
-    with world.same_fate():
+    with world.fail_together():
         for part in in_step(parts, world, model):
             rows = [mine[at] for at in part]
             scores_B = _scores(model, [batch[row] for row in rows], codec, device)
@@ -67,16 +67,16 @@ def accumulate(
 
 
 @torch.no_grad()
-def judge(
+def score_thumbs(
     model: Model,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[TokenizedThumb],
     codec: Codec,
     at_once: AtOnce,
     device: torch.device,
     world: World = SINGLE,
-) -> list[Judged]:
+) -> list[ScoredThumb]:
     """All completions with their scores, in their order."""
-    mine = world.share([verdict.tokens for verdict in verdicts])
+    mine = world.balanced_rows([verdict.tokens for verdict in verdicts])
     scores: dict[int, float] = {}
     with present(model):
         for part in limits(at_once).split([verdicts[row].tokens for row in mine]):
@@ -86,7 +86,7 @@ def judge(
     return _everyones(scores, mine, verdicts, world)
 
 
-def figures(judged: Sequence[Judged]) -> dict[str, float]:
+def figures(judged: Sequence[ScoredThumb]) -> dict[str, float]:
     """Mean loss, accuracy at even odds and, where there are thumbs of both kinds, AUC and margin."""
     scores, up = torch.tensor([j.score for j in judged]), torch.tensor([j.verdict.up for j in judged])
     values = {"loss": float(pointwise_loss(scores, up).mean()), "accuracy": _mean([j.right for j in judged])}
@@ -96,20 +96,20 @@ def figures(judged: Sequence[Judged]) -> dict[str, float]:
     return values
 
 
-def headline(judged: Sequence[Judged]) -> dict[str, float]:
+def headline(judged: Sequence[ScoredThumb]) -> dict[str, float]:
     """The figures of the card that are worth a curve."""
     ups = _mean([float(item.verdict.up) for item in judged])
     return {"calibration_error": calibration_error(calibration(judged)), "majority_baseline": max(ups, 1 - ups)}
 
 
 def report_card(
-    judged: Sequence[Judged], reference_scores: Mapping[str, float], references: int
+    judged: Sequence[ScoredThumb], reference_scores: Mapping[str, float], references: int
 ) -> PointwiseCard | None:
     """The figures of these completions; None where there are none. `reference_scores` as `normalise` returns them."""
     if not judged:
         return None
     values, bins = figures(judged), calibration(judged)
-    by_source: dict[str, list[Judged]] = defaultdict(list)
+    by_source: dict[str, list[ScoredThumb]] = defaultdict(list)
     for item in judged:
         if item.verdict.source is not None:
             by_source[item.verdict.source].append(item)
@@ -132,9 +132,9 @@ def report_card(
     )
 
 
-def calibration(judged: Sequence[Judged]) -> list[CalibrationBin]:
+def calibration(judged: Sequence[ScoredThumb]) -> list[CalibrationBin]:
     """Bins of the probability of a thumb up, σ(score), ten of equal width from 0 to 1; empty ones are left out."""
-    inside: dict[int, list[Judged]] = defaultdict(list)
+    inside: dict[int, list[ScoredThumb]] = defaultdict(list)
     for item in judged:
         inside[min(int(item.probability * BINS), BINS - 1)].append(item)
     return [
@@ -149,20 +149,20 @@ def calibration(judged: Sequence[Judged]) -> list[CalibrationBin]:
     ]
 
 
-def _scores(model: Model, verdicts: Sequence[Verdict], codec: Codec, device: torch.device) -> Tensor:
-    batch = Batch.of([v.prompt for v in verdicts], [v.completion for v in verdicts], codec.pad_id)
+def _scores(model: Model, verdicts: Sequence[TokenizedThumb], codec: Codec, device: torch.device) -> Tensor:
+    batch = Batch.from_ids([v.prompt for v in verdicts], [v.completion for v in verdicts], codec.pad_id)
     return sequence_scores(model, batch.to(device))
 
 
 def _everyones(
-    scores: Mapping[int, float], mine: Sequence[int], verdicts: Sequence[Verdict], world: World
-) -> list[Judged]:
+    scores: Mapping[int, float], mine: Sequence[int], verdicts: Sequence[TokenizedThumb], world: World
+) -> list[ScoredThumb]:
     """All rows in order; `scores` are those of this process' rows, `mine`."""
     whole = world.gather_objects([scores[row] for row in mine], mine, len(verdicts))
-    return [Judged(verdict, score) for verdict, score in zip(verdicts, whole, strict=True)]
+    return [ScoredThumb(verdict, score) for verdict, score in zip(verdicts, whole, strict=True)]
 
 
-def _share(items: Sequence[Judged]) -> Slice:
+def _share(items: Sequence[ScoredThumb]) -> Slice:
     accuracy = _mean([item.right for item in items])
     low, high = wilson_interval(accuracy, len(items))
     confidence = _mean([max(item.probability, 1 - item.probability) for item in items])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from data.statistics import pearson, wilson_interval
 from trainer.events.report_card import CalibrationBin, Card, Slice
-from trainer.stages.reward_model.pairs import Pair
+from trainer.stages.tokenized_rows import TokenizedPair
 
 BINS = 10
 LENGTHS = (
@@ -25,10 +25,10 @@ LENGTHS = (
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredPair:
     """A pair and the raw scores of its sides."""
 
-    pair: Pair
+    pair: TokenizedPair
     a: float
     b: float
 
@@ -46,7 +46,7 @@ class Judged:
         return self.pair.b if self.pair.target > 0.5 else self.pair.a
 
 
-def report_card(judged: Sequence[Judged], reference_scores: Mapping[str, float], references: int) -> Card | None:
+def report_card(judged: Sequence[ScoredPair], reference_scores: Mapping[str, float], references: int) -> Card | None:
     """The figures of these pairs; None where every one is a tie. `reference_scores` as `normalise` returns them."""
     decided = [item for item in judged if item.pair.decided]
     if not decided:
@@ -70,7 +70,7 @@ def report_card(judged: Sequence[Judged], reference_scores: Mapping[str, float],
     )
 
 
-def headline(judged: Sequence[Judged]) -> dict[str, float]:
+def headline(judged: Sequence[ScoredPair]) -> dict[str, float]:
     """The figures of the card that are worth a curve."""
     decided = [item for item in judged if item.pair.decided]
     if not decided:
@@ -81,12 +81,12 @@ def headline(judged: Sequence[Judged]) -> dict[str, float]:
     }
 
 
-def calibration(decided: Sequence[Judged]) -> list[CalibrationBin]:
+def calibration(decided: Sequence[ScoredPair]) -> list[CalibrationBin]:
     """Bins of the probability given to the answer ranked first, σ(|Δ|), ten of equal width from ½ to 1.
 
     Each pair is counted once, from the side that the model prefers: which of the two is called A says nothing.
     """
-    inside: dict[int, list[Judged]] = defaultdict(list)
+    inside: dict[int, list[ScoredPair]] = defaultdict(list)
     for item in decided:
         inside[min(int((_confidence(item) - 0.5) * 2 * BINS), BINS - 1)].append(item)
     return [
@@ -107,9 +107,9 @@ def calibration_error(bins: Sequence[CalibrationBin]) -> float:
     return math.fsum(part.pairs * abs(part.observed - part.predicted) for part in bins) / total
 
 
-def by_agreement(judged: Iterable[Judged]) -> dict[str, Slice]:
+def by_agreement(judged: Iterable[ScoredPair]) -> dict[str, Slice]:
     """Pairs with several labels, by how far the labels agree; see `Card.by_agreement`."""
-    rows: dict[object, list[Judged]] = defaultdict(list)
+    rows: dict[object, list[ScoredPair]] = defaultdict(list)
     for item in judged:
         pair = item.pair
         rows[tuple(pair.prompt), frozenset({tuple(pair.a), tuple(pair.b)})].append(item)
@@ -126,12 +126,12 @@ def by_agreement(judged: Iterable[Judged]) -> dict[str, Slice]:
     }
 
 
-def _last_words(items: Sequence[Judged]) -> Iterable[Judged]:
+def _last_words(items: Sequence[ScoredPair]) -> Iterable[ScoredPair]:
     """One label of each annotator, the last; a label without a name is somebody's own."""
     return {(item.pair.annotator or f"row {at}"): item for at, item in enumerate(items)}.values()
 
 
-def _agreement(labels: Sequence[Judged]) -> tuple[str, float] | None:
+def _agreement(labels: Sequence[ScoredPair]) -> tuple[str, float] | None:
     """How far the labels of one pair agree, and how right the model is; None for fewer than two, or nothing but ties."""
     decided = [item for item in labels if item.pair.decided]
     if len(labels) < 2 or not decided:
@@ -144,23 +144,23 @@ def _agreement(labels: Sequence[Judged]) -> tuple[str, float] | None:
     return ("unanimous" if most == len(labels) else "majority"), right
 
 
-def _by_length(decided: Sequence[Judged]) -> dict[str, Slice]:
-    found: dict[str, list[Judged]] = {name: [] for _, name in LENGTHS}
+def _by_length(decided: Sequence[ScoredPair]) -> dict[str, Slice]:
+    found: dict[str, list[ScoredPair]] = {name: [] for _, name in LENGTHS}
     for item in decided:
         ratio = len(item.preferred) / len(item.other)
         found[next(name for limit, name in LENGTHS if ratio < limit)].append(item)
     return {name: _slice(items) for name, items in found.items() if items}
 
 
-def _by_source(decided: Sequence[Judged]) -> dict[str, Slice]:
-    found: dict[str, list[Judged]] = defaultdict(list)
+def _by_source(decided: Sequence[ScoredPair]) -> dict[str, Slice]:
+    found: dict[str, list[ScoredPair]] = defaultdict(list)
     for item in decided:
         if item.pair.source is not None:
             found[item.pair.source].append(item)
     return {name: _slice(items) for name, items in sorted(found.items())}
 
 
-def _slice(items: Sequence[Judged]) -> Slice:
+def _slice(items: Sequence[ScoredPair]) -> Slice:
     return _share([_right(item) for item in items], [_confidence(item) for item in items])
 
 
@@ -171,15 +171,15 @@ def _share(points: Sequence[float], confidences: Sequence[float] | None) -> Slic
     return Slice(pairs=len(points), accuracy=accuracy, low=low, high=high, confidence=confidence)
 
 
-def _right(item: Judged) -> float:
+def _right(item: ScoredPair) -> float:
     return float(item.difference > 0)
 
 
-def _longer_wins(item: Judged) -> float:
+def _longer_wins(item: ScoredPair) -> float:
     longer = len(item.preferred) - len(item.other)
     return 0.5 if longer == 0 else float(longer > 0)
 
 
-def _confidence(item: Judged) -> float:
+def _confidence(item: ScoredPair) -> float:
     """σ(|Δ|), in ½ to 1."""
     return 1 / (1 + math.exp(-abs(item.a - item.b)))

@@ -4,24 +4,95 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+import torch
+from torch import Tensor
+
+from trainer.distributed import SINGLE, World
 from trainer.events import ReportCard
 from trainer.events.report_card import Card, PointwiseCard
-from trainer.models import Model
-from trainer.optim.learner import Learner
-from trainer.optim.micro_batches import Limits
-from trainer.optim.step_count import total_steps
+from trainer.models import Model, present
+from trainer.models.sequences import Batch, sequence_scores
+from trainer.optim.learner import Learner, total_steps
+from trainer.optim.micro_batches import Limits, pair_limits, pairs_at_once
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
 from trainer.spec import RewardModelSpec
 from trainer.stages.reward_model import pointwise, report_card
-from trainer.stages.reward_model.normalise import REFERENCES, normalise, unscale
-from trainer.stages.reward_model.pairs import Pair, pair_limits, pairs_at_once, rankings
-from trainer.stages.reward_model.scoring import accumulate_rankings, figures, judge
-from trainer.stages.sft import Example
-from trainer.stages.thumbs import Verdict
+from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, score_pairs
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb, rankings
 from trainer.text.codec import Codec
+
+REFERENCES = 2048
+"""SFT reference answers over which mean and standard deviation are taken, at most."""
+
+
+def unscale(model: Model) -> None:
+    """Before training: differences of scores as the model computes them, for they are log odds of a preference.
+
+    Every trainer of a reward model calls it first: one that was normalised to standard deviation 1 would otherwise learn
+    from log odds that are not its own.
+    """
+    model.config.score_scale = 1.0
+
+
+def normalise(
+    session: Session,
+    spec: RewardModelSpec,
+    model: Model,
+    codec: Codec,
+    references: Sequence[TokenizedDemonstration],
+    at_once: int,
+) -> dict[str, float]:
+    """After training: set bias and scale as `spec.normalize` says; return them, and the raw mean and deviation.
+
+    The bias makes the references' mean score 0 (Stiennon et al. 2020; Huang et al. 2024), the scale their standard
+    deviation 1.
+    """
+    measured: dict[str, float] = {}
+    if references:
+        raw = _raw_scores(model, references[:REFERENCES], codec, at_once, session.device, session.world)
+        measured = {"reference_mean": float(raw.mean()), "reference_std": float(raw.std(correction=0))}
+    if measured and spec.normalize != "none":
+        model.config.score_bias = measured["reference_mean"]
+    if measured and spec.normalize == "mean_and_std":
+        if measured["reference_std"] > 1e-6:
+            model.config.score_scale = measured["reference_std"]
+        else:
+            session.say("All SFT reference answers score the same: the scale of the scores stays as it is.", True)
+    set_to = {"score_bias": float(model.config.score_bias), "score_scale": float(model.config.score_scale)}
+    return set_to | measured
+
+
+def mean_score(
+    model: Model, examples: Sequence[TokenizedDemonstration], codec: Codec, batch_size: int, device: torch.device
+) -> float:
+    """Mean raw score (bias and scale left out) of whole answers."""
+    return float(_raw_scores(model, examples, codec, batch_size, device).mean())
+
+
+@torch.no_grad()
+def _raw_scores(
+    model: Model,
+    examples: Sequence[TokenizedDemonstration],
+    codec: Codec,
+    batch_size: int,
+    device: torch.device,
+    world: World = SINGLE,
+) -> Tensor:
+    """(N,) scores with bias and scale undone."""
+    mine = world.balanced_rows([len(e.prompt) + len(e.completion) for e in examples])
+    batches = ([examples[row] for row in mine[i : i + batch_size]] for i in range(0, len(mine), batch_size))
+    with present(model):
+        scores = [
+            sequence_scores(
+                model, Batch.from_ids([e.prompt for e in b], [e.completion for e in b], codec.pad_id).to(device)
+            )
+            for b in batches
+        ]
+    scores_N = world.gather_rows(torch.cat(scores) if scores else None, mine, len(examples), device)
+    return scores_N * float(getattr(model.config, "score_scale", 1.0)) + float(model.config.score_bias)
 
 
 class Objective(Protocol):
@@ -41,7 +112,7 @@ class Objective(Protocol):
         """The report card of the newest evaluation."""
 
 
-class Pairwise:
+class PairObjective:
     """Bradley-Terry on pairs; all pairs of a ranking belong together."""
 
     def __init__(
@@ -50,12 +121,12 @@ class Pairwise:
         spec: RewardModelSpec,
         model: Model,
         codec: Codec,
-        pairs: Sequence[Pair],
-        held_out: Sequence[Pair],
+        pairs: Sequence[TokenizedPair],
+        held_out: Sequence[TokenizedPair],
     ) -> None:
         self._session, self._spec, self._model, self._codec = session, spec, model, codec
         self._rankings, self._held_out = rankings(pairs), held_out
-        self._judged: list[report_card.Judged] = []
+        self._judged: list[report_card.ScoredPair] = []
 
     @property
     def rows(self) -> int:
@@ -69,15 +140,15 @@ class Pairwise:
         if not self._held_out:
             return {}
         device, world = self._session.device, self._session.world
-        scored = judge(self._model, self._held_out, self._codec, pair_limits(self._spec), device, world)
-        self._judged = [*map(report_card.Judged, scored.pairs, scored.a_P.tolist(), scored.b_P.tolist())]
+        scored = score_pairs(self._model, self._held_out, self._codec, pair_limits(self._spec), device, world)
+        self._judged = [*map(report_card.ScoredPair, scored.pairs, scored.a_P.tolist(), scored.b_P.tolist())]
         return figures(scored) | report_card.headline(self._judged)
 
     def card(self, scale: dict[str, float], references: int) -> Card | None:
         return report_card.report_card(self._judged, scale, references)
 
 
-class Pointwise:
+class ThumbObjective:
     """Binary cross-entropy on single completions with a thumb."""
 
     def __init__(
@@ -86,12 +157,12 @@ class Pointwise:
         spec: RewardModelSpec,
         model: Model,
         codec: Codec,
-        verdicts: Sequence[Verdict],
-        held_out: Sequence[Verdict],
+        verdicts: Sequence[TokenizedThumb],
+        held_out: Sequence[TokenizedThumb],
     ) -> None:
         self._session, self._model, self._codec = session, model, codec
-        self._verdicts, self._held_out, self._limits = verdicts, held_out, Limits.of(spec, spec.batch_size)
-        self._judged: list[pointwise.Judged] = []
+        self._verdicts, self._held_out, self._limits = verdicts, held_out, Limits.from_spec(spec, spec.batch_size)
+        self._judged: list[pointwise.ScoredThumb] = []
 
     @property
     def rows(self) -> int:
@@ -105,24 +176,24 @@ class Pointwise:
         if not self._held_out:
             return {}
         device, world = self._session.device, self._session.world
-        self._judged = pointwise.judge(self._model, self._held_out, self._codec, self._limits, device, world)
+        self._judged = pointwise.score_thumbs(self._model, self._held_out, self._codec, self._limits, device, world)
         return pointwise.figures(self._judged) | pointwise.headline(self._judged)
 
     def card(self, scale: dict[str, float], references: int) -> PointwiseCard | None:
         return pointwise.report_card(self._judged, scale, references)
 
 
-def train(
+def train_on_pairs(
     session: Session,
     spec: RewardModelSpec,
     model: Model,
     codec: Codec,
-    pairs: Sequence[Pair],
-    held_out: Sequence[Pair],
-    references: Sequence[Example],
+    pairs: Sequence[TokenizedPair],
+    held_out: Sequence[TokenizedPair],
+    references: Sequence[TokenizedDemonstration],
 ) -> StageResult:
     """Train `model` in place on pairs; see `train_on`."""
-    return train_on(Pairwise(session, spec, model, codec, pairs, held_out), session, spec, model, codec, references)
+    return train(PairObjective(session, spec, model, codec, pairs, held_out), session, spec, model, codec, references)
 
 
 def train_on_thumbs(
@@ -130,21 +201,23 @@ def train_on_thumbs(
     spec: RewardModelSpec,
     model: Model,
     codec: Codec,
-    verdicts: Sequence[Verdict],
-    held_out: Sequence[Verdict],
-    references: Sequence[Example],
+    verdicts: Sequence[TokenizedThumb],
+    held_out: Sequence[TokenizedThumb],
+    references: Sequence[TokenizedDemonstration],
 ) -> StageResult:
     """Train `model` in place on thumbs; see `train_on`."""
-    return train_on(Pointwise(session, spec, model, codec, verdicts, held_out), session, spec, model, codec, references)
+    return train(
+        ThumbObjective(session, spec, model, codec, verdicts, held_out), session, spec, model, codec, references
+    )
 
 
-def train_on(
+def train(
     objective: Objective,
     session: Session,
     spec: RewardModelSpec,
     model: Model,
     codec: Codec,
-    references: Sequence[Example],
+    references: Sequence[TokenizedDemonstration],
 ) -> StageResult:
     """Train `model` in place from the newest checkpoint on, set its bias and scale, and save it as the stage's result.
 

@@ -11,13 +11,13 @@ from tests import tolerance
 from tests.trainer.models.lora.tools import stir
 from tests.trainer.stage_tools import CPU, new_codec
 from tests.trainer.tiny_models import llama
-from trainer.models import Model, load_policy, maker_for, save_result
+from trainer.models import Model, builder_for, load_policy, save_result
 from trainer.models.sequences import Batch, completion_logprobs, completion_values
 from trainer.optim.learner import Learner
 from trainer.sampling.vllm import weights_of
 from trainer.spec import ModelSpec, OptimizerSpec
 
-BATCH = Batch.of([[5, 6], [7, 8, 9]], [[10, 11, 1], [12, 1]], pad_id=0)
+BATCH = Batch.from_ids([[5, 6], [7, 8, 9]], [[10, 11, 1], [12, 1]], pad_id=0)
 
 
 def base_in(folder: Path, hidden: int, tied: bool) -> int:
@@ -62,7 +62,7 @@ def test_four_roles_take_a_third_more_than_one_model_at_most(
     weights = base_in(tmp_path, hidden, tied) // (2 if dtype == "bfloat16" else 1)
     spec = ModelSpec.model_validate({"path": str(tmp_path), "lora": {"rank": 2}, "dtype": dtype})
     before = live_bytes()
-    make = maker_for(spec, CPU, lambda part: 0)
+    make = builder_for(spec, CPU, lambda part: 0)
     everyone = [
         make.policy("policy", tmp_path, "trained"),
         make.policy("initial", tmp_path, "frozen"),
@@ -84,7 +84,7 @@ def test_a_merged_result_is_made_on_disk_not_in_memory(tmp_path: Path, dtype: to
     spec = ModelSpec.model_validate(
         {"path": str(tmp_path / "base"), "lora": {"rank": 2}, "dtype": str(dtype).split(".")[1]}
     )
-    role = stir(maker_for(spec, CPU, lambda part: 0).policy("policy", tmp_path / "base", "trained"), 1)
+    role = stir(builder_for(spec, CPU, lambda part: 0).policy("policy", tmp_path / "base", "trained"), 1)
     ours = {weight.untyped_storage().data_ptr() for weight in role.backbone.model.parameters()}
     for name, value in role.backbone.merged("policy", tmp_path / "scratch").items():
         storage = value.untyped_storage()
@@ -113,11 +113,11 @@ def test_a_merged_result_is_made_on_disk_not_in_memory(tmp_path: Path, dtype: to
 def test_a_result_without_merged_weights_is_the_adapter_and_goes_on(tmp_path: Path) -> None:
     base_in(tmp_path / "base", 128, tied=True)
     spec = ModelSpec.model_validate({"path": str(tmp_path / "base"), "lora": {"rank": 2, "merge": False}})
-    role = stir(maker_for(spec, CPU, lambda part: 0).policy("policy", tmp_path / "base", "trained"), 1)
+    role = stir(builder_for(spec, CPU, lambda part: 0).policy("policy", tmp_path / "base", "trained"), 1)
     save_result(role, tmp_path / "result")
     assert {path.suffix for path in (tmp_path / "result").iterdir() if "model" in path.name} == {".safetensors"}
     assert sum(path.stat().st_size for path in (tmp_path / "result").iterdir()) < 200_000
-    again = maker_for(spec, CPU, lambda part: 9).policy("policy", tmp_path / "base", "trained", tmp_path / "result")
+    again = builder_for(spec, CPU, lambda part: 9).policy("policy", tmp_path / "base", "trained", tmp_path / "result")
     for ours, theirs in zip(role.parameters(), again.parameters(), strict=True):
         assert torch.equal(ours, theirs)
     loaded = load_policy(tmp_path / "result")

@@ -6,12 +6,12 @@ import torch
 
 from tests.trainer.stage_tools import CPU, new_codec
 from tests.trainer.tiny_models import gpt2, llama
-from trainer.models import Maker, Model, maker_for
+from trainer.models import Model, ModelBuilder, builder_for
 from trainer.models.sequences import Batch
 from trainer.spec import LoraSpec, ModelSpec
 
 LORA = LoraSpec(rank=2, alpha=4.0)
-BATCH = Batch.of([[5, 6], [7, 8, 9]], [[10, 11, 1], [12, 1]], pad_id=0)
+BATCH = Batch.from_ids([[5, 6], [7, 8, 9]], [[10, 11, 1], [12, 1]], pad_id=0)
 
 
 def policy_in(folder: Path, kind: str = "llama") -> Path:
@@ -21,9 +21,9 @@ def policy_in(folder: Path, kind: str = "llama") -> Path:
     return folder
 
 
-def maker(folder: Path, **changes: object) -> Maker:
+def maker(folder: Path, **changes: object) -> ModelBuilder:
     spec = ModelSpec.model_validate({"path": str(folder), "lora": LORA.model_dump()} | changes)
-    return maker_for(spec, CPU, lambda part: len(part))
+    return builder_for(spec, CPU, lambda part: len(part))
 
 
 @torch.no_grad()

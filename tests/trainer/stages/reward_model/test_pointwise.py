@@ -18,21 +18,20 @@ from trainer.events import ReportCard
 from trainer.events.report_card import PointwiseCard
 from trainer.models import Model, load_reward_model
 from trainer.spec import RewardModelSpec
-from trainer.stages import reward_model
 from trainer.stages.reward_model import pointwise
-from trainer.stages.reward_model.loss import pointwise_loss
-from trainer.stages.reward_model.pointwise import Judged
-from trainer.stages.sft import Example
-from trainer.stages.thumbs import Verdict
+from trainer.stages.reward_model.pairwise import pointwise_loss
+from trainer.stages.reward_model.pointwise import ScoredThumb
+from trainer.stages.reward_model.train import train_on_thumbs
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedThumb
 
 VERDICTS = [
-    Verdict([3, 4], [5, 1], True, source="web"),
-    Verdict([9], [10, 11, 12, 13, 1], False),
-    Verdict([15, 16, 17], [19, 20, 1], True, source="app"),
-    Verdict([15, 16, 17], [18, 1], False, source="web"),
-    Verdict([7, 8], [6, 21, 1], True),
+    TokenizedThumb([3, 4], [5, 1], True, source="web"),
+    TokenizedThumb([9], [10, 11, 12, 13, 1], False),
+    TokenizedThumb([15, 16, 17], [19, 20, 1], True, source="app"),
+    TokenizedThumb([15, 16, 17], [18, 1], False, source="web"),
+    TokenizedThumb([7, 8], [6, 21, 1], True),
 ]
-ANSWERS = [Example([3, 4], [5, 6, 1]), Example([7], [8, 1])]
+ANSWERS = [TokenizedDemonstration([3, 4], [5, 6, 1]), TokenizedDemonstration([7], [8, 1])]
 SPEC = RewardModelSpec(
     loss="pointwise", batch_size=2, epochs=4, learning_rate=1e-2, save_every=2, micro_batch_size=1
 )  # fmt: skip
@@ -61,8 +60,8 @@ def test_the_gradient_is_that_of_binary_cross_entropy_however_the_batch_is_split
         torch.testing.assert_close(got.grad, want.grad, **tolerance.gradients())
 
 
-def judged(score: float, up: bool, source: str | None = None, length: int = 1) -> Judged:
-    return Judged(Verdict([2], [5] * length, up, source), score)
+def judged(score: float, up: bool, source: str | None = None, length: int = 1) -> ScoredThumb:
+    return ScoredThumb(TokenizedThumb([2], [5] * length, up, source), score)
 
 
 def test_the_figures_by_hand() -> None:
@@ -112,7 +111,7 @@ def test_the_card_holds_what_a_reader_needs_to_judge_an_accuracy() -> None:
 def trained(folder: Path, spec: RewardModelSpec = SPEC, model: Model | None = None) -> Model:
     model = model or scorer()
     with session_in(folder) as session:
-        reward_model.train_on_thumbs(session, spec, model, new_codec(), VERDICTS, VERDICTS, ANSWERS)
+        train_on_thumbs(session, spec, model, new_codec(), VERDICTS, VERDICTS, ANSWERS)
     return model
 
 
@@ -135,7 +134,7 @@ def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
     trained(tmp_path / "whole")
     with session_in(tmp_path / "stopped") as session, pytest.raises(Stopped):
         stop_after(session, 3)
-        reward_model.train_on_thumbs(session, SPEC, scorer(), new_codec(), VERDICTS, VERDICTS, ANSWERS)
+        train_on_thumbs(session, SPEC, scorer(), new_codec(), VERDICTS, VERDICTS, ANSWERS)
     trained(tmp_path / "stopped", model=load_reward_model(tmp_path / "stopped" / "checkpoints" / "reward_model-000003"))
     assert metrics_of(tmp_path / "stopped") == metrics_of(tmp_path / "whole")
     first, second = (

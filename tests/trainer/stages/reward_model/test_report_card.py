@@ -4,15 +4,21 @@ import math
 
 import pytest
 
-from trainer.stages.reward_model.pairs import Pair
-from trainer.stages.reward_model.report_card import Judged, by_agreement, calibration, calibration_error, report_card
+from trainer.stages.reward_model.report_card import (
+    ScoredPair,
+    by_agreement,
+    calibration,
+    calibration_error,
+    report_card,
+)
+from trainer.stages.tokenized_rows import TokenizedPair
 
 SURE = math.log(9)  # σ(log 9) = 0.9
 
 
-def judged(difference: float, target: float = 1.0, a: int = 4, b: int = 4, **notes: str) -> Judged:
+def judged(difference: float, target: float = 1.0, a: int = 4, b: int = 4, **notes: str) -> ScoredPair:
     """A pair whose A side scores `difference` above its B side; `a` and `b` are their lengths in tokens."""
-    return Judged(Pair([2], [5] * a, [6] * b, target, **notes), difference, 0.0)  # type: ignore[arg-type]
+    return ScoredPair(TokenizedPair([2], [5] * a, [6] * b, target, **notes), difference, 0.0)  # type: ignore[arg-type]
 
 
 def test_accuracy_overall_and_by_source() -> None:
@@ -58,9 +64,9 @@ def test_lengths_are_those_of_the_preferred_answer_beside_the_other() -> None:
 
 
 def test_the_correlation_of_score_and_length() -> None:
-    card = report_card([Judged(Pair([2], [5] * 3, [6], 1.0), 2.0, 0.0)], {}, 0)
+    card = report_card([ScoredPair(TokenizedPair([2], [5] * 3, [6], 1.0), 2.0, 0.0)], {}, 0)
     assert card is not None and card.length_correlation == pytest.approx(1.0)
-    flat = report_card([Judged(Pair([2], [5], [6], 1.0), 2.0, 0.0)], {}, 0)
+    flat = report_card([ScoredPair(TokenizedPair([2], [5], [6], 1.0), 2.0, 0.0)], {}, 0)
     assert flat is not None and flat.length_correlation is None
 
 
@@ -83,7 +89,7 @@ def test_one_that_is_too_sure_has_the_distance_for_error_whichever_side_is_calle
 
 
 def test_agreement_goes_by_the_label_of_most_and_counts_a_pair_once() -> None:
-    def labels(length: int, difference: float, *targets: float) -> list[Judged]:
+    def labels(length: int, difference: float, *targets: float) -> list[ScoredPair]:
         return [judged(difference, target, a=length, annotator=f"p{at}") for at, target in enumerate(targets)]
 
     items = [
@@ -101,5 +107,5 @@ def test_agreement_goes_by_the_label_of_most_and_counts_a_pair_once() -> None:
 def test_one_annotator_asked_twice_is_one_label_and_swapped_sides_are_the_same_pair() -> None:
     twice = [judged(1.0, annotator="kim"), judged(1.0, target=0.0, annotator="kim")]
     assert by_agreement(twice) == {}
-    swapped = Judged(Pair([2], [6] * 4, [5] * 4, 0.0, annotator="lee"), 0.0, 1.0)
+    swapped = ScoredPair(TokenizedPair([2], [6] * 4, [5] * 4, 0.0, annotator="lee"), 0.0, 1.0)
     assert by_agreement([judged(1.0, annotator="kim"), swapped])["unanimous"].pairs == 1

@@ -16,23 +16,27 @@ from trainer.events import ReportCard
 from trainer.models import Model, load_reward_model
 from trainer.spec import RewardModelSpec
 from trainer.stages import reward_model
-from trainer.stages.reward_model import Pair, mean_score
-from trainer.stages.sft import Example
+from trainer.stages.reward_model.train import mean_score, train_on_pairs
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
 
-ANSWERS = [Example([3, 4], [5, 6, 1]), Example([7], [8, 1]), Example([9], [10, 11, 12, 1])]
+ANSWERS = [
+    TokenizedDemonstration([3, 4], [5, 6, 1]),
+    TokenizedDemonstration([7], [8, 1]),
+    TokenizedDemonstration([9], [10, 11, 12, 1]),
+]
 PAIRS = [
-    Pair([3, 4], [5, 1], [6, 7, 8, 1], 1.0, group=1, source="web"),
-    Pair([3, 4], [5, 1], [9, 1], 1.0, group=1),
-    Pair([3, 4], [6, 7, 8, 1], [9, 1], 0.5, group=1),
-    Pair([9], [10, 11, 12, 13, 1], [14, 1], 0.0, margin=0.5),
-    Pair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
+    TokenizedPair([3, 4], [5, 1], [6, 7, 8, 1], 1.0, group=1, source="web"),
+    TokenizedPair([3, 4], [5, 1], [9, 1], 1.0, group=1),
+    TokenizedPair([3, 4], [6, 7, 8, 1], [9, 1], 0.5, group=1),
+    TokenizedPair([9], [10, 11, 12, 13, 1], [14, 1], 0.0, margin=0.5),
+    TokenizedPair([15, 16, 17], [18, 1], [19, 20, 1], 0.5),
 ]
 
 
 def trained(folder: Path, spec: RewardModelSpec, model: Model | None = None) -> Model:
     model = model or scorer()
     with session_in(folder) as session:
-        reward_model.train(session, spec, model, new_codec(), PAIRS, PAIRS, ANSWERS)
+        train_on_pairs(session, spec, model, new_codec(), PAIRS, PAIRS, ANSWERS)
     return model
 
 
@@ -51,8 +55,8 @@ def test_with_the_mean_as_bias_the_reference_answers_score_0() -> None:
     assert mean_score(model, ANSWERS, new_codec(), 3, CPU) == pytest.approx(raw, abs=1e-6)
 
 
-def as_pairs() -> list[Pair]:
-    return [Pair(e.prompt, e.completion, [22, 1], 1.0) for e in ANSWERS]
+def as_pairs() -> list[TokenizedPair]:
+    return [TokenizedPair(e.prompt, e.completion, [22, 1], 1.0) for e in ANSWERS]
 
 
 @pytest.mark.parametrize(("normalize", "scaled"), [("none", False), ("mean", False), ("mean_and_std", True)])
@@ -98,7 +102,7 @@ def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
     trained(tmp_path / "whole", spec)
     with session_in(tmp_path / "stopped") as session, pytest.raises(Stopped):
         stop_after(session, 3)
-        reward_model.train(session, spec, scorer(), new_codec(), PAIRS, PAIRS, ANSWERS)
+        train_on_pairs(session, spec, scorer(), new_codec(), PAIRS, PAIRS, ANSWERS)
     resumed = load_reward_model(tmp_path / "stopped" / "checkpoints" / "reward_model-000003")
     trained(tmp_path / "stopped", spec, resumed)
     assert digest(tmp_path / "stopped") == digest(tmp_path / "whole")

@@ -1,20 +1,38 @@
-"""AdamW whose state may be elsewhere, or in another type, than the weights: one tensor at a time, but for moments in 8 bits,
-which are taken out of them for many tensors together.
+"""torch's own AdamW."""
 
-`offload`: moments and masters are in host memory, and the CPU takes the step; the gradient comes down, the weights go back,
-so that the device holds weights and gradients alone (Ren et al. 2021, "ZeRO-Offload", without its overlap). Weights in
-bfloat16 are rounded copies of fp32 masters (Micikevicius et al. 2018, §3.1): a step smaller than a bfloat16's last bit is
-not lost, it adds up in the master.
-"""
-
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from trainer.optim.moments import Entry, Rule, advance, advance_together, fresh, in_eight_bits
-from trainer.optim.plain import flat, nested
+from trainer.optim.moments import AdamWRule, EightBitEntry, advance, advance_together, fresh, in_eight_bits
+from trainer.spec import OptimizerSpec
+
+
+class PlainAdamW(torch.optim.AdamW):
+    """fp32 weights, their moments beside them."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        return flat(self.state_dict()["state"])
+
+    def put_back(self, tensors: dict[str, Tensor]) -> None:
+        self.load_state_dict({"state": nested(tensors), "param_groups": self.state_dict()["param_groups"]})
+
+
+def flat(state: Mapping[int, Mapping[str, Any]]) -> dict[str, Tensor]:
+    """By `<parameter's number>.<name>`."""
+    return {f"{index}.{name}": value for index, entry in state.items() for name, value in entry.items()}
+
+
+def nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+    """What `flat` made flat."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = value
+    return state
+
 
 _HOST = torch.device("cpu")
 
@@ -45,11 +63,11 @@ class TensorwiseAdamW(torch.optim.Optimizer):
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """One step of every parameter that has a gradient."""
         rules = [
-            (Rule(group["lr"], group["betas"], group["eps"], group["weight_decay"]), parameter)
+            (AdamWRule(group["lr"], group["betas"], group["eps"], group["weight_decay"]), parameter)
             for group in self.param_groups
             for parameter in group["params"]
         ]
-        together: dict[tuple[Rule, torch.device, int], list[tuple[int, nn.Parameter, Entry]]] = {}
+        together: dict[tuple[AdamWRule, torch.device, int], list[tuple[int, nn.Parameter, EightBitEntry]]] = {}
         for number, (rule, parameter) in enumerate(rules):
             if parameter.grad is not None and not self._offload and self._is_in_eight_bits(parameter):
                 entry = self._entry(parameter)
@@ -69,13 +87,13 @@ class TensorwiseAdamW(torch.optim.Optimizer):
             kept |= fresh(kept.get("master", parameter), self._eight_bit)
         return in_eight_bits(kept)
 
-    def _entry(self, parameter: nn.Parameter) -> Entry:
+    def _entry(self, parameter: nn.Parameter) -> EightBitEntry:
         kept = self.state[parameter]
         weight = kept.get("master", parameter).contiguous()
         assert parameter.grad is not None  # the caller has looked
-        return Entry(kept, weight, parameter.grad)
+        return EightBitEntry(kept, weight, parameter.grad)
 
-    def _step(self, number: int, parameter: nn.Parameter, rule: Rule) -> None:
+    def _step(self, number: int, parameter: nn.Parameter, rule: AdamWRule) -> None:
         kept = self.state[parameter]
         weight = kept["master"] if "master" in kept else self._down(parameter, "weight").contiguous()
         if "step" not in kept:
@@ -83,7 +101,7 @@ class TensorwiseAdamW(torch.optim.Optimizer):
         assert parameter.grad is not None  # the caller has looked
         gradient = self._down(parameter.grad, "gradient").to(torch.float32).contiguous()
         if in_eight_bits(kept):
-            advance_together([Entry(kept, weight, gradient)], rule, seed=number)
+            advance_together([EightBitEntry(kept, weight, gradient)], rule, seed=number)
         else:
             advance(kept, weight, gradient, rule)
         if weight is not parameter:
@@ -127,3 +145,57 @@ class TensorwiseAdamW(torch.optim.Optimizer):
             largest = max(parameter.numel() for parameter in self._ours)
             self._staging[key] = torch.empty(largest, dtype=like.dtype, pin_memory=like.is_cuda)
         return self._staging[key][: like.numel()].view(like.shape)
+
+
+# The optimizer that a spec asks for.
+BETAS = (0.9, 0.999)
+
+
+class Optimizer(Protocol):
+    """What a learner needs of one."""
+
+    param_groups: list[dict[str, Any]]
+
+    def step(self) -> Any: ...
+
+    def zero_grad(self, set_to_none: bool = True) -> None: ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Moments, step counts and masters as flat tensors by `<parameter>.<name>`, for safetensors."""
+        ...
+
+    def put_back(self, tensors: dict[str, Tensor]) -> None:
+        """Take over what `tensors` returned."""
+        ...
+
+
+def optimizer_for(parameters: Sequence[nn.Parameter], spec: OptimizerSpec, lr: float, eps: float) -> Optimizer:
+    """AdamW over those of `parameters` that learn, decaying matrices only.
+
+    Where the gradients of a step come in several micro-batches, those of bfloat16 weights add up in float32: a sum that
+    has only 8 bits of mantissa takes no notice of an addend 512 times smaller.
+    """
+    learning = [parameter for parameter in parameters if parameter.requires_grad]
+    small = [parameter for parameter in learning if _is_small(parameter)]
+    for parameter in small if spec.accumulates else ():
+        parameter.grad_dtype = torch.float32
+    groups = _groups(learning, spec.weight_decay)
+    offload = spec.offload_optimizer and any(parameter.device.type != "cpu" for parameter in learning)
+    if offload or small or spec.optimizer == "adamw_8bit":
+        return TensorwiseAdamW(groups, lr, BETAS, eps, offload=offload, eight_bit=spec.optimizer == "adamw_8bit")
+    return PlainAdamW(groups, lr=lr, betas=BETAS, eps=eps, fused=_can_fuse(learning))
+
+
+def _is_small(parameter: nn.Parameter) -> bool:
+    return parameter.dtype == torch.bfloat16
+
+
+def _can_fuse(parameters: Sequence[nn.Parameter]) -> bool:
+    """One kernel for the whole step, with no temporaries, where there is one."""
+    return all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)
+
+
+def _groups(parameters: Sequence[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
+    matrices = [parameter for parameter in parameters if parameter.ndim >= 2]
+    vectors = [parameter for parameter in parameters if parameter.ndim < 2]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]

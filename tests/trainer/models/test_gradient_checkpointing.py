@@ -11,10 +11,10 @@ from tests.trainer.models.lora.tools import BATCH, maker, policy_in, stir
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.errors import ModelError
 from trainer.models import Model, trunk
-from trainer.models.recompute import recompute_layers
+from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.sequences import completion_logprobs, completion_values
 from trainer.sampling import sample
-from trainer.text.stops import NEVER
+from trainer.text.stops import NO_STOPS
 
 
 def opt() -> Model:
@@ -72,7 +72,7 @@ def test_less_is_kept_for_the_backward_pass() -> None:
 
 def test_sampling_keeps_its_cache() -> None:
     model = llama()
-    settings = {"stops": NEVER, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0, "device": torch.device("cpu")}
+    settings = {"stops": NO_STOPS, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0, "device": torch.device("cpu")}
     expected = sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings)
     recompute_layers(model)
     assert sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings) == expected

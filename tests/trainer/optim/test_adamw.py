@@ -12,10 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.trainer.tiny_models import llama
 from trainer.optim import clip_gradients, moments, optimizer_for
-from trainer.optim.factory import BETAS
+from trainer.optim.adamw import BETAS, PlainAdamW, TensorwiseAdamW
 from trainer.optim.learner import Learner
-from trainer.optim.plain import PlainAdamW
-from trainer.optim.tensorwise import TensorwiseAdamW
 from trainer.spec import OptimizerSpec
 
 SIZES = ((96, 70), (70,), (5000,))

@@ -8,27 +8,52 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
-from trainer.distributed.steps import in_step
+from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
 from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, Limits, limits
 from trainer.spec import RewardModelSpec
-from trainer.stages.reward_model.loss import bradley_terry_loss, centring_loss
-from trainer.stages.reward_model.pairs import Pair, rankings
+from trainer.stages.tokenized_rows import TokenizedPair, rankings
 from trainer.text.codec import Codec
 
-Ranking = list[Pair]
+
+def bradley_terry_loss(scores_a: Tensor, scores_b: Tensor, targets: Tensor, margins: Tensor | float = 0.0) -> Tensor:
+    """Loss of each pair, (B,), in nats: −[p log σ(a − b − m) + (1 − p) log σ(b − a − m)], p the probability that A is preferred.
+
+    Without margins, Stiennon et al. 2020, §3.4, and Ouyang et al. 2022, eq. 1; with them, Touvron et al. 2023, eq. 2. A
+    tie is p = ½: the two sides should score the same (and its margin be 0).
+    """
+    difference = scores_a - scores_b
+    return -(targets * F.logsigmoid(difference - margins) + (1 - targets) * F.logsigmoid(-difference - margins))
+
+
+def pointwise_loss(scores: Tensor, up: Tensor) -> Tensor:
+    """Loss of each completion, (B,), in nats: −log σ(r) for a thumb up, −log σ(−r) for one down.
+
+    Binary cross-entropy with the score r as the log odds of a thumb up (Cobbe et al. 2021, §4, on solutions found right or
+    wrong).
+    """
+    return -F.logsigmoid(torch.where(up, scores, -scores))
+
+
+def centring_loss(scores_a: Tensor, scores_b: Tensor) -> Tensor:
+    """(a + b)² of each pair, (B,): a difference leaves the level of the scores open, this ties it to 0 (Eisenstein et al. 2023, eq. 2)."""
+    return (scores_a + scores_b) ** 2
+
+
+Ranking = list[TokenizedPair]
 
 
 @dataclass(frozen=True)
-class Scored:
+class PairScores:
     """Pairs with the scores of their two sides, (P,) each; `weights_P` adds up to the number of rankings."""
 
-    pairs: list[Pair]
+    pairs: list[TokenizedPair]
     a_P: Tensor
     b_P: Tensor
     targets_P: Tensor
@@ -43,13 +68,15 @@ class Scored:
             losses_P = losses_P + spec.center_coef * centring_loss(self.a_P, self.b_P)
         return (losses_P * self.weights_P).sum()
 
-    def detached(self) -> "Scored":
-        return Scored(self.pairs, self.a_P.detach(), self.b_P.detach(), self.targets_P, self.margins_P, self.weights_P)
+    def detached(self) -> "PairScores":
+        return PairScores(
+            self.pairs, self.a_P.detach(), self.b_P.detach(), self.targets_P, self.margins_P, self.weights_P
+        )
 
 
-def accumulate(
+def accumulate_pairs(
     model: Model,
-    batch: Sequence[Pair],
+    batch: Sequence[TokenizedPair],
     codec: Codec,
     micro_batch: AtOnce,
     device: torch.device,
@@ -74,9 +101,9 @@ def accumulate_rankings(
     world: World = SINGLE,
 ) -> dict[str, float]:
     """The same, of rankings: one may be in a batch twice, where an epoch ends and the next begins."""
-    parts: list[Scored] = []
+    parts: list[PairScores] = []
     mine = _share(batch, world)
-    with world.same_fate():
+    with world.fail_together():
         for some in in_step([*_in_parts([batch[row] for row in mine], limits(micro_batch))], world, model):
             scored = _score(model, some, codec, device)
             loss = scored.loss(spec) / len(batch)
@@ -87,9 +114,14 @@ def accumulate_rankings(
 
 
 @torch.no_grad()
-def judge(
-    model: Model, pairs: Sequence[Pair], codec: Codec, at_once: AtOnce, device: torch.device, world: World = SINGLE
-) -> Scored:
+def score_pairs(
+    model: Model,
+    pairs: Sequence[TokenizedPair],
+    codec: Codec,
+    at_once: AtOnce,
+    device: torch.device,
+    world: World = SINGLE,
+) -> PairScores:
     """Scores of all pairs, so many pairs at once. Rankings stay together, so the order may change."""
     together = rankings(pairs)
     mine = _share(together, world)
@@ -99,14 +131,19 @@ def judge(
     return _everyones(parts, mine, together, device, world)
 
 
-def evaluate(
-    model: Model, pairs: Sequence[Pair], codec: Codec, at_once: AtOnce, device: torch.device, world: World = SINGLE
+def evaluate_pairs(
+    model: Model,
+    pairs: Sequence[TokenizedPair],
+    codec: Codec,
+    at_once: AtOnce,
+    device: torch.device,
+    world: World = SINGLE,
 ) -> dict[str, float]:
     """Loss (plain Bradley-Terry), accuracy and margin over all pairs; nothing where there are none."""
-    return figures(judge(model, pairs, codec, at_once, device, world)) if pairs else {}
+    return figures(score_pairs(model, pairs, codec, at_once, device, world)) if pairs else {}
 
 
-def figures(scored: Scored, spec: RewardModelSpec | None = None) -> dict[str, float]:
+def figures(scored: PairScores, spec: RewardModelSpec | None = None) -> dict[str, float]:
     """Mean loss over all rankings; accuracy and margin over the pairs that are no ties."""
     values = {"loss": float(scored.loss(spec or RewardModelSpec()) / scored.weights_P.sum())}
     differences = scored.a_P - scored.b_P
@@ -116,36 +153,36 @@ def figures(scored: Scored, spec: RewardModelSpec | None = None) -> dict[str, fl
     return values
 
 
-def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.device) -> Scored:
+def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.device) -> PairScores:
     """One forward pass over every different answer of each ranking: all A sides first, then what is new among the B."""
     pairs = [(at, pair) for at, ranking in enumerate(some) for pair in ranking]
     a_sides, b_sides = [(at, tuple(p.a)) for at, p in pairs], [(at, tuple(p.b)) for at, p in pairs]
     row_of = {answer: row for row, answer in enumerate(dict.fromkeys([*a_sides, *b_sides]))}
     prompts = [some[at][0].prompt for at, _ in row_of]
-    batch = Batch.of(prompts, [list(ids) for _, ids in row_of], codec.pad_id).to(device)
+    batch = Batch.from_ids(prompts, [list(ids) for _, ids in row_of], codec.pad_id).to(device)
     scores = sequence_scores(model, batch)
     return _scored(some, scores[[row_of[side] for side in a_sides]], scores[[row_of[side] for side in b_sides]])
 
 
-def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> Scored:
+def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> PairScores:
     def column(values: Sequence[float]) -> Tensor:
         return torch.tensor(values, device=a_P.device)
 
     pairs = [pair for ranking in together for pair in ranking]
     weights = [1 / len(ranking) for ranking in together for _ in ranking]
-    return Scored(
+    return PairScores(
         pairs, a_P, b_P, column([p.target for p in pairs]), column([p.margin for p in pairs]), column(weights)
     )
 
 
 def _share(together: Sequence[Ranking], world: World) -> list[int]:
     """This process' rankings, by the tokens of their pairs."""
-    return world.share([sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking) for ranking in together])
+    return world.balanced_rows([sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking) for ranking in together])
 
 
 def _everyones(
-    parts: Sequence[Scored], mine: Sequence[int], together: Sequence[Ranking], device: torch.device, world: World
-) -> Scored:
+    parts: Sequence[PairScores], mine: Sequence[int], together: Sequence[Ranking], device: torch.device, world: World
+) -> PairScores:
     """All rankings, of which `parts` are this process' own."""
     if world.size == 1:
         return _joined(parts)
@@ -174,8 +211,8 @@ def _in_parts(together: Sequence[Ranking], most: Limits) -> Iterator[list[Rankin
         yield part
 
 
-def _joined(parts: Sequence[Scored]) -> Scored:
-    return Scored(
+def _joined(parts: Sequence[PairScores]) -> PairScores:
+    return PairScores(
         [pair for part in parts for pair in part.pairs],
         torch.cat([part.a_P for part in parts]),
         torch.cat([part.b_P for part in parts]),

@@ -16,25 +16,24 @@ from trainer.models import adapters, precision
 from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.folders import located
+from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.offload import settle
-from trainer.models.quantized import quantization_options
-from trainer.models.recompute import recompute_layers
-from trainer.models.roles import Role
-from trainer.models.saving import ADAPTER
+from trainer.models.precision import quantization_options
+from trainer.models.roles import ADAPTER, Role
 from trainer.spec import LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text.codec import Tokenizer
 
 Start = str | Path
-Care = Literal["trained", "moving", "exact", "frozen"]
+WeightUse = Literal["trained", "moving", "exact", "frozen"]
 """`trained`: weights that take gradients, in `model.trained_weights`; `moving`: in float32, and changed in other ways (a
 reference that follows the policy); `frozen`: left alone, with the linear layers in `model.dtype` and all other weights in
 `model.trained_weights`, so that they compute exactly as trained ones; `exact`: the same, and never away in host memory."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
-AS_EVER = RuntimeSpec()
+DEFAULT_RUNTIME = RuntimeSpec()
 
 
 def dtype_of(spec: ModelSpec) -> torch.dtype:
@@ -42,47 +41,47 @@ def dtype_of(spec: ModelSpec) -> torch.dtype:
     return _DTYPES[spec.dtype]
 
 
-class Maker(Protocol):
+class ModelBuilder(Protocol):
     """Makes the models of one stage, in eval mode, on the run's device."""
 
-    def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
+    def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
         """A policy with random weights from `model.config`."""
         ...
 
-    def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model: ...
+    def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model: ...
 
     def scorer(
-        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         """With `fresh_head`, `start` is a policy and its head is new; without, `start` is a model that has one."""
         ...
 
 
-def maker_for(
+def builder_for(
     spec: ModelSpec,
     device: torch.device,
     seed: Callable[[str], int],
-    runtime: RuntimeSpec = AS_EVER,
+    runtime: RuntimeSpec = DEFAULT_RUNTIME,
     offload_frozen: bool = False,
     shard: Callable[[Model], Model] | None = None,
-) -> Maker:
+) -> ModelBuilder:
     """`seed(part)` is what a fresh adapter of that part is drawn from. With `offload_frozen` whole models that are frozen
     live in host memory; a backbone under adapters is always at work. `shard` is what several processes do with a whole
     model, of which each is to hold a slice."""
     spec = precision.resolved(spec, device.type)
     if spec.lora is None:
-        return WholeModels(spec, device, runtime, offload_frozen, shard)
-    return Roles(spec, spec.lora, device, seed, runtime)
+        return WholeModelBuilder(spec, device, runtime, offload_frozen, shard)
+    return AdapterBuilder(spec, spec.lora, device, seed, runtime)
 
 
-class WholeModels:
+class WholeModelBuilder:
     """Full fine-tuning: each part a model of its own."""
 
     def __init__(
         self,
         spec: ModelSpec,
         device: torch.device,
-        runtime: RuntimeSpec = AS_EVER,
+        runtime: RuntimeSpec = DEFAULT_RUNTIME,
         offload_frozen: bool = False,
         shard: Callable[[Model], Model] | None = None,
     ) -> None:
@@ -92,20 +91,20 @@ class WholeModels:
         self.offload_frozen = offload_frozen
         self.shard = shard
 
-    def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
+    def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
         return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(care)), care)
 
-    def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
+    def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model:
         return self._ready(load_policy(saved or start, self._dtype(care)), care)
 
     def scorer(
-        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         if saved is None and fresh_head is not None:
             return self._ready(new_reward_model(start, fresh_head, self._dtype(care)), care)
         return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
 
-    def _ready(self, model: Model, care: Care) -> Model:
+    def _ready(self, model: Model, care: WeightUse) -> Model:
         if care in ("exact", "frozen"):
             store_as_computed(model, dtype_of(self.spec))
         model = _run_as(self.runtime, settle(model, self.device, self.offload_frozen and care == "frozen"))
@@ -114,11 +113,11 @@ class WholeModels:
         model = _settled(model, care, self.spec)
         return model if self.shard is None else self.shard(model)
 
-    def _dtype(self, care: Care) -> torch.dtype:
+    def _dtype(self, care: WeightUse) -> torch.dtype:
         return torch.float32 if care == "moving" else _DTYPES[self.spec.trained_weights]
 
 
-class Roles:
+class AdapterBuilder:
     """LoRA: parts whose weights start at the same place share a backbone, unless the spec wants one for each."""
 
     def __init__(
@@ -127,7 +126,7 @@ class Roles:
         lora: LoraSpec,
         device: torch.device,
         seed: Callable[[str], int],
-        runtime: RuntimeSpec = AS_EVER,
+        runtime: RuntimeSpec = DEFAULT_RUNTIME,
     ) -> None:
         self.spec = spec
         self.lora = lora
@@ -136,15 +135,15 @@ class Roles:
         self.runtime = runtime
         self._backbones: dict[str, Backbone] = {}
 
-    def new(self, tokenizer: Tokenizer, seed: int, care: Care) -> Model:
+    def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
         raise ModelError("`model.lora` adapts a pretrained model: it needs `model.path`, not `model.config`.")
 
-    def policy(self, part: str, start: Start, care: Care, saved: Path | None = None) -> Model:
+    def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model:
         backbone, first = self._ground(part, start, load_policy)
         return self._role(part, backbone, care, _adapter_in(saved) or first)
 
     def scorer(
-        self, part: str, start: Start, care: Care, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         head = nn.Linear(backbone.model.config.get_text_config().hidden_size, 1, bias=False, device=self.device)
@@ -175,7 +174,7 @@ class Roles:
         self,
         part: str,
         backbone: Backbone,
-        care: Care,
+        care: WeightUse,
         origin: Path | None,
         head: nn.Linear | None = None,
         with_head: bool = True,
@@ -197,7 +196,7 @@ def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
     return pack_as(model, runtime.packing)
 
 
-def _settled(model: Model, care: Care, spec: ModelSpec) -> Model:
+def _settled(model: Model, care: WeightUse, spec: ModelSpec) -> Model:
     """What moves may come to be trained for a while, as the reward model between online rounds."""
     model.requires_grad_(care in ("trained", "moving"))
     return compute_in(model, dtype_of(spec)).requires_grad_(care == "trained")

@@ -2,7 +2,7 @@
 
 import torch
 
-from trainer.optim.eight_bit import codes, decode, encode, encode_unbiased
+from trainer.optim.moments import codes, decode, encode, encode_unbiased
 
 CPU = torch.device("cpu")
 

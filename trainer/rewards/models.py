@@ -1,0 +1,218 @@
+"""A trained reward model as a reward: on the policy's own tokens, or on text encoded again for another tokenizer."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jinja2 import TemplateError
+from torch import Tensor
+from torch.nn import functional
+
+from data.rows import Prompt
+from trainer.errors import ModelError, RewardError
+from trainer.models import Model, compute_in, load_classifier, load_reward_model, load_tokenizer, present, settle
+from trainer.models.attention import pack_as
+from trainer.models.heads import store_as_computed
+from trainer.models.sequences import Batch, sequence_scores
+from trainer.optim.micro_batches import AtOnce, limits
+from trainer.rewards.base import Reward, RewardContext, RewardInput
+from trainer.spec import ClassifierReward, ModelReward
+from trainer.text.codec import Codec, Tokenizer, embedding_rows
+
+
+def build_model(spec: ModelReward, context: RewardContext) -> Reward:
+    """The run's own reward model, or the one at `spec.path`. Raises ModelError."""
+    if spec.path is None:
+        if context.own_model is None:
+            raise ModelError("This run has no reward model of its own: give the `path` of one.")
+        return TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
+    tokenizer = load_tokenizer(spec.path)
+    model = store_as_computed(load_reward_model(spec.path).requires_grad_(False), context.dtype)
+    model = compute_in(settle(model, context.device, context.offload), context.dtype)
+    pack_as(model, context.packing)
+    check_vocabulary(spec.path, model, tokenizer)
+    scorer = TokenScorer(model, context.codec.pad_id, context.at_once)
+    if same_tokenizer(tokenizer, context.codec.tokenizer):
+        return scorer
+    if tokenizer.eos_token_id is None:
+        raise ModelError(f"{spec.path}: its tokenizer has no EOS token, where a reward model is read.")
+    codec = Codec(tokenizer, sys.maxsize, sys.maxsize, getattr(tokenizer, "chat_template", None) is not None)
+    return TextScorer(TokenScorer(model, codec.pad_id, context.at_once), codec)
+
+
+@dataclass(frozen=True)
+class TokenScorer:
+    """Scores token ids as they were sampled. The model may be trained on meanwhile: it is read anew each time."""
+
+    model: Model
+    pad_id: int
+    batch_size: AtOnce
+
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
+        return self.score_ids([a.prompt_ids for a in answers], [a.scored_ids for a in answers])
+
+    @torch.no_grad()
+    def score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
+        """Scores at the last token of each. Raises RewardError where the model's context is too short."""
+        with present(self.model):  # for which a sharded model needs everyone, also who has no answers
+            return self._score_ids(prompts, responses) if prompts else []
+
+    def _score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
+        longest = max(len(p) + len(r) for p, r in zip(prompts, responses, strict=True))
+        check_context(longest, self.model)
+        batch = Batch.from_ids(prompts, responses, self.pad_id).to(self.model.device)
+        scores = [0.0] * len(batch)
+        for rows in limits(self.batch_size).split(batch.lengths):
+            part = batch.select(rows)
+            for row, score in zip(rows, sequence_scores(self.model, part).tolist(), strict=True):
+                scores[row] = score
+        return scores
+
+
+@dataclass(frozen=True)
+class TextScorer:
+    """Encodes prompt and response again, with the reward model's own chat template and EOS, and scores those tokens."""
+
+    scorer: TokenScorer
+    codec: Codec
+
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
+        return self.scorer.score_ids([self._prompt(a) for a in answers], [self._response(a) for a in answers])
+
+    def _prompt(self, answer: RewardInput) -> list[int]:
+        ids = self.codec.prompt(answer.prompt)
+        if ids is None:
+            raise RewardError("Its tokenizer makes no token of the prompt.")
+        return ids
+
+    def _response(self, answer: RewardInput) -> list[int]:
+        """With an EOS only where the policy ended it."""
+        ids, _ = self.codec.completion(answer.text)
+        return ids if answer.finished else ids[:-1]
+
+
+def same_tokenizer(one: Tokenizer, other: Tokenizer) -> bool:
+    """Whether both make the same ids of the same conversation: vocabulary, rules, EOS and chat template."""
+    return _identity(one) == _identity(other)
+
+
+def _identity(tokenizer: Tokenizer) -> tuple[Any, ...]:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    rules = json.loads(backend.to_str()) if backend is not None else {"class": type(tokenizer).__name__}
+    # How a batch was last padded or cut is a state, not a rule.
+    rules = {key: value for key, value in rules.items() if key not in ("padding", "truncation")}
+    return rules, tokenizer.get_vocab(), tokenizer.eos_token_id, getattr(tokenizer, "chat_template", None)
+
+
+def check_vocabulary(path: str, model: Model, tokenizer: Tokenizer) -> None:
+    """Raise ModelError where a scoring model has no embedding for some token of its tokenizer."""
+    vocabulary = model.config.get_text_config().vocab_size
+    if embedding_rows(tokenizer) > vocabulary:
+        raise ModelError(f"{path}: its tokenizer has {embedding_rows(tokenizer)} tokens, the model only {vocabulary}.")
+
+
+def check_context(tokens: int, model: Model, tokenizer: Tokenizer | None = None) -> None:
+    """Raise RewardError where `tokens` are more than a scoring model can read: as many as it has positions for, and
+    where it is given as many as its tokenizer says (a RoBERTa's first two positions are not for tokens)."""
+    limits = [getattr(model.config.get_text_config(), "max_position_embeddings", None)]
+    limits += [tokenizer.model_max_length] if tokenizer is not None else []
+    context = min((limit for limit in limits if limit), default=tokens)
+    if tokens > context:
+        raise RewardError(
+            f"A prompt with its response has {tokens} tokens there, but the context of this model is {context}. "
+            "Lower `ppo.max_new_tokens` or `data.max_prompt_tokens`."
+        )
+
+
+def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classifier":
+    """Raises ModelError for a model that cannot be loaded, lacks weights, or has no such label."""
+    tokenizer = load_tokenizer(spec.path)
+    model = settle(load_classifier(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
+    check_vocabulary(spec.path, model, tokenizer)
+    # Decoders look for the last token that is no PAD, and take an EOS that is also the PAD for one. Nothing is padded here.
+    model.config.pad_token_id = model.config.get_text_config().pad_token_id = -1
+    return Classifier(model, tokenizer, label_number(spec, model.config), spec, context.batch_size)
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """Scores text. Rows of one length are scored together: without padding, no side and no PAD token can be wrong."""
+
+    model: Model
+    tokenizer: Tokenizer
+    label: int
+    spec: ClassifierReward
+    batch_size: int | None
+
+    @torch.no_grad()
+    def score(self, answers: Sequence[RewardInput]) -> list[float]:
+        """Raises RewardError where the model's context is too short for an answer."""
+        encoded = [self._encoded(answer) for answer in answers]
+        check_context(max((len(ids) for ids in encoded), default=0), self.model, self.tokenizer)
+        scores = [0.0] * len(encoded)
+        with present(self.model):
+            for rows in _of_one_length(encoded, self.batch_size or len(encoded)):
+                values = self._values(torch.tensor([encoded[row] for row in rows], device=self.model.device))
+                for row, value in zip(rows, values.tolist(), strict=True):
+                    scores[row] = value
+        return scores
+
+    def _values(self, ids_BT: Tensor) -> Tensor:
+        """(B,) fp32: the label's logit, probability or log-probability."""
+        logits_BL: Tensor = self.model(input_ids=ids_BT, attention_mask=torch.ones_like(ids_BT)).logits.float()
+        if self.spec.output == "logit":
+            return logits_BL[:, self.label]
+        logprobs_BL = functional.logsigmoid(logits_BL) if logits_BL.shape[1] == 1 else logits_BL.log_softmax(1)
+        logprobs_B = logprobs_BL[:, self.label]
+        return logprobs_B if self.spec.output == "log_probability" else logprobs_B.exp()
+
+    def _encoded(self, answer: RewardInput) -> list[int]:
+        """Special tokens that a plain text spells out stay text."""
+        if self.spec.text == "response":
+            ids = self.tokenizer(answer.text, split_special_tokens=True)["input_ids"]
+        elif self.spec.text == "pair":
+            ids = self.tokenizer(_plain(answer.prompt), answer.text, split_special_tokens=True)["input_ids"]
+        elif getattr(self.tokenizer, "chat_template", None) is not None:
+            ids = self.tokenizer(self._conversation(answer), add_special_tokens=False)["input_ids"]
+        else:
+            ids = self.tokenizer(_plain(answer.prompt) + answer.text, split_special_tokens=True)["input_ids"]
+        if not ids:
+            raise RewardError("Its tokenizer makes no token of an empty response; let it read the prompt too (`text`).")
+        return list(ids)
+
+    def _conversation(self, answer: RewardInput) -> str:
+        prompt = answer.prompt
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+        messages.append({"role": "assistant", "content": answer.text})
+        try:
+            return str(self.tokenizer.apply_chat_template(messages, tokenize=False))
+        except TemplateError as error:
+            raise RewardError(f"The chat template of its tokenizer refuses a conversation: {error}.") from error
+
+
+def _plain(prompt: Prompt) -> str:
+    """A prompt as it stands where no chat template is applied."""
+    return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
+
+
+def _of_one_length(encoded: Sequence[list[int]], size: int) -> list[list[int]]:
+    """Row numbers in groups of at most `size`, each group's rows equally long."""
+    by_length: dict[int, list[int]] = {}
+    for row, ids in enumerate(encoded):
+        by_length.setdefault(len(ids), []).append(row)
+    return [rows[first : first + size] for rows in by_length.values() for first in range(0, len(rows), size)]
+
+
+def label_number(spec: ClassifierReward, config: Any) -> int:
+    """The number of the label that is read. Raises ModelError, listing the labels, where the model has none of that name."""
+    names = {int(number): str(name) for number, name in config.id2label.items()}
+    if spec.label is None:
+        return max(names)
+    found = [number for number, name in names.items() if spec.label in (number, name)]
+    if len(found) != 1:
+        known = ", ".join(f"{number} = {name}" for number, name in sorted(names.items()))
+        raise ModelError(f"{spec.path} has no label {spec.label!r}. Its labels: {known}.")
+    return found[0]

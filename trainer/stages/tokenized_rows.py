@@ -1,0 +1,105 @@
+"""Thumbs as token ids: single completions, each found good or bad. The pointwise reward model and KTO learn from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from data.rows import Comparison, Demonstration, Thumb
+from trainer.text.codec import Codec
+
+
+@dataclass(frozen=True)
+class TokenizedDemonstration:
+    """A demonstration as token ids."""
+
+    prompt: list[int]
+    completion: list[int]
+
+
+def tokenize_demonstrations(
+    demonstrations: list[Demonstration], codec: Codec
+) -> tuple[list[TokenizedDemonstration], int, int]:
+    """Examples, how many had too long a prompt (left out), and how many completions were cut."""
+    examples, cut = [], 0
+    for item in demonstrations:
+        prompt = codec.prompt(item.prompt)
+        completion, whole = codec.completion(item.completion)
+        cut += not whole
+        if prompt is not None:
+            examples.append(TokenizedDemonstration(prompt, completion))
+    return examples, len(demonstrations) - len(examples), cut
+
+
+@dataclass(frozen=True)
+class TokenizedThumb:
+    """A prompt and a whole completion, its EOS included, and whether it has a thumb up."""
+
+    prompt: list[int]
+    completion: list[int]
+    up: bool
+    source: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        return len(self.prompt) + len(self.completion)
+
+
+def tokenize_thumbs(thumbs: Sequence[Thumb], codec: Codec) -> tuple[list[TokenizedThumb], int]:
+    """Verdicts, and how many rows were left out: too long a prompt, or a completion that would have to be cut."""
+    verdicts = []
+    for thumb in thumbs:
+        prompt, (completion, whole) = codec.prompt(thumb.prompt), codec.completion(thumb.completion)
+        if prompt is not None and whole:
+            verdicts.append(TokenizedThumb(prompt, completion, thumb.up, thumb.source))
+    return verdicts, len(thumbs) - len(verdicts)
+
+
+_TARGETS = {"a": 1.0, "b": 0.0, "tie": 0.5}
+
+
+@dataclass(frozen=True)
+class TokenizedPair:
+    """A comparison as token ids; `target` is the probability that A is preferred: 1, 0, or ½ for a tie."""
+
+    prompt: list[int]
+    a: list[int]
+    b: list[int]
+    target: float
+    margin: float = 0.0
+    """By how much the preferred side should score higher; 0 for a tie."""
+    group: int | None = None
+    """The same for all pairs of one ranking; None for a pair of its own."""
+    source: str | None = None
+    annotator: str | None = None
+
+    @property
+    def decided(self) -> bool:
+        return self.target != 0.5
+
+
+def tokenize_pairs(comparisons: Sequence[Comparison], codec: Codec) -> tuple[list[TokenizedPair], int]:
+    """Pairs, and how many were left out: too long to keep their EOS, or the same tokens on both sides."""
+    pairs = []
+    for item in comparisons:
+        prompt, (a, a_whole), (b, b_whole) = (
+            codec.prompt(item.prompt),
+            codec.completion(item.a),
+            codec.completion(item.b),
+        )
+        if prompt is not None and a_whole and b_whole and a != b:
+            margin = 0.0 if item.label == "tie" else item.margin or 0.0
+            target = _TARGETS[item.label]
+            pairs.append(TokenizedPair(prompt, a, b, target, margin, item.group, item.source, item.annotator))
+    return pairs, len(comparisons) - len(pairs)
+
+
+def rankings(pairs: Sequence[TokenizedPair]) -> list[list[TokenizedPair]]:
+    """What counts as one in a batch: a pair of its own, or all pairs of a ranking; in the order of their first pairs.
+
+    Shuffled apart, the pairs of one ranking would show each of its answers K − 1 times, and overfit (Ouyang et al.
+    2022, §3.5).
+    """
+    found: dict[tuple[str, int], list[TokenizedPair]] = {}
+    for at, pair in enumerate(pairs):
+        key = ("own", at) if pair.group is None else ("group", pair.group)
+        found.setdefault(key, []).append(pair)
+    return list(found.values())
