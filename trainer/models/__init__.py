@@ -1,6 +1,6 @@
-"""Loading and making models: policy, reward model and critic are transformers models, or roles on a shared backbone.
+"""Models: policy, reward model and critic are transformers models, or roles on a shared backbone.
 
-All of them stay in eval mode, in training too: dropout is off everywhere (a policy with dropout has no ratio of 1).
+All models stay in eval mode, in training too. With dropout, the ratio of the first PPO step would not be 1.
 """
 
 from trainer.models.builders import ModelBuilder, WeightUse, builder_for, dtype_of

@@ -1,7 +1,7 @@
 """Adapter folders: peft's own format (adapter_config.json, adapter_model.safetensors), and `role.json` beside it.
 
-`role.json` holds what peft has no place for: the base as a path relative to the folder, so that a run folder can be
-moved or copied, and the bias and scale of a scalar head.
+`role.json` holds the base as a path relative to the folder, so that a run folder can be moved, and the bias and scale of a
+scalar head. peft's files have no fields for these.
 """
 
 import json
@@ -26,7 +26,7 @@ _PREFIX = "base_model.model."
 
 @dataclass(frozen=True)
 class Adapter:
-    """What an adapter folder holds: weights by name (`score.weight` among them where there is a scalar head)."""
+    """The contents of an adapter folder. `weights` includes `score.weight` where there is a scalar head."""
 
     weights: dict[str, Tensor]
     score_bias: float = 0.0
@@ -38,9 +38,9 @@ def is_adapter(path: str | Path) -> bool:
 
 
 def base_of(folder: str | Path) -> str:
-    """The model that the adapter belongs on: a folder, or a hub id.
+    """The base model of the adapter: a folder, or a hub id.
 
-    Raises ModelError where none is named, and SpecError for a folder that this process may not read.
+    Raises ModelError where the files name none, and SpecError for a folder that this process may not read.
     """
     folder = Path(folder)
     relative = _role(folder).get("base")
@@ -50,7 +50,7 @@ def base_of(folder: str | Path) -> str:
             return str(Path(beside).resolve())
     named = json.loads((folder / _CONFIG).read_text(encoding="utf-8")).get("base_model_name_or_path")
     if not named:
-        raise ModelError(f"{folder} is an adapter, but its {_CONFIG} does not say for which model.")
+        raise ModelError(f"{folder} is an adapter, but its {_CONFIG} names no base model.")
     if Path(named).is_absolute() and not allowed_paths.permitted_folder(named).is_dir():
         raise ModelError(f"{folder} is an adapter for {named}, and there is no such folder on this machine.")
     return str(named)
@@ -72,7 +72,7 @@ def write(folder: Path, adapter: Adapter, config: "LoraConfig", base: str) -> No
 
 
 def read(folder: Path) -> Adapter:
-    """Raises ModelError where there are no safetensors."""
+    """Read an adapter folder. Raises ModelError where there are no safetensors."""
     require_safetensors(folder)
     weights = {_in_memory(key): value for key, value in load_file(folder / _WEIGHTS).items()}
     role = _role(folder)
@@ -80,7 +80,7 @@ def read(folder: Path) -> Adapter:
 
 
 def require_safetensors(folder: Path) -> None:
-    """Raise ModelError where they are missing: peft would read a pickle in their place."""
+    """Raise ModelError where they are missing, because peft would read a pickle file instead."""
     if not (folder / _WEIGHTS).is_file():
         raise ModelError(f"{folder} holds no {_WEIGHTS}: an adapter's weights must be safetensors.")
 

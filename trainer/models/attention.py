@@ -1,8 +1,8 @@
-"""Attention over sequences that lie end to end in one row, each seeing only itself: no work on padding.
+"""Packing: attention over sequences laid end to end in one row, each attending only to itself, without padding.
 
-The modules are transformers' own, unmodified. Each layer asks for its attention function by name; under ours, a call that
-brings a `layout` is answered sequence by sequence, any other as PyTorch's scaled dot product attention always was, mask
-included. What an architecture makes of all this is tried before it is trusted.
+The modules are transformers' own, unmodified. Each layer looks up its attention function by name. Our function computes
+a call with a `layout` sequence by sequence, and any other call as PyTorch's scaled dot product attention does. An
+architecture is packed only after a trial has shown that the results agree.
 
 Shapes: B sequences, N tokens of all of them, T tokens of the longest, A query heads, K key-value heads, D head size, H
 hidden size.
@@ -28,21 +28,21 @@ from trainer.models.rounding import slack
 Packing = bool | Literal["auto"]
 NAME = "proximal_sdpa"
 _ODD = ("softcap", "s_aux", "position_bias", "cache")
-"""What some layers ask of their attention and the packed one does not do."""
+"""Options of some layers that the packed attention does not support."""
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9], [2, 7, 1, 8, 2, 8, 1], [1, 4, 1, 4, 2, 1])
 _NEIGHBOUR = [6, 6, 2, 6, 0, 7, 0]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How long the sequences of a row are, in its order."""
+    """The lengths of the sequences in a row, in their order."""
 
     lengths: tuple[int, ...]
     device: torch.device
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each begins, and at the end N."""
+        """The offset of each sequence in the row, and N at the end."""
         found = [0]
         for length in self.lengths:
             found.append(found[-1] + length)
@@ -54,24 +54,24 @@ class Layout:
 
     @cached_property
     def no_mask(self) -> Tensor:
-        """In a mask's place: one with four dimensions is handed down unread, and no N × N mask is made."""
+        """A placeholder mask. transformers passes one with four dimensions to the layers unread, and builds no N × N mask."""
         return torch.zeros(1, 1, 1, 1, device=self.device)
 
     @cached_property
     def borders(self) -> Tensor:
-        """`starts` as kernels for sequences of various lengths want them."""
+        """`starts` as an int32 tensor, for kernels with variable lengths."""
         return self._everywhere(torch.tensor(self.starts, dtype=torch.int32))
 
     @cached_property
     def padded_BT(self) -> Tensor:
-        """Which token of the row stands where in a right-padded batch; pads repeat the last one of theirs."""
+        """Index in the row of each position of a right-padded batch. Pads repeat the last token of their sequence."""
         steps_T = torch.arange(max(self.lengths))
         rows = [start + steps_T.clamp(max=n - 1) for start, n in zip(self.starts, self.lengths, strict=False)]
         return self._everywhere(torch.stack(rows))
 
     @cached_property
     def unpadded_N(self) -> Tensor:
-        """Where each token of the row stands in such a batch laid flat."""
+        """Index of each token of the row in such a batch, flattened."""
         width = max(self.lengths)
         return self._everywhere(torch.cat([torch.arange(n) + row * width for row, n in enumerate(self.lengths)]))
 
@@ -89,23 +89,23 @@ def attention_forward(
     layout: Layout | None = None,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """What the layers call: query (B, A, T, D), key and value (B, K, T, D); the result is (B, T, A, D).
+    """The function that layers call: query (B, A, T, D), key and value (B, K, T, D); the result is (B, T, A, D).
 
-    With a `layout`, B is 1 and T is N.
+    With a `layout`, B is 1 and T is N. Raises ValueError for an option that packing does not support.
     """
     if layout is None:
         seen: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
         return seen
     if odd := [name for name in _ODD if options.get(name) is not None]:
-        raise ValueError(f"packed attention knows no {odd[0]}")
+        raise ValueError(f"packed attention does not support {odd[0]}")
     if not getattr(module, "is_causal", True):
-        raise ValueError("packed attention is causal")
+        raise ValueError("packed attention is always causal")
     attend = _one_by_one if query.device.type == "cpu" else _varlen if _varlen_can(value) else _side_by_side
     return attend(query, key, value, layout, options.get("scaling")), None
 
 
 def _one_by_one(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: float | None) -> Tensor:
-    """On a CPU: views of the row, one sequence after the other, which costs neither copies nor a single pad."""
+    """On a CPU: one sequence after the other, as views of the row, without copies or pads."""
     key, value = _for_each_query(key, query), _for_each_query(value, query)
     parts = zip(*(states.split(layout.lengths, dim=2) for states in (query, key, value)), strict=True)
     seen = [F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale).transpose(1, 2) for q, k, v in parts]
@@ -113,7 +113,7 @@ def _one_by_one(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale
 
 
 def _side_by_side(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: float | None) -> Tensor:
-    """On a GPU without a kernel for it: padded for the attention alone."""
+    """On a GPU without the variable-length kernel: padded for the attention only."""
 
     def padded(states: Tensor) -> Tensor:
         rows: Tensor = states[0].transpose(0, 1).index_select(0, layout.padded_BT.flatten())
@@ -125,7 +125,7 @@ def _side_by_side(query: Tensor, key: Tensor, value: Tensor, layout: Layout, sca
 
 
 def _varlen(query: Tensor, key: Tensor, value: Tensor, layout: Layout, scale: float | None) -> Tensor:
-    """Flash attention over sequences of various lengths (Dao 2023), as PyTorch brings it."""
+    """PyTorch's flash attention with variable lengths (Dao 2023)."""
     from torch.nn.attention.varlen import varlen_attn
 
     # under autocast a norm may have left query and key in float32
@@ -143,7 +143,7 @@ def _varlen_can(value: Tensor) -> bool:
 
 @cache
 def _varlen_is_here() -> bool:
-    """With the options that we need: they came one after the other in PyTorch's releases."""
+    """Whether this PyTorch and GPU have the kernel with the options used here."""
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:
@@ -159,7 +159,7 @@ def _for_each_query(states: Tensor, query: Tensor) -> Tensor:
 
 
 def run_packed(model: Model, ids_1N: Tensor, layout: Layout) -> Tensor:
-    """(N, H) last hidden states. Only for a model that `packs`."""
+    """(N, H) last hidden states. Requires `packs(model)`."""
     positions, mask = layout.position_ids_1N, layout.no_mask
     out = trunk(model)(input_ids=ids_1N, position_ids=positions, attention_mask=mask, layout=layout, use_cache=False)
     hidden_NH: Tensor = out.last_hidden_state[0]
@@ -167,12 +167,12 @@ def run_packed(model: Model, ids_1N: Tensor, layout: Layout) -> Tensor:
 
 
 def pack_as(model: Model, setting: Packing) -> Model:
-    """What `runtime.packing` says of this model. Raises ModelError where it must be packed and cannot be."""
+    """Apply `runtime.packing` to the model and return it. Raises ModelError for True where the model cannot be packed."""
     module = underlying(model)
     module._packing = setting
     if setting is True and not packs(module):
         raise ModelError(
-            f"{module.config.model_type}: this architecture does not compute packed sequences as it does padded ones. "
+            f"{module.config.model_type}: packed sequences give other results than padded ones on this architecture. "
             'Set `runtime.packing` to "auto" or false.'
         )
     return model
@@ -184,9 +184,9 @@ def packing_of(model: Model) -> Packing:
 
 
 def packs(model: Model) -> bool:
-    """Whether the model computes packed sequences as it does single ones: tried once per model, and remembered.
+    """Whether the model computes packed sequences as it does single ones. The trial is made once per model.
 
-    From then on its layers call `attention_forward`.
+    After a successful trial the model's layers call `attention_forward`.
     """
     module = underlying(model)
     found: bool | None = getattr(module, "_packs", None)
@@ -199,14 +199,14 @@ def packs(model: Model) -> bool:
 
 
 def reach(model: Model) -> int | None:
-    """Tokens that each layer's attention looks back at least; None: all. Longer sequences are not packed."""
+    """The shortest attention window of the model, in tokens; None: unlimited. Longer sequences are not packed."""
     config = underlying(model).config.get_text_config()
     limits = (getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size"))
     return min((int(limit) for limit in limits if limit is not None), default=None)
 
 
 def _prepared(module: Model) -> bool:
-    """Have its layers call our attention function, if they call PyTorch's now."""
+    """Let the layers call our attention function, if they call PyTorch's now; else return False."""
     if getattr(module.config, "_attn_implementation", None) not in ("sdpa", NAME):
         return False
     if NAME not in AttentionInterface():
@@ -218,7 +218,7 @@ def _prepared(module: Model) -> bool:
 
 @torch.no_grad()
 def _agrees(module: Model) -> bool:
-    """What stands before a sequence in its row must change nothing, and it must say what it says in a row of its own."""
+    """Whether a sequence has the same hidden states after different neighbours, and in a row of its own."""
     vocabulary, device = module.config.get_text_config().vocab_size, next(module.parameters()).device
     filling, first, second, other = ([token % vocabulary for token in ids] for ids in (*_PROBE, _NEIGHBOUR))
     if (limit := reach(module)) is not None and limit < len(filling):
@@ -233,12 +233,12 @@ def _agrees(module: Model) -> bool:
     computed_in = getattr(module, "compute_dtype", torch.float32)
     if together.dtype == computed_in == torch.float32:
         return same and torch.allclose(together, alone, rtol=slack(computed_in), atol=slack(computed_in))
-    # of a deep model in bfloat16 another kernel leaves no number as it was; of all together a percent is off
+    # in a deep bfloat16 model another kernel changes each number; the norm of all differences is about a percent
     return same and bool((together - alone).float().norm() < slack(torch.bfloat16) / 2 * alone.float().norm())
 
 
 def _last_of(module: Model, sequences: Sequence[list[int]], device: torch.device) -> Tensor:
-    """Hidden states of the last of these sequences in one row."""
+    """Hidden states of the last of these sequences, packed in one row."""
     layout = Layout(tuple(map(len, sequences)), device)
     ids_1N = torch.tensor([token for ids in sequences for token in ids], device=device)[None]
     return run_packed(module, ids_1N, layout)[-layout.lengths[-1] :]

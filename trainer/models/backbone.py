@@ -1,6 +1,6 @@
-"""One frozen transformer in memory, under any number of low-rank adapters (Hu et al. 2021), by peft.
+"""LoRA: one frozen transformer in memory with any number of low-rank adapters (Hu et al. 2021), by peft.
 
-peft is imported where it is used: it takes two seconds, which a run without adapters need not wait for.
+peft takes two seconds to import, so it is imported inside the functions that use it.
 """
 
 import warnings
@@ -30,12 +30,12 @@ class Backbone:
     def __init__(self, model: Model, source: str | Path, spec: LoraSpec, recompute: bool = False) -> None:
         self.model = model.requires_grad_(False).eval()
         self.source = str(source)
-        """Where its weights came from; what the folder of an adapter names as its base."""
+        """The folder or hub id of its weights, which an adapter folder names as its base."""
         self.spec = spec
         self.active: str | None = None
         self._layers: dict[str, Any] = {}  # peft's LoraLayer by path
         if recompute:
-            recompute_layers(self.model.base_model, self._as_now)
+            recompute_layers(self.model.base_model, self._current)
 
     def add(self, name: str, seed: int) -> dict[str, nn.Parameter]:
         """A fresh adapter's parameters in fp32, by peft's names: A as peft draws it, but from `seed`; B zero.
@@ -48,19 +48,19 @@ class Backbone:
         trunk = self.model.base_model
         trained = {weight: weight.requires_grad for weight in trunk.parameters()}
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Already found a `peft_config`")  # several adapters are the point
+            warnings.filterwarnings("ignore", message="Already found a `peft_config`")  # several adapters are intended
             warnings.filterwarnings("ignore", message="fan_in_fan_out is set")  # GPT-2's layers; peft sets it right
             try:
                 inject_adapter_in_model(self.lora_config(), trunk, name)
             except ValueError as error:
                 raise ModelError(f"`model.lora.target_modules` does not fit {self.source}: {error}") from error
         for weight, before in trained.items():
-            weight.requires_grad_(before)  # peft has its own idea of what is trained
+            weight.requires_grad_(before)  # peft changes which weights take gradients
         self._layers = {path: layer for path, layer in trunk.named_modules() if isinstance(layer, LoraLayer)}
         self._refuse_unmatched()
         for layer in self._layers.values():
             if _is_linear(layer):
-                layer.forward = partial(_adapted, layer)  # a partial, so that a deep copy owns its layers
+                layer.forward = partial(_adapted, layer)  # a partial, so that a deep copy refers to its own layers
         self._activate(None)
         parameters = {
             f"{self.model.base_model_prefix}.{path}.{part}": getattr(layer, part)[name].weight
@@ -71,7 +71,7 @@ class Backbone:
         return parameters
 
     def under(self, name: str | None) -> AbstractContextManager[None]:
-        """While inside, that adapter is active; None: none."""
+        """While inside, the named adapter is active; with None, no adapter is."""
         return self._under(name)
 
     @property
@@ -82,8 +82,8 @@ class Backbone:
     def merged(self, name: str | None, scratch: Path) -> dict[str, Tensor]:
         """The whole model's weights in fp32 with the adapter added to them, under their plain names; tied ones once.
 
-        Those that differ from the ones in memory lie in the file `scratch`, mapped, one made after the other: a second
-        model in memory, twice as wide as a backbone in bfloat16, may be more than there is.
+        Weights that differ from those in memory are mapped from the file `scratch` and computed one after the other. A
+        second model in memory, twice as large as a bfloat16 backbone, might not fit.
         """
         state, adapted = self._plain_weights(), self._adapted_by(name)
         made = [key for key, value in state.items() if key in adapted or _differs(value)]
@@ -99,7 +99,7 @@ class Backbone:
 
     @torch.no_grad()
     def merged_in_turn(self, name: str | None) -> Iterator[tuple[str, Tensor]]:
-        """The same where and in which type the backbone is, one made after the other: for somebody who copies them at once."""
+        """Yield the same weights one by one, on the backbone's device and in its type. The caller copies each at once."""
         adapted = self._adapted_by(name)
         for key, value in self._plain_weights().items():
             if key in adapted:
@@ -107,12 +107,12 @@ class Backbone:
             yield key, value
 
     def _adapted_by(self, name: str | None) -> dict[str, Any]:
-        """The layers that the adapter changes, by the names of their weights."""
+        """The layers with an adapter, by the names of their weights; empty for None."""
         paths = self._layers if name is not None else {}
         return {f"{self.model.base_model_prefix}.{path}.weight": layer for path, layer in paths.items()}
 
     def _plain_weights(self) -> dict[str, Tensor]:
-        """As they are, without any adapter's, by the names that they had before there were adapters; tied ones once."""
+        """The backbone's own weights by the names that they had before adapters were added; tied ones once."""
         state: dict[str, Tensor] = {}
         seen: set[int] = set()
         for key, value in self.model.state_dict().items():
@@ -130,11 +130,11 @@ class Backbone:
         finally:
             self._activate(before)
 
-    def _as_now(self) -> AbstractContextManager[None]:
+    def _current(self) -> AbstractContextManager[None]:
         return self._under(self.active)
 
     def _activate(self, name: str | None) -> None:
-        """Not by peft's `set_adapter`: that also switches gradients on and off, which belong to who trains what."""
+        """Make an adapter active. peft's `set_adapter` would also change which weights take gradients."""
         if name != self.active or name is None:
             for layer in self._layers.values():
                 layer._active_adapter = [] if name is None else [name]
@@ -152,7 +152,7 @@ class Backbone:
         )
 
     def _refuse_unmatched(self) -> None:
-        """peft is content when one of the names fits."""
+        """Raise ModelError for a name that matches no layer. peft requires only that one of the names matches."""
         names = self.spec.target_modules
         for name in names if isinstance(names, list) else ():
             if not any(path == name or path.endswith(f".{name}") for path in self._layers):
@@ -160,15 +160,17 @@ class Backbone:
 
 
 def _is_linear(layer: Any) -> bool:
-    """A plain linear layer under it: quantized ones, embeddings and the like go peft's way."""
+    """Whether the layer adapts a plain linear layer. Quantized layers and embeddings use peft's own forward."""
     from peft.tuners.lora import Linear
 
     return type(layer) is Linear and type(layer.base_layer) is nn.Linear
 
 
 def _adapted(layer: Any, x: Tensor) -> Tensor:
-    """W·x + α/r · B·A·x, as peft has it, but with one product that adds to W·x in place: peft's way is a product, a
-    multiple and a sum, each as wide as the layer, after it has made the input as wide as the adapter's weights."""
+    """W·x + α/r · B·A·x, where one product adds to W·x in place.
+
+    peft computes a product, a multiple and a sum, each as wide as the layer, and casts the input to the adapter's type.
+    """
     if not layer._active_adapter:
         result: Tensor = layer.base_layer(x)
         return result
@@ -181,13 +183,13 @@ def _adapted(layer: Any, x: Tensor) -> Tensor:
 
 
 def _differs(value: Tensor) -> bool:
-    """From what is saved: fp32, on the CPU."""
+    """Whether the weight must be converted for saving, which needs fp32 on the CPU."""
     return value.is_floating_point() and (value.dtype != torch.float32 or value.device.type != "cpu")
 
 
 @torch.no_grad()
 def _draw(parameters: dict[str, nn.Parameter], seed: int) -> None:
-    """peft's default, from a seed of its own and the same on every device: uniform in ±1/√fan-in for A, 0 for B."""
+    """peft's default from a given seed, equal on every device: A uniform in ±1/√fan-in, B zero."""
     draws = torch.Generator().manual_seed(seed)
     for key, weight in parameters.items():
         values = torch.zeros(weight.shape)

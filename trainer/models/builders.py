@@ -1,7 +1,7 @@
-"""The models of a stage, each by the part that it plays: whole ones, or roles on shared backbones.
+"""Builders of a stage's models: whole models, or roles on shared backbones.
 
-`start` is where a part's weights come from, a model folder or hub id; `saved` a checkpoint of that part, or the result of
-the stage that trained it, which goes before.
+`part` is the role of a model in its stage, such as "policy" or "critic". `start` is the model folder or hub id that its
+weights come from. `saved` is a checkpoint of that part or the result of the stage that trained it, and replaces `start`.
 """
 
 from collections.abc import Callable
@@ -27,9 +27,13 @@ from trainer.text.codec import Tokenizer
 
 Start = str | Path
 WeightUse = Literal["trained", "moving", "exact", "frozen"]
-"""`trained`: weights that take gradients, in `model.trained_weights`; `moving`: in float32, and changed in other ways (a
-reference that follows the policy); `frozen`: left alone, with the linear layers in `model.dtype` and all other weights in
-`model.trained_weights`, so that they compute exactly as trained ones; `exact`: the same, and never away in host memory."""
+"""How the weights of a model are used, which decides their types.
+
+`trained`: they take gradients and have the type `model.trained_weights`.
+`moving`: float32, changed in other ways, such as a reference that follows the policy.
+`frozen`: unchanged. Linear layers have the type `model.dtype` and other weights the type `model.trained_weights`, so that
+the model computes the same bits as a trained one.
+`exact`: like `frozen`, and never offloaded to host memory."""
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -37,15 +41,15 @@ DEFAULT_RUNTIME = RuntimeSpec()
 
 
 def dtype_of(spec: ModelSpec) -> torch.dtype:
-    """Of a spec whose type is resolved."""
+    """The torch type of `model.dtype`, which must be resolved from "auto" before."""
     return _DTYPES[spec.dtype]
 
 
 class ModelBuilder(Protocol):
-    """Makes the models of one stage, in eval mode, on the run's device."""
+    """Builds the models of one stage, in eval mode, on the run's device."""
 
     def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
-        """A policy with random weights from `model.config`."""
+        """A new policy with random weights from `model.config`."""
         ...
 
     def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model: ...
@@ -53,7 +57,7 @@ class ModelBuilder(Protocol):
     def scorer(
         self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
-        """With `fresh_head`, `start` is a policy and its head is new; without, `start` is a model that has one."""
+        """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head."""
         ...
 
 
@@ -65,9 +69,11 @@ def builder_for(
     offload_frozen: bool = False,
     shard: Callable[[Model], Model] | None = None,
 ) -> ModelBuilder:
-    """`seed(part)` is what a fresh adapter of that part is drawn from. With `offload_frozen` whole models that are frozen
-    live in host memory; a backbone under adapters is always at work. `shard` is what several processes do with a whole
-    model, of which each is to hold a slice."""
+    """The builder that the spec asks for.
+
+    `seed(part)`: the seed of a new adapter. `offload_frozen`: keep frozen whole models in host memory; it has no effect on
+    a backbone under adapters. `shard`: reduces a whole model to the slice of this process.
+    """
     spec = precision.resolved(spec, device.type)
     if spec.lora is None:
         return WholeModelBuilder(spec, device, runtime, offload_frozen, shard)
@@ -75,7 +81,7 @@ def builder_for(
 
 
 class WholeModelBuilder:
-    """Full fine-tuning: each part a model of its own."""
+    """Full fine-tuning: each part is a whole model."""
 
     def __init__(
         self,
@@ -118,7 +124,7 @@ class WholeModelBuilder:
 
 
 class AdapterBuilder:
-    """LoRA: parts whose weights start at the same place share a backbone, unless the spec wants one for each."""
+    """LoRA: parts with the same `start` share a backbone, unless `model.lora.share_backbone` is false."""
 
     def __init__(
         self,
@@ -152,12 +158,14 @@ class AdapterBuilder:
         elif first is None:
             head.load_state_dict({"weight": backbone.model.score.weight.float()})
         origin = _adapter_in(saved) or first
-        with_head = saved is not None or fresh_head is None  # a policy's adapter brings none
+        with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
         return self._role(part, backbone, care, origin, head, with_head)
 
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
-        """The backbone under `start`, and the adapter to begin with: an adapter folder's own, where the backbone is
-        quantized and the adapter cannot be merged into it."""
+        """The backbone for `start`, and the adapter folder to begin with.
+
+        The second is None except for an adapter on a quantized backbone, into which it cannot be merged.
+        """
         first = located(start) if self.spec.quantization is not None and adapters.is_adapter(start) else None
         source, load = (str(start), load) if first is None else (adapters.base_of(first), load_policy)
         where = str(Path(source).resolve()) if Path(source).is_dir() else source
@@ -179,7 +187,7 @@ class AdapterBuilder:
         head: nn.Linear | None = None,
         with_head: bool = True,
     ) -> Model:
-        """With an adapter, from `origin` or fresh, unless it will never differ from the backbone."""
+        """A role with an adapter, loaded from `origin` or new. A part that never differs from the backbone gets none."""
         name = part if origin is not None or care in ("trained", "moving") else None
         role = Role(backbone, name, self.seed(part), head).eval()
         role.config.score_bias = getattr(backbone.model.config, "score_bias", 0.0)
@@ -192,18 +200,21 @@ class AdapterBuilder:
 
 
 def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
-    """What `runtime` says of the passes over this model. Raises ModelError where that cannot be."""
+    """Apply the settings of `runtime` to the model. Raises ModelError where they do not fit it."""
     return pack_as(model, runtime.packing)
 
 
 def _settled(model: Model, care: WeightUse, spec: ModelSpec) -> Model:
-    """What moves may come to be trained for a while, as the reward model between online rounds."""
+    """Set which weights take gradients, and the type of the passes.
+
+    A `moving` model may be trained for a while, such as a reward model between online rounds.
+    """
     model.requires_grad_(care in ("trained", "moving"))
     return compute_in(model, dtype_of(spec)).requires_grad_(care == "trained")
 
 
 def _adapter_in(saved: Path | None) -> Path | None:
-    """The adapter of a checkpoint, or beside the merged weights of a result."""
+    """The adapter folder of a checkpoint, or of a result beside its merged weights. Raises ModelError where there is none."""
     if saved is None:
         return None
     found = next((folder for folder in (saved / ADAPTER, saved) if adapters.is_adapter(folder)), None)

@@ -1,7 +1,10 @@
-"""The folder in which a model's files lie: a local one, or a snapshot of a hub repository in the cache.
+"""The folder of a model's files, local or a cached snapshot of a hub repository, and the checks before it is read.
 
-Every model and tokenizer is loaded from the folder that `located` returns, never by name: transformers would follow an
-adapter's `base_model_name_or_path` to any folder of this machine, and asks an unreachable hub for minutes.
+Every model and tokenizer is loaded from the folder that `located` returns, never by name. By name, transformers would
+follow an adapter's `base_model_name_or_path` to any folder of this machine, and retry an unreachable hub for minutes.
+
+Configuration files of a model come from third parties. Some of their keys make transformers and peft run code, load other
+files or write outside the folder. Files with such keys are refused. Removing a key would change the model.
 """
 
 import json
@@ -19,7 +22,7 @@ from trainer.models.adapters import is_adapter
 from trainer.spec.path_rules import is_hub_id
 
 _SMALL_FILES = ["*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
-# What huggingface_hub's HTTP client raises for a connection that breaks; the client's name differs between its releases.
+# The base error of huggingface_hub's HTTP client, whose module differs between releases.
 _TRANSPORT: tuple[type[Exception], ...] = tuple(
     kind for kind in HfHubHTTPError.__mro__ if issubclass(kind, Exception) and kind.__name__ == "HTTPError"
 )
@@ -27,9 +30,9 @@ _INDEX, _WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 
 
 def located(name: str | Path, weights: bool = False) -> Path:
-    """The folder of a model, whose configuration files are fit to be read by transformers and peft.
+    """The folder of a model, after its configuration files have been checked.
 
-    `weights`: a hub repository's weights are wanted too, not only its configuration and tokenizer. Raises ModelError, or
+    `weights`: download a hub repository's weights too, not only its configuration and tokenizer. Raises ModelError, and
     SpecError for a local folder that this process may not read.
     """
     folder = _local(str(name))
@@ -40,7 +43,7 @@ def located(name: str | Path, weights: bool = False) -> Path:
 
 
 def _local(name: str) -> Path | None:
-    """None for the id of a model on the hub. A confined process reads a hub id never as a folder."""
+    """The local folder of that name; None for a hub id. With restricted paths a hub id is never read as a folder."""
     confined = allowed_paths.current() is not None
     if not (confined and is_hub_id(name)):
         folder = allowed_paths.permitted_folder(name)
@@ -68,18 +71,18 @@ def _weight_files(folder: Path) -> list[str]:
     try:
         return sorted({str(file) for file in json.loads(index.read_text())["weight_map"].values()})
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise ModelError(f"{index} does not say which files hold the weights: {error}") from error
+        raise ModelError(f"{index} does not list the files of the weights: {error}") from error
 
 
 def _snapshot(name: str, files: list[str], revision: str | None = None) -> Path:
-    """These files of a repository, from the cache where the hub does not answer. Raises ModelError."""
+    """Download these files of a repository, or find them in the cache if the hub does not respond. Raises ModelError."""
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=files))
     except LocalEntryNotFoundError as error:
         raise _not_here(name, error.__cause__ or error) from error
     except HfHubHTTPError as error:
         raise ModelError(
-            f"There is no folder {name} on this machine, and the hub does not give out a model {name}: {_first_line(error)}"
+            f"There is no folder {name} on this machine, and the hub does not provide a model {name}: {_first_line(error)}"
         ) from error
     except _TRANSPORT as error:
         try:
@@ -90,8 +93,8 @@ def _snapshot(name: str, files: list[str], revision: str | None = None) -> Path:
 
 def _not_here(name: str, reason: BaseException) -> ModelError:
     return ModelError(
-        f"There is no folder {name} on this machine, and the model {name} of the hub is not in this machine's cache "
-        f"and cannot be downloaded: the hub cannot be reached ({type(reason).__name__}: {_first_line(reason)})."
+        f"There is no folder {name} on this machine, and the hub's model {name} is not in this machine's cache. "
+        f"It cannot be downloaded, because the hub cannot be reached ({type(reason).__name__}: {_first_line(reason)})."
     )
 
 
@@ -113,17 +116,17 @@ _CODE = {
     "_attn_implementation_internal", "_attn_implementation_autoset", "experts_implementation", "_experts_implementation",
     "_experts_implementation_internal", "kernel_config", "use_kernels", "megatron_core", "megatron_config",
 }  # fmt: skip
-"""Keys that name code: modules of the folder or of another repository, kernels of the hub, Python modules."""
+"""Keys that name code: modules of the folder or another repository, kernels of the hub, Python modules."""
 _PATHS = {
     "vocab_file", "merges_file", "tokenizer_file", "spm_file", "source_spm", "target_spm", "sp_model_file",
     "cache_file", "covariance_file", "tokenizer_name_or_path", "prompt_tuning_init_state_dict_path", "gguf_file",
 }  # fmt: skip
-"""Keys that name another file, which would be read in place of the folder's own."""
+"""Keys that name another file, which would be read instead of the folder's own."""
 _CODE_PREFIX = "custom_"
 _QUANTIZED = "quantization_config"
 _QUANTIZATION_KINDS = ("bitsandbytes", "bitsandbytes_4bit", "bitsandbytes_8bit")
 _DEEPEST = 64
-# Values with which such a key does nothing: libraries write them into every file.
+# Values that have no effect. Libraries write them into every file.
 _IDLE: tuple[Any, ...] = (None, False, "", {}, [])
 _HARMLESS = {"_attn_implementation_autoset": (True,), "megatron_core": ("megatron.core",)}
 _IMPLEMENTATIONS = (
@@ -137,7 +140,7 @@ _ADAPTERS = ("LORA", "ADALORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "HRA", "VE
 
 
 def check_config_files(folder: Path) -> None:
-    """Raise ModelError, naming file and key, for a configuration that would reach beyond the folder."""
+    """Raise ModelError, with file and key, for a configuration that runs code or reads files outside the folder."""
     for name in FILES:
         path = folder / name
         if path.is_file():
@@ -148,13 +151,13 @@ def _check_file(path: Path) -> None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path} is no readable JSON: {error}") from error
+        raise ModelError(f"{path} is not readable JSON: {error}") from error
     for key, why in _faults(content, path.name):
         raise ModelError(f"{path}: {key} {why}. Proximal does not load such a model.")
 
 
 def _faults(content: Any, file: str) -> Iterator[tuple[str, str]]:
-    """Keys as they are written in the file, with what is wrong with each."""
+    """Yield each refused key as it is written in the file, with the reason."""
     for key, name, value in _entries(content):
         if name in _CODE or name.startswith(_CODE_PREFIX):
             if not (_is_idle(name, value) or (key == "auto_map" and _is_built_in(content))):
@@ -165,7 +168,7 @@ def _faults(content: Any, file: str) -> Iterator[tuple[str, str]]:
         elif name == _QUANTIZED:
             kind = value.get("quant_method") if isinstance(value, dict) else value
             if value not in _IDLE and kind not in _QUANTIZATION_KINDS:
-                yield f"`{key}`", f"has the kind {kind!r}; take the unquantized weights and set `model.quantization`"
+                yield f"`{key}`", f"has the kind {kind!r}; use the unquantized weights and set `model.quantization`"
         elif name == "chat_template":
             yield from _template_faults(key, value)
     if file == "adapter_config.json" and isinstance(content, dict):
@@ -173,7 +176,7 @@ def _faults(content: Any, file: str) -> Iterator[tuple[str, str]]:
 
 
 def _entries(content: Any, at: str = "", depth: int = 0) -> Iterator[tuple[str, str, Any]]:
-    """Every key with its place, however deep."""
+    """Yield the path, name and value of every key at any depth."""
     if depth > _DEEPEST:
         raise ModelError(f"`{at}`: a configuration is nested at most {_DEEPEST} levels deep.")
     if isinstance(content, dict):
@@ -193,10 +196,10 @@ def _is_idle(name: str, value: Any) -> bool:
 
 
 def _is_built_in(content: dict[str, Any]) -> bool:
-    """Whether transformers itself has the class that a file's own `auto_map` replaces; then the folder's code is not read.
+    """Whether transformers itself has the class that a file's top-level `auto_map` replaces.
 
-    A folder that was published before its architecture came into transformers keeps that key for good. It is passed over
-    with `trust_remote_code=False`, but for the configurations inside a configuration (CVE-2026-5241).
+    Folders published before their architecture was added to transformers keep that key. With `trust_remote_code=False`
+    it is ignored at the top level, but not in nested configurations (CVE-2026-5241).
     """
     if "model_type" in content:
         return content["model_type"] in transformers.CONFIG_MAPPING
@@ -205,7 +208,7 @@ def _is_built_in(content: dict[str, Any]) -> bool:
 
 
 def _template_faults(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Named templates are saved as files of that name (CVE-2026-9856)."""
+    """transformers saves a named template under its name as a file (CVE-2026-9856)."""
     names = [entry.get("name") for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
     names += list(value) if isinstance(value, dict) else []
     for name in names:
@@ -222,5 +225,5 @@ def _adapter_faults(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _leaves(value: str) -> bool:
-    """Whether a file name leads anywhere but into the folder."""
+    """Whether a file name points outside the folder."""
     return "/" in value or "\\" in value or value == ".."

@@ -1,7 +1,7 @@
 """Gradient checkpointing: a layer keeps only its inputs for the backward pass and computes the rest again (Chen et al. 2016).
 
-transformers' own switch works in train mode only, which turns dropout on. Here each layer decides by itself: where
-gradients are taken it is recomputed, else (sampling with a cache, scoring) it runs as ever.
+transformers' own switch works only in train mode, which turns dropout on. Here a layer is recomputed wherever gradients
+are taken. Passes without gradients (sampling with a cache, scoring) run unchanged.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from trainer.errors import ModelError
 
-AsNow = Callable[[], AbstractContextManager[None]]
-"""Called in the forward pass: the context in which the layer must be computed again for the same result."""
+CurrentContext = Callable[[], AbstractContextManager[None]]
+"""Called in the forward pass; returns the context in which the layer is computed again, with the same adapter active."""
 
 
-def recompute_layers(model: nn.Module, as_now: AsNow = nullcontext) -> None:
-    """Let every layer of `model` be computed again in the backward pass, inside `as_now()`.
+def recompute_layers(model: nn.Module, context: CurrentContext = nullcontext) -> None:
+    """Let every layer of `model` be computed again in the backward pass, inside `context()`.
 
-    Raises ModelError where the architecture has no layers that can be.
+    Raises ModelError where the architecture has no layers that support it.
     """
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
     if not layers:
@@ -31,12 +31,14 @@ def recompute_layers(model: nn.Module, as_now: AsNow = nullcontext) -> None:
             f"{type(model).__name__}: this architecture has no layers for `model.gradient_checkpointing`. Set it to false."
         )
     for layer in layers:
-        layer.forward = partial(_recomputed, layer.forward, as_now)  # a partial, so that a deep copy owns its layers
+        layer.forward = partial(
+            _recomputed, layer.forward, context
+        )  # a partial, so that a deep copy refers to its own layers
 
 
-def _recomputed(forward: Callable[..., Any], as_now: AsNow, *args: Any, **kwargs: Any) -> Any:
+def _recomputed(forward: Callable[..., Any], context: CurrentContext, *args: Any, **kwargs: Any) -> Any:
     if not torch.is_grad_enabled():
         return forward(*args, **kwargs)
-    contexts = lambda: (nullcontext(), as_now())  # noqa: E731
-    # Nothing in a layer is random, so there is no generator to wind back.
+    contexts = lambda: (nullcontext(), context())  # noqa: E731
+    # A layer draws no random numbers, so the generator's state need not be restored.
     return checkpoint(forward, *args, use_reentrant=False, preserve_rng_state=False, context_fn=contexts, **kwargs)

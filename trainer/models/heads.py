@@ -1,4 +1,4 @@
-"""A model's trunk and its heads, taken apart: the trunk runs over every position, a head only where it is asked.
+"""A model's trunk and its heads. The trunk runs over every position, and a head only over the positions that need it.
 
 Shapes: N positions, H hidden size, V vocabulary.
 """
@@ -27,9 +27,9 @@ def compute_in(model: Model, dtype: torch.dtype) -> Model:
 def store_as_computed(model: Model, dtype: torch.dtype) -> Model:
     """Store the linear layers of a frozen model in `dtype`, the type in which autocast multiplies their weights.
 
-    Every number stays what it is for a model that is trained under autocast. Embeddings and norms keep their type, and with
-    them the residual stream; so does a scalar head, which computes in float32. An output layer that is tied to the
-    embedding gets weights of its own.
+    The model then computes the same bits as one that is trained under autocast. Embeddings, norms and the residual stream
+    keep their type, and so does a scalar head, which computes in float32. An output layer that is tied to the embedding
+    gets its own weights.
     """
     if dtype == torch.float32:
         return model
@@ -46,16 +46,16 @@ def store_as_computed(model: Model, dtype: torch.dtype) -> Model:
 
 
 def underlying(model: Model) -> Model:
-    """transformers' own model behind a role on a backbone, or behind a head on another's trunk."""
+    """The transformers model below a role on a backbone, or below a head on another model's trunk."""
     while (inner := getattr(model, "underlying", None)) is not None:
         model = inner
     return model
 
 
 def autocast(model: Model) -> AbstractContextManager[object]:
-    """Forward passes of `model` belong inside: they compute in the type that `compute_in` named.
+    """The context in which forward passes of `model` compute in the type set by `compute_in`.
 
-    The functions below enter it themselves; around many passes without gradients, an outer one casts the weights once.
+    The functions below enter it. Around many passes without gradients, an outer context casts the weights only once.
     """
     dtype = getattr(model, "compute_dtype", torch.float32)
     return nullcontext() if dtype == torch.float32 else torch.autocast(model.device.type, dtype=dtype)
@@ -67,12 +67,12 @@ def has_linear_score(model: Model) -> bool:
 
 
 def trunk(model: Model) -> Callable[..., Any]:
-    """The transformer without its head, to be called with `input_ids` and what else it takes."""
+    """The transformer without its head, as a function of `input_ids` and further keyword arguments."""
     return partial(_run_trunk, model)
 
 
 def inside(model: Model, work: Callable[[Model], T]) -> T:
-    """`work(model)`. All use of a model's weights belongs inside: one that is sharded gathers them for the time."""
+    """`work(model)`, inside which a sharded model's weights are gathered. All use of a model's weights goes through here."""
     run: Callable[[Callable[[Model], T]], T] | None = getattr(model, "run_inside", None)
     return work(model) if run is None else run(work)
 
@@ -93,9 +93,9 @@ def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
 def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
-    The bias is the mean raw score of the SFT reference answers, so that those have mean score 0 (Stiennon et al. 2020;
-    Huang et al. 2024), the scale their standard deviation where the spec asks for it. Left out: 0 and 1. The head itself
-    always computes in fp32: it costs nothing, and 8 bits of mantissa would be too few for a score.
+    The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020; Huang
+    et al. 2024). The scale is their standard deviation where the spec asks for it. The defaults are 0 and 1. The head
+    always computes in fp32: it costs little, and 8 bits of mantissa are too few for a score.
     """
     head = model.score
     with torch.autocast(hidden_NH.device.type, enabled=False):
@@ -105,10 +105,10 @@ def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
 
 
 class ValueHead(nn.Module):
-    """A linear head on the policy's trunk that plays the part of a critic. Its parameters are the head's alone."""
+    """A critic that is a linear head on the policy's last hidden states. Its parameters are only the head's."""
 
     def __init__(self, policy: Model) -> None:
-        """Fresh: all weights are 0, and with them all values."""
+        """A new head has zero weights, so all values are 0."""
         super().__init__()
         hidden = int(policy.config.get_text_config().hidden_size)
         self.score = nn.Linear(hidden, 1)
@@ -116,7 +116,7 @@ class ValueHead(nn.Module):
         nn.init.zeros_(self.score.bias)
         self.score.to(next(iter(policy.parameters())).device)
         self.config = SimpleNamespace(score_bias=0.0, score_scale=1.0)
-        self._policy = (policy,)  # in a tuple, so that the policy's parameters are not counted as ours
+        self._policy = (policy,)  # in a tuple, so that the policy is not registered as a submodule
 
     @property
     def underlying(self) -> Model:

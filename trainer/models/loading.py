@@ -1,4 +1,4 @@
-"""Loading and making plain models. Adapter folders are loaded as what they come to: merged into their base."""
+"""Loading and creating plain models, tokenizers and stops. An adapter folder is loaded merged into its base."""
 
 import json
 import math
@@ -23,20 +23,21 @@ from trainer.text.codec import Tokenizer
 from trainer.text.stops import Stops
 
 _OWN_FILES = {"trust_remote_code": False, "local_files_only": True}
-"""No code from a model's folder, and nothing from elsewhere: `located` has fetched what is needed."""
+"""Run no code from a model's folder and download nothing. `located` has downloaded the files."""
 SAFELY = {"use_safetensors": True, **_OWN_FILES}
-"""For weights: no pickle either."""
+"""The same for weights, without pickle files."""
 _VOCABULARIES = (
     "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
 FreshHead = int | Literal["zero"]
-"""What a new scalar head begins with. A seed: weights of standard deviation 1/√(H + 1), for a reward model (Huang et al. 2024).
-`zero`: for a critic, which then expects 0 everywhere; drawn weights give it values of standard deviation 1, whatever the
-rewards are."""
+"""The initial weights of a scalar head.
+
+A seed: drawn with standard deviation 1/√(H + 1), for a reward model (Huang et al. 2024). `zero`: for a critic, whose values
+are then 0. Drawn weights would give values of standard deviation 1, whatever the scale of the rewards."""
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    """A model's tokenizer; of an adapter that brings none, its base's."""
+    """A model's tokenizer, or that of an adapter's base where the adapter folder has none. Raises ModelError."""
     folder = located(path)
     if adapters.is_adapter(folder) and not (folder / "tokenizer_config.json").is_file():
         return load_tokenizer(adapters.base_of(folder))
@@ -45,13 +46,13 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     except ModelError as error:
         found = [name for name in (*_VOCABULARIES, "tokenizer_config.json") if (folder / name).is_file()]
         raise ModelError(
-            f"{path} holds no complete tokenizer. Of the files {', '.join(_VOCABULARIES)} and tokenizer_config.json there "
-            f"{'is none' if not found else 'is only ' + ' and '.join(found)}. Copy the tokenizer's files into the folder. ({error})"
+            f"{path} holds no complete tokenizer. The files {', '.join(_VOCABULARIES)} and tokenizer_config.json are looked for; "
+            f"found: {' and '.join(found) or 'none'}. Copy the tokenizer's files into the folder. ({error})"
         ) from error
 
 
 def load_config(path: str | Path) -> Any:
-    """A model's configuration; of an adapter, its base's."""
+    """A model's configuration, or that of an adapter's base."""
     folder = located(path)
     if adapters.is_adapter(folder):
         return load_config(adapters.base_of(folder))
@@ -59,7 +60,7 @@ def load_config(path: str | Path) -> Any:
 
 
 def load_policy(path: str | Path, dtype: torch.dtype = torch.float32, **options: Any) -> Model:
-    """A causal language model, refused if the house cannot compute its logits. `options` go to `from_pretrained`."""
+    """A causal language model. `options` go to `from_pretrained`. Raises ModelError where `head_logits` differs from its logits."""
     folder = located(path, weights=True)
     if adapters.is_adapter(folder):
         return _merged(folder, load_policy(adapters.base_of(folder), dtype, **options))
@@ -112,12 +113,12 @@ def load_reward_model(path: str | Path, dtype: torch.dtype = torch.float32, **op
 
 
 def load_classifier(path: str | Path, dtype: torch.dtype = torch.float32) -> Model:
-    """Any sequence classifier, with all of its weights: a head made up on loading would make up its scores."""
+    """Any sequence classifier. Raises ModelError where weights are missing, because transformers would draw a random head."""
     return _load_classifier(path, dtype)
 
 
 def set_fresh(linear: nn.Linear, head: FreshHead) -> None:
-    """Write the weights that a new head begins with; see `FreshHead`."""
+    """Set the initial weights of a new head; see `FreshHead`."""
     if head == "zero":
         nn.init.zeros_(linear.weight)
     else:
@@ -129,24 +130,24 @@ def _load_classifier(path: str | Path, dtype: torch.dtype, fresh_head: bool = Fa
     options |= {"dtype": dtype, "output_loading_info": True} | ({"num_labels": 1} if fresh_head else {})
     load = AutoModelForSequenceClassification.from_pretrained
     folder = located(path, weights=True)
-    if adapters.is_adapter(folder):  # transformers would follow its base to any folder
+    if adapters.is_adapter(folder):  # transformers would load its base from any folder
         raise ModelError(
-            f"{path} is an adapter, not a whole model. Merge it into its base, and give the result as path."
+            f"{path} is an adapter, not a whole model. Merge it into its base, and set the result as path."
         )
     model, loading = _loading(path, lambda: load(str(folder), **SAFELY, **options))
     if loading["missing_keys"] and not fresh_head:
         raise ModelError(
             f"{path} lacks the weights {', '.join(sorted(loading['missing_keys'])[:3])}: "
-            "it is a model of another kind, not one that was trained to score."
+            "it was not trained as a classifier or reward model."
         )
     return _aligned(model).eval()
 
 
 def _aligned(model: Model) -> Model:
-    """The weights of a model on the CPU, moved to where the allocator puts new ones.
+    """Copy CPU weights that are not aligned to 64 bytes to new memory.
 
-    Loaded ones are views into the mapped file, at whatever address its header leaves them. Matrix products round
-    differently there, and a resumed run would end in other bits than one that was left alone.
+    Loaded weights are views into the mapped file, at addresses that depend on its header. Matrix products round
+    differently at unaligned addresses, so a resumed run would end in other bits than one that was not interrupted.
     """
     for weights in model.parameters():
         if weights.device.type == "cpu" and weights.is_floating_point() and weights.data_ptr() % 64:
@@ -174,20 +175,18 @@ def _with_scalar_head(path: str | Path, model: Model) -> Model:
 
 
 def _merged(folder: Path, base: Model) -> Model:
-    """The base with the adapter in `folder` merged into it by peft. Raises ModelError where its weights are a pickle."""
-    from peft import PeftModel  # here, as it takes two seconds that few runs need
+    """The base with the adapter in `folder` merged into it by peft. Raises ModelError for an adapter without safetensors."""
+    from peft import PeftModel  # takes two seconds to import
 
     adapters.require_safetensors(folder)
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="`is_gradient_checkpointing` is deprecated"
-        )  # between the two of them
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")  # raised inside peft
         return _loading(folder, lambda: PeftModel.from_pretrained(base, str(folder)).merge_and_unload()).eval()
 
 
 @torch.no_grad()
 def _check_head(model: Model) -> None:
-    """Some architectures scale or cap their logits in ways of their own; those are refused, not trained wrongly."""
+    """Raise ModelError where `head_logits` differs from the model's logits: some architectures scale or cap them."""
     model.eval()
     ids = torch.arange(1, 5, device=model.device)[None] % model.config.get_text_config().vocab_size
     positions = torch.arange(4, device=model.device)[None]
@@ -217,7 +216,7 @@ def _loading(path: str | Path, load: Callable[[], T]) -> T:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what a library says, with the next ones where it ends in a colon."""
+    """The first line of a library's error message, with further lines while they end in a colon."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     last = next((number for number, line in enumerate(lines, 1) if not line.endswith(":")), len(lines))
     return " ".join(lines[:last])
@@ -227,7 +226,7 @@ _FILE = "generation_config.json"
 
 
 def load_stops(tokenizer: Tokenizer, path: str | Path | None, strings: Sequence[str] = ()) -> Stops:
-    """The tokenizer's EOS, the spec's `strings`, and the stops in the files of the model at `path`, where there is one.
+    """The tokenizer's EOS, the spec's `strings`, and the stops in the files of the model at `path` unless it is None.
 
     These are `eos_token_id` and `stop_strings` of generation_config.json; without that file, `eos_token_id` of config.json.
     Raises ModelError for a file that cannot be read.
@@ -242,7 +241,7 @@ def load_stops(tokenizer: Tokenizer, path: str | Path | None, strings: Sequence[
 
 
 def set_stops(model: Model, stops: Stops) -> Model:
-    """Let the folders to which the model is saved name these stops, for transformers and for later runs."""
+    """Set these stops in the generation configuration that is saved with the model, and return the model."""
     generation = getattr(model, "generation_config", None)
     if generation is not None and stops.ids:
         generation.eos_token_id = stops.ids[0] if len(stops.ids) == 1 else list(stops.ids)
@@ -251,7 +250,7 @@ def set_stops(model: Model, stops: Stops) -> Model:
 
 
 def _settings(path: str | Path) -> dict[str, Any]:
-    """An adapter without a file of its own has its base's."""
+    """The generation settings of a model. An adapter folder without the file has its base's settings."""
     folder = located(path)
     if (folder / _FILE).is_file():
         return _read(folder / _FILE)
@@ -265,7 +264,7 @@ def _settings(path: str | Path) -> dict[str, Any]:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """The object in a file that is known to hold JSON."""
+    """The object in a JSON file. Raises ModelError where the JSON is not an object."""
     settings = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(settings, dict):
         raise ModelError(f"{file} must hold a JSON object.")
@@ -273,7 +272,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _listed(path: str | Path, name: str, value: object, kind: type) -> list[Any]:
-    """One value or a list of them, or nothing, as a list."""
+    """A value, a list of values or None, as a list. Raises ModelError for a value of another kind."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     if not all(type(one) is kind for one in values):
         what = "an integer or a list of integers" if kind is int else "a text or a list of texts"

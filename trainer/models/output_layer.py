@@ -2,8 +2,8 @@
 
 The logits of a batch are its largest tensor. The usual way holds them two or three times: for the backward pass, as their
 gradient, and for the two matrix products after it. Here the backward pass overwrites the logits with their gradient, some
-rows at a time. Where even one such buffer is too large, the logits are computed a second time, chunk by chunk, as gradient
-checkpointing does for layers (Wijmans et al. 2024 do it inside one kernel).
+rows at a time. Where even one such buffer is too large, the logits are computed a second time, chunk by chunk. Gradient
+checkpointing does the same for layers, and Wijmans et al. 2024 do it inside one kernel.
 
 Shapes: N tokens, C of them in a chunk, V vocabulary, H hidden size.
 """
@@ -145,7 +145,7 @@ class _Linear:
         return logits if cap is None else logits.div_(cap).tanh_().mul_(cap)
 
     def chunks(self) -> Iterator[slice]:
-        """As many rows as a buffer holds. A CPU that only reads the logits takes a smaller buffer, which is as fast."""
+        """Chunks of the rows that fit one buffer. A CPU without a backward pass takes a smaller buffer, which is as fast."""
         size = BUFFER_BYTES if self.options.keep or self.hidden.device.type != "cpu" else _READ_BYTES
         return _chunks(len(self.hidden), size // (len(self.weight) * self.options.dtype.itemsize))
 
@@ -213,8 +213,8 @@ def _of_rows(logits: Tensor, targets: Tensor, options: LogitOptions) -> tuple[Te
 
 
 def _of_rows_in_few_passes(logits: Tensor, targets: Tensor, options: LogitOptions) -> tuple[Tensor, Tensor, Tensor]:
-    """The same on a GPU, which waits for memory: its fused softmax reads the logits in their own type and writes once,
-    where the sum of exponentials above takes seven passes."""
+    """The same for a GPU, which waits for memory. Its fused softmax reads the logits in their own type and writes once; the
+    sum of exponentials above takes seven passes."""
     wide = torch.promote_types(logits.dtype, torch.float32)
     scaled = logits if options.temperature == 1.0 else _wide(logits) / options.temperature
     own = torch.log_softmax(scaled, dim=-1, dtype=wide)

@@ -1,7 +1,7 @@
-"""In which type a run computes: `model.dtype` = "auto" becomes bfloat16 on a GPU that has it, and float32 elsewhere.
+"""The type in which a run computes, and quantized backbones.
 
-The type is chosen when a run begins and recorded in its folder. A run that goes on elsewhere keeps it: with another type
-the same spec would end in other weights.
+`model.dtype` = "auto" becomes bfloat16 on a GPU that has it, and float32 elsewhere. The type is chosen when a run begins and
+recorded in its folder. A run that is resumed on another machine keeps it, because another type gives other weights.
 """
 
 import logging
@@ -16,26 +16,26 @@ from trainer.spec import JobSpec, ModelSpec
 
 Dtype = Literal["float32", "bfloat16"]
 RECORD = "dtype"
-"""The file of the run folder with the type that "auto" became."""
+"""The file in the run folder with the type chosen for "auto"."""
 Spec = TypeVar("Spec", JobSpec, ModelSpec)
 
 
 def auto(device: str) -> Dtype:
-    """What "auto" is on a device of this kind. A GPU that is not here is taken for one that has bfloat16."""
+    """The type for "auto" on a device of this kind. Without a GPU at hand, "cuda" is assumed to have bfloat16."""
     if device != "cuda" or (torch.cuda.is_available() and not torch.cuda.is_bf16_supported(including_emulation=False)):
         return "float32"
     return "bfloat16"
 
 
 def resolved(spec: Spec, device: str, dtype: Dtype | None = None) -> Spec:
-    """The spec with a type in the place of "auto": `dtype`, or what "auto" is on the device."""
+    """The spec with "auto" replaced by `dtype` or, without it, by the type for the device."""
     if isinstance(spec, JobSpec):
         return spec.model_copy(update={"model": resolved(spec.model, device, dtype)})
     return spec if spec.dtype != "auto" else spec.model_copy(update={"dtype": dtype or auto(device)})
 
 
 def recorded(run_dir: Path, device: str) -> Dtype:
-    """What "auto" is in this run: what it became when the run began, which is now."""
+    """The type for "auto" in this run. It is chosen and recorded in the first call for a run folder."""
     path = run_dir / RECORD
     if not path.exists():
         draft = path.with_suffix(".new")
@@ -46,23 +46,23 @@ def recorded(run_dir: Path, device: str) -> Dtype:
 
 
 def told(dtype: Dtype, device: str) -> str:
-    """What to say of the type that was resolved."""
+    """The message about the type that was chosen for "auto"."""
     usual = auto(device)
     if dtype == usual:
         return f'Computing in {dtype} (`model.dtype` = "auto").'
     return (
-        f"Computing in {dtype}, in which this run began; here it would begin in {usual}. "
+        f"Computing in {dtype}, in which this run began; a new run on this machine would compute in {usual}. "
         "Set `model.dtype` and another run folder to change it."
     )
 
 
 def multiply_float32(model: ModelSpec, device: str) -> None:
-    """Let this process multiply float32 matrices on a GPU as `model.tf32` says."""
+    """Apply `model.tf32` to the float32 matrix products of this process."""
     torch.set_float32_matmul_precision("high" if model.tf32 and device == "cuda" else "highest")
 
 
 def check_quantization(spec: ModelSpec) -> None:
-    """Raise ModelError where the spec asks for it and the library is not there."""
+    """Raise ModelError where the spec asks for quantization and bitsandbytes is not installed."""
     if spec.quantization is not None and find_spec("bitsandbytes") is None:
         raise ModelError(
             '`model.quantization` needs bitsandbytes, which is not installed here: `pip install "bitsandbytes>=0.46"`, '
@@ -71,13 +71,13 @@ def check_quantization(spec: ModelSpec) -> None:
 
 
 def quantization_options(spec: ModelSpec, dtype: torch.dtype, device: torch.device) -> dict[str, Any]:
-    """What `from_pretrained` needs for it; nothing where the spec asks for none."""
+    """Arguments of `from_pretrained` for QLoRA (Dettmers et al. 2023) by bitsandbytes; empty without quantization."""
     if spec.quantization is None:
         return {}
     check_quantization(spec)
     from transformers import BitsAndBytesConfig
 
-    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of its casts at every call
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it logs its casts at every call
     if spec.quantization == "8bit":
         config = BitsAndBytesConfig(load_in_8bit=True)
     else:

@@ -1,7 +1,7 @@
-"""A part played on a shared backbone: an adapter of its own, and for scores and values a head of its own.
+"""Roles: models that share a backbone, each with its own adapter and, for scores and values, its own head; saving results.
 
-To the stages a role is a model like any other: they call its trunk and its head, train its parameters and save it. The
-adapter is active only inside those calls, and again while a layer is recomputed for the backward pass.
+The stages use a role like any other model: they call its trunk and head, train its parameters and save it. The adapter is
+active only inside those calls, and again while a layer is recomputed for the backward pass.
 """
 
 import json
@@ -22,31 +22,31 @@ from trainer.models.heads import Model
 
 
 class Role(nn.Module):
-    """`adapter`: its name on the backbone, or None for the backbone as it is. `score`: the scalar head, if it has one.
+    """`adapter`: its name on the backbone, or None for the plain backbone. `score`: the scalar head, if any.
 
-    Its parameters are the adapter's and the head's alone.
+    The parameters are only those of the adapter and the head.
     """
 
     backbone: Backbone
 
     def __init__(self, backbone: Backbone, adapter: str | None, seed: int = 0, score: nn.Linear | None = None) -> None:
         super().__init__()
-        object.__setattr__(self, "backbone", backbone)  # no submodule: its weights are everybody's, and frozen
+        object.__setattr__(self, "backbone", backbone)  # not a submodule, because its weights are shared and frozen
         self.adapter_name = adapter
         own = {} if adapter is None else backbone.add(adapter, seed)
         self._names = tuple(own)
         self._adapter = nn.ParameterList(own.values())
         self.score = score
-        self.config = deepcopy(backbone.model.config)  # a copy, as a head's bias and scale are noted in it
+        self.config = deepcopy(backbone.model.config)  # a copy, because it holds the head's bias and scale
 
     def forward(self, **inputs: Any) -> Any:
-        """As the causal language model's own: logits, with a cache where one is given."""
+        """The forward pass of the causal language model with this role's adapter."""
         with self.backbone.under(self.adapter_name):
             return self.backbone.model(**inputs)
 
     @property
     def underlying(self) -> Any:
-        """The model whose trunk this is."""
+        """The model whose trunk this role uses."""
         return self.backbone.model
 
     @property
@@ -71,11 +71,11 @@ class Role(nn.Module):
         return getattr(self.backbone.model, "generation_config", None)
 
     def num_parameters(self) -> int:
-        """The backbone's: what a forward pass goes through. Its own are `parameters()`."""
+        """The number of the backbone's parameters. `parameters()` yields only the role's own."""
         return int(self.backbone.model.num_parameters())
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """The adapter and the head alone, as an adapter folder."""
+        """Save the adapter and the head as an adapter folder."""
         weights: dict[str, Tensor] = dict(self._weights())
         config = self.config
         adapter = Adapter(weights, getattr(config, "score_bias", 0.0), getattr(config, "score_scale", 1.0))
@@ -85,9 +85,9 @@ class Role(nn.Module):
 
     @torch.no_grad()
     def load(self, folder: Path, with_head: bool = True) -> "Role":
-        """Take over an adapter folder's weights, exactly; without the head where a policy's adapter is to begin with.
+        """Copy the weights of an adapter folder. Without `with_head`, the head keeps its weights.
 
-        Raises ModelError where they are of another shape.
+        Raises ModelError where layers or shapes differ.
         """
         found = adapters.read(folder)
         own = {name: weight for name, weight in self._weights().items() if with_head or name != "score.weight"}
@@ -96,12 +96,12 @@ class Role(nn.Module):
         if theirs.keys() != ours.keys():
             odd = sorted(theirs.keys() ^ ours.keys())[0]
             raise ModelError(
-                f"{folder}: its adapter is not on the layers of `model.lora.target_modules` ({odd} is on one side only)."
+                f"{folder}: its adapter is not on the layers of `model.lora.target_modules` ({odd} is only on one side)."
             )
         for name, shape in ours.items():
             if theirs[name] != shape:
                 raise ModelError(
-                    f"{folder}: {name} has the shape {theirs[name]}, this run's {shape}. Give `model.lora.rank` the adapter's."
+                    f"{folder}: {name} has the shape {theirs[name]}, but {shape} in this run. Set `model.lora.rank` to the adapter's."
                 )
             own[name].copy_(found.weights[name])
         if self.score is not None and with_head:
@@ -109,7 +109,7 @@ class Role(nn.Module):
         return self
 
     def store_as_computed(self, dtype: torch.dtype) -> None:
-        """Store an adapter that learns no more in `dtype`, in which it is multiplied; the head stays in float32."""
+        """Store a frozen adapter in `dtype`, the type of its products. The head stays in float32."""
         for weight in self._adapter:
             weight.data = weight.data.to(dtype)
 
@@ -119,12 +119,15 @@ class Role(nn.Module):
 
 
 ADAPTER = "adapter"
-"""Folder beside merged weights with the adapter that was merged into them: with it the run goes on without rounding."""
+"""The folder beside merged weights with the unmerged adapter, from which a run continues without rounding."""
 
 
 def save_result(model: Model, folder: Path) -> None:
-    """Save a plain transformers folder. Of a role the adapter is merged in, and kept beside it in `adapter/`; without
-    `model.lora.merge`, and on a quantized backbone, where nothing can be merged, the folder is the adapter's."""
+    """Save a plain transformers folder, which any tool can load.
+
+    A role is saved with its adapter merged in, and with the adapter beside it in `adapter/`. Without `model.lora.merge`,
+    or on a quantized backbone, only the adapter folder is saved.
+    """
     if isinstance(model, Role) and model.backbone.spec.merge and not model.backbone.quantized:
         _save_merged(model, folder)
         model.save_pretrained(folder / ADAPTER)
@@ -133,7 +136,7 @@ def save_result(model: Model, folder: Path) -> None:
 
 
 def _save_merged(role: Role, folder: Path) -> None:
-    """In float32: rounded to the backbone's type, most of what a small learning rate taught would be gone."""
+    """Save in float32. Rounded to the backbone's type, most changes of a small learning rate would be lost."""
     folder.mkdir(parents=True, exist_ok=True)
     scratch = folder / "merged.scratch"
     state, plain = role.backbone.merged(role.adapter_name, scratch), role.backbone.model
@@ -149,7 +152,7 @@ def _save_merged(role: Role, folder: Path) -> None:
 
 
 def _empty_scorer(role: Role) -> Model:
-    """The architecture's reward model, without memory: it lends its names and its configuration."""
+    """The architecture's reward model on the meta device, for its weight names and configuration."""
     config = deepcopy(role.config)
     config.num_labels = 1
     with torch.device("meta"):

@@ -1,7 +1,7 @@
-"""How far rounding alone moves a number: the one place for the trainer's numeric tolerances.
+"""The trainer's numeric tolerances: how much rounding changes a number.
 
 A sum is rounded differently for another number of rows, by another kernel and on another processor. Two computations of
-one log-probability therefore differ, by an amount that depends on the type, on the depth and on the weights.
+one log-probability therefore differ by an amount that depends on the type, the depth and the weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,24 +16,24 @@ from torch import Tensor, nn
 from trainer.models.heads import Model, underlying
 
 _MEAN, _LARGEST = 2.0, 3.0
-"""Bounds as multiples of the measured noise. Sums split over K, as GPUs split them, reach half of its mean and all of its
+"""Bounds as multiples of the measured noise. Sums that are split over K, as on GPUs, reach half of its mean and its whole
 largest value; see `docs/lab-notes.md`, 2026-11-22."""
 _REPEATED = 0.5
-"""The same pass made twice may differ by this much of the noise, since some GPU kernels add in no fixed order."""
+"""The share of the noise by which two equal passes may differ, because some GPU kernels add in no fixed order."""
 _TF32 = 2.0**-10
 _EIGHT_BITS = 2.0**-7
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far two computations of one log-probability, value or score may lie apart."""
+    """Bounds on the differences between two computations of log-probabilities, values or scores."""
 
     mean: float
     rms: float
-    """Of the root mean square."""
+    """Bound on the root mean square."""
     largest: float
     repeats: bool = True
-    """Whether the same pass, made twice, gives the same numbers. If not, chance was measured, not rounding."""
+    """Whether two equal passes give the same numbers. If not, the measured noise is not only rounding."""
 
     def allows(self, found: "Gap") -> bool:
         return found.mean <= self.mean and found.largest <= self.largest
@@ -41,7 +41,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Gap:
-    """Absolute differences between two computations; infinite where a number is not finite."""
+    """Absolute differences between two computations. All are infinite where any number is not finite."""
 
     mean: float
     rms: float
@@ -49,7 +49,7 @@ class Gap:
 
 
 HARMLESS = Tolerance(2e-4, 5e-4, 5e-3)
-"""Gaps that change no training run; a float32 model stays far below."""
+"""Differences that do not change a training run. A float32 model stays far below."""
 
 
 def slack(dtype: torch.dtype) -> float:
@@ -66,8 +66,8 @@ def tolerance(
 ) -> Tolerance:
     """The tolerance for the masked numbers that `forward` returns, measured by a second pass that rounds differently.
 
-    In the second pass every matrix product of `models` is moved by one unit in the last place, up or down. The units are
-    those of `product_dtype` where it is coarser than the type that the models compute in.
+    In the second pass every matrix product of `models` is changed by one unit in the last place, up or down. The units
+    are those of `product_dtype` where it is coarser than the type that the models compute in.
     """
     plain_BX, again_BX = forward(), forward()
     with products_moved(models, product_dtype):
@@ -82,7 +82,7 @@ def tolerance(
 
 
 def gap(a_BX: Tensor, b_BX: Tensor, mask_BX: Tensor) -> Gap:
-    """How far the masked numbers of the two lie apart."""
+    """The differences between two tensors at the masked positions."""
     differences = (a_BX.float() - b_BX.float()).abs()[mask_BX]
     if not torch.isfinite(differences).all():
         return Gap(float("inf"), float("inf"), float("inf"))
@@ -91,7 +91,7 @@ def gap(a_BX: Tensor, b_BX: Tensor, mask_BX: Tensor) -> Gap:
 
 @contextmanager
 def products_moved(models: Model | tuple[Model, ...], product_dtype: torch.dtype | None = None) -> Iterator[None]:
-    """While inside, each linear layer's output is multiplied by 1 ± one unit in the last place, the signs being fixed."""
+    """While inside, each linear layer's output is multiplied by 1 ± one unit in the last place, with fixed signs."""
     numbers, handles = count(), []
     coarsest = 0.0 if product_dtype is None else torch.finfo(product_dtype).eps
 
@@ -116,12 +116,12 @@ def _each(models: Model | tuple[Model, ...]) -> tuple[Model, ...]:
 
 
 def _multiplies(module: nn.Module) -> bool:
-    """Linear layers of every kind, quantized ones and a layer of experts among them: what owns a matrix and is no table."""
+    """Whether the module owns a matrix and is no embedding: linear, quantized and expert layers."""
     return not isinstance(module, nn.Embedding) and any(weight.ndim > 1 for weight in module.parameters(recurse=False))
 
 
 def _unit(layer: nn.Module, out: Tensor) -> float:
-    """One unit in the last place of the layer's output, relative to it."""
+    """One unit in the last place of the layer's output, relative to its value."""
     if any(not weight.is_floating_point() for weight in layer.parameters(recurse=False)):
         return _EIGHT_BITS
     if out.is_cuda and out.dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest":
@@ -130,7 +130,7 @@ def _unit(layer: nn.Module, out: Tensor) -> float:
 
 
 def _moved(out: Tensor, unit: float, number: int) -> Tensor:
-    """The signs are a fixed hash of the element's place and the product's number, so that no random stream is touched."""
+    """The signs are a hash of the element's position and the product's number, so no random generator is used."""
     places = torch.arange(out.numel(), device=out.device).view(out.shape)
     signs = 1 - 2 * (((places + number * 40503) * 2654435761 >> 16) & 1)
     return (out.float() * (1 + unit * signs)).to(out.dtype)

@@ -2,11 +2,11 @@
 
 Shapes: B sequences, T positions, N counted tokens of the whole batch laid end to end, H hidden size, V vocabulary.
 
-No forward or backward pass here waits for the device: lengths are in host memory, and every shape follows from them.
+No forward or backward pass here waits for the device. Lengths are in host memory, and every shape follows from them.
 
-Sequences stand at the left and padding at the right. Under causal attention a real token then never sees a pad, so no
-attention mask is needed and what the pads contain cannot matter; which positions count is always said by lengths, never
-guessed from token ids, so a model whose PAD is its EOS is as good as any other.
+Sequences are padded at the right. Under causal attention a real token then never attends to a pad, so no attention mask is
+needed and the ids of the pads do not matter. Lengths decide which positions count, never token ids, so a model whose PAD
+is its EOS needs no special case.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from trainer.models.heads import inside
 from trainer.models.output_layer import token_logprobs
 
 _NEARLY_FULL = 0.98
-"""Share of real tokens from which on padded rows are the faster ones."""
+"""The share of real tokens above which padded rows are faster than packed ones."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Batch:
         return Batch(self.input_ids_BT.to(device), self.prompt_lengths, self.completion_lengths)
 
     def select(self, rows: Sequence[int]) -> "Batch":
-        """Those rows, cut to the longest of them."""
+        """A batch of these rows, cut to the longest of them."""
         width = max(self.lengths[row] for row in rows)
         return Batch(
             self.input_ids_BT[on_device(rows, self._device), :width],
@@ -62,7 +62,7 @@ class Batch:
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Of each prompt with its completion."""
+        """The length of each prompt with its completion."""
         return tuple(p + c for p, c in zip(self.prompt_lengths, self.completion_lengths, strict=True))
 
     @cached_property
@@ -80,17 +80,17 @@ class Batch:
 
     @cached_property
     def places_N(self) -> Tensor:
-        """Where the completion tokens stand in a flattened (B, R), row by row."""
+        """Indices of the completion tokens in a flattened (B, R), row by row."""
         return _places(self.mask_BR, sum(self.completion_lengths))
 
     @cached_property
     def positions_BR(self) -> Tensor:
-        """(B, R) position of each completion token in its row; meaningless outside the mask, but always valid."""
+        """(B, R) position of each completion token in its row. Outside the mask it is a valid index without meaning."""
         return (self.prompt_lengths_B[:, None] + self._steps_R).clamp(max=self.input_ids_BT.shape[1] - 1)
 
     @property
     def last_positions_B(self) -> Tensor:
-        """(B,) position of the last token: the EOS of a whole completion."""
+        """(B,) position of the last token, which is the EOS of a whole completion."""
         return self.prompt_lengths_B + self.completion_lengths_B - 1
 
     @cached_property
@@ -110,7 +110,7 @@ class Batch:
 
     @property
     def fill(self) -> float:
-        """Share of the positions that is no padding."""
+        """The share of positions that are not padding."""
         return sum(self.lengths) / (len(self) * max(self.lengths))
 
     def tokens_BR(self) -> Tensor:
@@ -132,9 +132,9 @@ class Batch:
 def completion_logprobs(
     model: nn.Module, batch: Batch, temperature: float = 1.0, with_entropy: bool = False
 ) -> tuple[Tensor, Tensor | None]:
-    """Log-probability of every completion token, (B, R) fp32 with 0 outside the mask; and, if asked, the entropies.
+    """Log-probability of every completion token, (B, R) fp32 with 0 outside the mask, and, if asked, the entropies.
 
-    The output layer sees only the positions that predict a completion token.
+    The output layer computes only the positions that predict a completion token.
     """
 
     def work(model: nn.Module) -> tuple[Tensor, Tensor | None]:
@@ -165,7 +165,7 @@ def _logprobs(
 def completion_values(critic: nn.Module, batch: Batch, trunk_learns: bool = True) -> Tensor:
     """Value of the state before each completion token, (B, R) fp32 with 0 outside the mask.
 
-    Without `trunk_learns` only the head gets a gradient.
+    Without `trunk_learns`, only the head gets a gradient.
     """
 
     def work(critic: nn.Module) -> Tensor:
@@ -200,7 +200,7 @@ def sequence_scores(reward_model: nn.Module, batch: Batch) -> Tensor:
 
 
 def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, places_N: Tensor) -> Tensor:
-    """Last hidden states at the positions that stand at those places of the flattened (B, X), (N, H)."""
+    """(N, H) last hidden states at the positions that `places_N` selects from the flattened (B, X)."""
     if _packed(model, batch):
         hidden_NH = run_packed(model, batch.row_1N, batch.layout)
         starts_B = batch.layout.borders[:-1].long()
@@ -212,7 +212,7 @@ def _hidden_at(model: nn.Module, batch: Batch, positions_BX: Tensor, places_N: T
 
 
 def _packed(model: nn.Module, batch: Batch) -> bool:
-    """A function of the model and the lengths alone, so that a resumed run computes as the one before it."""
+    """Whether to pack. Depends only on the model and the lengths, so that a resumed run decides the same."""
     setting = packing_of(model)
     if setting is False or len(batch) == 1 or (setting == "auto" and batch.fill > _NEARLY_FULL):
         return False
@@ -221,32 +221,32 @@ def _packed(model: nn.Module, batch: Batch) -> bool:
 
 
 def _spread(values_N: Tensor, places_N: Tensor, like_BX: Tensor) -> Tensor:
-    """(B, X) with the N values at their places in it laid flat, and 0 elsewhere."""
+    """(B, X) with the N values at these flattened indices, and 0 elsewhere."""
     return values_N.new_zeros(like_BX.numel()).index_copy(0, places_N, values_N).view(like_BX.shape)
 
 
 def _places(mask_BX: Tensor, count: int) -> Tensor:
-    """Where the `count` True entries of a mask stand in it laid flat. A boolean index would wait for the device to count."""
+    """Flattened indices of the `count` True entries of a mask. A boolean index would wait for the device to count them."""
     return torch.nonzero_static(mask_BX.flatten(), size=count).squeeze(1)
 
 
 def on_device(numbers: Sequence[int], device: torch.device) -> Tensor:
-    """The numbers as a tensor there. The copy is ordered on the device, so the host does not wait for earlier work."""
+    """The numbers as a tensor on the device. The copy is asynchronous, so the host does not wait for earlier work."""
     return torch.tensor(numbers, dtype=torch.long).to(device, non_blocking=True)
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of `values` where `mask` is True (same shape); 0 where nothing counts. Masked-out NaNs do no harm."""
+    """Mean of `values` where `mask` is True (same shape), 0 for an empty mask. NaNs outside the mask have no effect."""
     return masked_sum(values, mask) / mask.sum().clamp(min=1)
 
 
 def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
-    """Sum of `values` where `mask` is True (same shape). Masked-out NaNs do no harm, in the gradient either."""
+    """Sum of `values` where `mask` is True (same shape). NaNs outside the mask affect neither it nor the gradient."""
     return torch.where(mask, values, torch.zeros_like(values)).sum()
 
 
 def masked_whiten(values: Tensor, mask: Tensor) -> Tensor:
-    """Shift and scale to mean 0 and variance 1 over the True positions; 0 elsewhere."""
+    """`values` shifted and scaled to mean 0 and variance 1 over the True positions, and 0 elsewhere."""
     mean = masked_mean(values, mask)
     variance = masked_mean((values - mean) ** 2, mask)
     return torch.where(mask, (values - mean) * torch.rsqrt(variance + 1e-8), torch.zeros_like(values))

@@ -1,4 +1,4 @@
-"""AdamW in the memory that there is: fused, with moments in 8 bits, in host memory, or with fp32 masters of bfloat16 weights."""
+"""AdamW (fused, with 8-bit moments, in host memory, or with fp32 masters), the learner and micro-batches."""
 
 from trainer.optim.adamw import Optimizer, optimizer_for
 from trainer.optim.learner import clip_gradients

@@ -1,4 +1,10 @@
-"""torch's own AdamW."""
+"""The optimizers: torch's fused AdamW, and an AdamW whose state may be in host memory or in another type.
+
+`offload` keeps moments and masters in host memory, where the CPU takes the step. Gradients are copied down and weights
+copied back, so the device holds only weights and gradients (Ren et al. 2021, "ZeRO-Offload", without its overlap). Weights
+in bfloat16 are rounded copies of fp32 masters (Micikevicius et al. 2018, §3.1), so steps smaller than the last bit of a
+bfloat16 add up in the master.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -11,7 +17,7 @@ from trainer.spec import OptimizerSpec
 
 
 class PlainAdamW(torch.optim.AdamW):
-    """fp32 weights, their moments beside them."""
+    """torch's AdamW, for fp32 weights with their moments on the same device."""
 
     def tensors(self) -> dict[str, Tensor]:
         return flat(self.state_dict()["state"])
@@ -21,12 +27,12 @@ class PlainAdamW(torch.optim.AdamW):
 
 
 def flat(state: Mapping[int, Mapping[str, Any]]) -> dict[str, Tensor]:
-    """By `<parameter's number>.<name>`."""
+    """A state dictionary with keys `<parameter's number>.<name>`."""
     return {f"{index}.{name}": value for index, entry in state.items() for name, value in entry.items()}
 
 
 def nested(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
-    """What `flat` made flat."""
+    """The inverse of `flat`."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         index, name = key.split(".", 1)
@@ -38,7 +44,7 @@ _HOST = torch.device("cpu")
 
 
 class TensorwiseAdamW(torch.optim.Optimizer):
-    """Temporaries exist for one tensor at a time, or for as many numbers as `moments.AT_ONCE`."""
+    """AdamW tensor by tensor. 8-bit moments of several tensors are advanced together, `moments.AT_ONCE` numbers at a time."""
 
     def __init__(
         self,
@@ -90,7 +96,7 @@ class TensorwiseAdamW(torch.optim.Optimizer):
     def _entry(self, parameter: nn.Parameter) -> EightBitEntry:
         kept = self.state[parameter]
         weight = kept.get("master", parameter).contiguous()
-        assert parameter.grad is not None  # the caller has looked
+        assert parameter.grad is not None  # checked by the caller
         return EightBitEntry(kept, weight, parameter.grad)
 
     def _step(self, number: int, parameter: nn.Parameter, rule: AdamWRule) -> None:
@@ -98,7 +104,7 @@ class TensorwiseAdamW(torch.optim.Optimizer):
         weight = kept["master"] if "master" in kept else self._down(parameter, "weight").contiguous()
         if "step" not in kept:
             kept |= fresh(weight, self._eight_bit)
-        assert parameter.grad is not None  # the caller has looked
+        assert parameter.grad is not None  # checked by the caller
         gradient = self._down(parameter.grad, "gradient").to(torch.float32).contiguous()
         if in_eight_bits(kept):
             advance_together([EightBitEntry(kept, weight, gradient)], rule, seed=number)
@@ -114,7 +120,7 @@ class TensorwiseAdamW(torch.optim.Optimizer):
     def put_back(self, tensors: dict[str, Tensor]) -> None:
         for number, entry in nested(tensors).items():
             parameter = self._ours[number]
-            stays = {"step"} if in_eight_bits(entry) else set()  # in host memory
+            stays = {"step"} if in_eight_bits(entry) else set()  # which stays in host memory
             self.state[parameter] = {
                 name: value if name in stays else value.to(self._home(parameter)) for name, value in entry.items()
             }
@@ -128,7 +134,7 @@ class TensorwiseAdamW(torch.optim.Optimizer):
         return _HOST if self._offload else parameter.device
 
     def _down(self, tensor: Tensor, use: str) -> Tensor:
-        """`tensor` where the step is taken: itself if it is there, else a copy, in its own type."""
+        """`tensor` on the device of the step: itself, or a copy in host memory of the same type."""
         return self._staged(tensor, use).copy_(tensor) if self._offload else tensor
 
     def _up(self, weight: Tensor, parameter: nn.Parameter) -> None:
@@ -136,9 +142,9 @@ class TensorwiseAdamW(torch.optim.Optimizer):
         parameter.copy_(self._staged(parameter, "weight").copy_(rounded) if self._offload else rounded)
 
     def _staged(self, like: Tensor, use: str) -> Tensor:
-        """Host memory of that type and shape for one tensor at a time, pinned where there is a GPU to copy from.
+        """A reused buffer in host memory with the type and shape of `like`, pinned for copies from a GPU.
 
-        Pinned memory is handed out in powers of two, so what stays for the whole run is not pinned.
+        Pinned memory is allocated in powers of two, so state that stays for the whole run is not pinned.
         """
         key = (use, like.dtype)
         if key not in self._staging:
@@ -147,12 +153,11 @@ class TensorwiseAdamW(torch.optim.Optimizer):
         return self._staging[key][: like.numel()].view(like.shape)
 
 
-# The optimizer that a spec asks for.
 BETAS = (0.9, 0.999)
 
 
 class Optimizer(Protocol):
-    """What a learner needs of one."""
+    """The methods of an optimizer that a learner uses."""
 
     param_groups: list[dict[str, Any]]
 
@@ -165,15 +170,15 @@ class Optimizer(Protocol):
         ...
 
     def put_back(self, tensors: dict[str, Tensor]) -> None:
-        """Take over what `tensors` returned."""
+        """Restore a state that `tensors` returned."""
         ...
 
 
 def optimizer_for(parameters: Sequence[nn.Parameter], spec: OptimizerSpec, lr: float, eps: float) -> Optimizer:
-    """AdamW over those of `parameters` that learn, decaying matrices only.
+    """AdamW over the `parameters` that take gradients. Weight decay applies to matrices only.
 
-    Where the gradients of a step come in several micro-batches, those of bfloat16 weights add up in float32: a sum that
-    has only 8 bits of mantissa takes no notice of an addend 512 times smaller.
+    Gradients of bfloat16 weights that come in several micro-batches are added in float32. With 8 bits of mantissa, a sum
+    does not change by an addend 512 times smaller.
     """
     learning = [parameter for parameter in parameters if parameter.requires_grad]
     small = [parameter for parameter in learning if _is_small(parameter)]
@@ -191,7 +196,7 @@ def _is_small(parameter: nn.Parameter) -> bool:
 
 
 def _can_fuse(parameters: Sequence[nn.Parameter]) -> bool:
-    """One kernel for the whole step, with no temporaries, where there is one."""
+    """Whether torch's fused step, one kernel without temporaries, supports these parameters."""
     return all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)
 
 

@@ -1,4 +1,4 @@
-"""A model with its optimizer: one gradient step at a time, refused when a number is not finite."""
+"""The learner: a model with its optimizer, learning-rate schedule and gradient clipping, refusing non-finite numbers."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from trainer.spec import DPOSpec, KTOSpec, OptimizerSpec, RewardModelSpec, Sched
 
 
 def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
-    """Learning rate of step `step` (0-based) as a share of the peak: linear warm-up, then the shape, positive throughout."""
+    """Learning rate of the 0-based `step` as a share of the peak: linear warm-up, then `shape`. Always positive."""
     warmup = math.ceil(warmup_ratio * total_steps)
     if step < warmup:
         return (step + 1) / warmup
@@ -24,7 +24,7 @@ def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: 
 
 
 class Learner:
-    """AdamW over one model. The learning rate is a function of the step, so a resume has no scheduler to restore."""
+    """AdamW over one model. The learning rate is a function of the step, so there is no scheduler state to restore."""
 
     def __init__(
         self,
@@ -36,8 +36,10 @@ class Learner:
         head: nn.Module | None = None,
         world: World = SINGLE,
     ):
-        """`head`: a further module that learns with the model, under the same rate and the same clipped norm. `world`: the
-        processes of which each adds the gradient of its own rows."""
+        """`head`: a further module trained with the model, at the same rate and within the same clipped norm.
+
+        `world`: the processes over which gradients are summed.
+        """
         self.model = model
         self.world = world
         self.parameters = [*model.parameters(), *(head.parameters() if head is not None else ())]
@@ -50,17 +52,16 @@ class Learner:
         return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
 
     def update(self, step: int, factor: float = 1.0) -> float:
-        """Clip the accumulated gradient, take one optimizer step at `factor` × the rate of `step`, and return the norm before
-        clipping.
+        """Clip the accumulated gradient and take one optimizer step at `factor` × the rate of `step`.
 
-        Raises Diverged, leaving the weights untouched, when the gradient is not finite.
+        Returns the gradient norm before clipping. Raises Diverged, with unchanged weights, when it is not finite.
         """
         norm = self.clip(step)
         self.take_step(step, factor)
         return norm
 
     def clip(self, step: int) -> float:
-        """Clip the gradient accumulated by all processes and return its norm before. Raises Diverged when it is not finite."""
+        """Sum the gradient over all processes, clip it, and return its norm before. Raises Diverged when it is not finite."""
         self.world.sum_gradients(self.parameters)
         norm = clip_gradients(self.parameters, self.spec.max_grad_norm)
         if not math.isfinite(norm):
@@ -68,22 +69,22 @@ class Learner:
         return norm
 
     def take_step(self, step: int, factor: float = 1.0) -> None:
-        """One optimizer step at `factor` × the rate of `step`, by the gradient as it is."""
+        """One optimizer step at `factor` × the rate of `step`, with the gradient unchanged."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr(step) * factor
         self.optimizer.step()
         self.forget()
 
     def forget(self) -> None:
-        """Drop the accumulated gradient: its step is not taken."""
+        """Drop the accumulated gradient without a step."""
         self.optimizer.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """What the optimizer keeps (moments, step counts, masters) as flat tensors, for safetensors."""
+        """The optimizer's state (moments, step counts, masters) as flat tensors, for safetensors."""
         return self.optimizer.tensors()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Put back what `state` returned; of sharded weights, what it returned in all processes together."""
+        """Restore a state that `state` returned. For sharded weights, `tensors` holds the whole tensors of all processes."""
         if self.world.sharded:
             weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
             tensors = {key: slice_of(value, weights[int(key.split(".")[0])]) for key, value in tensors.items()}
@@ -91,17 +92,17 @@ class Learner:
 
 
 def require_finite(loss: Tensor, name: str) -> None:
-    """Raise Diverged before a bad loss can reach the weights.
+    """Raise Diverged before a non-finite loss reaches the weights.
 
-    Sharded processes wait for each other in the backward pass, so none may leave before it: the sum of their gradients, which
-    is not finite either, has it said by all.
+    Sharded processes wait for each other in the backward pass, so none may leave before it. The check is then deferred to
+    the sum of the gradients, which is not finite either.
     """
     if not loss_check_deferred.get() and not torch.isfinite(loss).all():
         require_finite_number(float(loss.detach().sum()), name)
 
 
 def require_finite_number(value: float, name: str) -> None:
-    """As `require_finite`, of a number that has been read from the device and that all processes share."""
+    """The same for a number on the host that all processes share."""
     if not math.isfinite(value):
         raise Diverged(
             f"The {name} is not finite ({value}). Lower the learning rate, or look at the data of this step."
@@ -109,9 +110,9 @@ def require_finite_number(value: float, name: str) -> None:
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], max_norm: float) -> float:
-    """Scale all gradients down to the global L2 norm `max_norm`; the norm before, in fp32.
+    """Scale all gradients down to the global L2 norm `max_norm`, and return the norm before, in fp32.
 
-    Gradients that are within it, or not finite, are not touched: to multiply all of them by 1 takes as long as to read them.
+    Gradients within the norm, and non-finite ones, are not changed, which saves a pass over them.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = _norm(gradients)
@@ -124,7 +125,7 @@ def clip_gradients(parameters: Sequence[nn.Parameter], max_norm: float) -> float
 
 
 def _norm(gradients: Sequence[Tensor]) -> Tensor:
-    """Of bfloat16 gradients too: their squares would otherwise be summed to 8 bits, a norm that is off by half a percent."""
+    """The global L2 norm in fp32. Summed in bfloat16, the norm would be wrong by half a percent."""
     if all(gradient.dtype in (torch.float32, torch.float64) for gradient in gradients):
         return nn.utils.get_total_norm(gradients)
     norms = [torch.linalg.vector_norm(gradient, dtype=torch.float32) for gradient in gradients]

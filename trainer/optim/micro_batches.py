@@ -1,4 +1,4 @@
-"""Which rows go through a model together: as many as a limit on rows and one on tokens allow."""
+"""Micro-batches: the rows of one forward pass, within a limit on rows and a limit on tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from trainer.spec import DPOSpec, OptimizerSpec, RewardModelSpec
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one forward pass; None: no limit."""
+    """The most rows and tokens of one forward pass. None: no limit."""
 
     rows: int | None = None
     tokens: int | None = None
 
     @classmethod
     def from_spec(cls, spec: OptimizerSpec, rows: int | None = None) -> "Limits":
-        """The spec's; at most `rows` rows where it says nothing of them."""
+        """The limits of a spec, with `rows` where it has no `micro_batch_size`."""
         return cls(spec.micro_batch_size or rows, spec.micro_batch_tokens)
 
     def split(self, lengths: Sequence[int]) -> list[list[int]]:
@@ -23,7 +23,7 @@ class Limits:
 
 
 AtOnce = Limits | int | None
-"""A number alone limits the rows."""
+"""A number limits only the rows."""
 
 
 def limits(at_once: AtOnce) -> Limits:
@@ -31,17 +31,19 @@ def limits(at_once: AtOnce) -> Limits:
 
 
 def micro_batches(lengths: Sequence[int], size: int | None, tokens: int | None) -> list[list[int]]:
-    """Row numbers of each micro-batch: at most `size` rows and `tokens` tokens; a row that is longer goes alone.
+    """Row numbers of each micro-batch, with at most `size` rows and `tokens` tokens. A longer row gets its own.
 
-    Tokens are counted as if each row were padded to the longest beside it, which holds for models that cannot do without.
-    Where all rows fit they stay in their order; else rows of like length go together, in their order where equally long.
+    Tokens are counted with each row padded to the longest of its micro-batch. Rows that all fit one micro-batch keep their
+    order. Otherwise they are sorted by length, and rows of equal length keep their order.
     """
     if not lengths:
         return []
     if len(lengths) <= (size or len(lengths)) and (tokens is None or len(lengths) * max(lengths) <= tokens):
         return [list(range(len(lengths)))]
     parts: list[list[int]] = [[]]
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):  # so each row is the longest of its part yet
+    for row in sorted(
+        range(len(lengths)), key=lambda row: lengths[row]
+    ):  # ascending, so each row is the longest of its part so far
         count = len(parts[-1]) + 1
         if parts[-1] and ((size and count > size) or (tokens and count * lengths[row] > tokens)):
             parts.append([])
@@ -50,7 +52,7 @@ def micro_batches(lengths: Sequence[int], size: int | None, tokens: int | None) 
 
 
 def pair_limits(spec: RewardModelSpec | DPOSpec) -> Limits:
-    """Of one forward pass, its rows counted in pairs."""
+    """The limits of one forward pass, with its rows counted in pairs."""
     return Limits(pairs_at_once(spec), spec.micro_batch_tokens)
 
 

@@ -1,6 +1,11 @@
-"""What AdamW keeps of one tensor, and its step on it: two moments in fp32, or in 8 bits.
+"""AdamW's state for one tensor and its step on it: two moments in fp32, or in 8 bits.
 
-The state is a plain dictionary of tensors, so that it goes to a checkpoint and comes back as it is.
+The state is a plain dictionary of tensors, which checkpoints save and load unchanged.
+
+8-bit numbers are stored block by block (Dettmers et al. 2022, "8-bit Optimizers via Block-wise Quantization", §2). Each
+block of 256 is divided by its largest magnitude, and each quotient is stored as the index of a nearby code. The codes are
+the paper's dynamic tree: evenly spaced in each of seven decades below 1, with twice as many in each decade as in the next
+smaller one. An outlier costs precision only in its own block.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +22,7 @@ _DECADES = 7
 
 @cache
 def codes(signed: bool, device: torch.device) -> Tensor:
-    """(256,) fp32 in ascending order: 0, 1 and the tree's; both signs of those, half as many of each, if `signed`."""
+    """(256,) fp32 in ascending order: 0, 1 and the tree's codes. If `signed`, half as many with each sign."""
     values = [0.0, 1.0]
     for decade in range(_DECADES):
         count = 2**decade * (1 if signed else 2)
@@ -29,14 +34,14 @@ def codes(signed: bool, device: torch.device) -> Tensor:
 
 @cache
 def middles(signed: bool, device: torch.device) -> Tensor:
-    """(255,) fp32: between two neighbouring codes."""
+    """(255,) fp32: the midpoints between neighbouring codes."""
     tree = codes(signed, device)
     return (tree[1:] + tree[:-1]) / 2
 
 
 @cache
 def zero(signed: bool) -> int:
-    """The number of the code 0."""
+    """The index of the code 0."""
     return int((codes(signed, torch.device("cpu")) == 0).nonzero())
 
 
@@ -47,15 +52,15 @@ def decode(numbers_N: Tensor, scales_K: Tensor, signed: bool) -> Tensor:
 
 
 def encode(values_N: Tensor, signed: bool) -> tuple[Tensor, Tensor]:
-    """(N,) uint8, each the nearest code's number, and the blocks' scales (K,) fp32."""
+    """(N,) uint8 indices of the nearest codes, and the blocks' scales (K,) fp32."""
     scales_K, shares_N = _shares(values_N)
     return torch.bucketize(shares_N, middles(signed, values_N.device), out_int32=True).to(torch.uint8), scales_K
 
 
 def encode_unbiased(values_N: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:
-    """As `encode` for numbers ≥ 0, up or down by chance (`draws_N` in [0, 1)), so that on average nothing is lost.
+    """The same for numbers ≥ 0 with stochastic rounding (`draws_N` in [0, 1)), which is right on average.
 
-    What is not 0 does not become 0: someone may divide by it.
+    A number other than 0 never becomes 0, because the step divides by it.
     """
     scales_K, shares_N, tree = *_shares(values_N), codes(False, values_N.device)
     below_N = torch.bucketize(shares_N, tree, right=True, out_int32=True).sub_(1).clamp_(max=len(tree) - 2)
@@ -66,7 +71,7 @@ def encode_unbiased(values_N: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _shares(values_N: Tensor) -> tuple[Tensor, Tensor]:
-    """The blocks' largest magnitudes, and each number as a share of its block's; 0 in a block of zeros."""
+    """The largest magnitude of each block, and each number divided by it; 0 in a block of zeros."""
     padded = torch.nn.functional.pad(values_N, (0, -len(values_N) % BLOCK))
     scales_K = padded.view(-1, BLOCK).abs().amax(1)
     smallest = torch.finfo(torch.float32).tiny
@@ -79,15 +84,15 @@ def _per_number(scales_K: Tensor, count: int) -> Tensor:
 
 MomentState = dict[str, Tensor]
 SMALL = 4096
-"""Tensors below this many numbers (norms, biases, heads) keep their moments in fp32: there is nothing to save."""
+"""Tensors with fewer numbers (norms, biases, heads) keep their moments in fp32, because they are small."""
 AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 24}
-"""Numbers taken out of 8 bits at a time, of one tensor or of several: as many as keep a GPU busy, or a CPU's caches full."""
+"""Numbers decoded at a time, of one or several tensors: enough to keep a GPU busy, or to fill a CPU's caches."""
 assert all(count % BLOCK == 0 for count in AT_ONCE.values())
 
 
 @dataclass(frozen=True)
 class AdamWRule:
-    """AdamW's numbers for one step (Loshchilov and Hutter 2019)."""
+    """The hyperparameters of one AdamW step (Loshchilov and Hutter 2019)."""
 
     lr: float
     betas: tuple[float, float]
@@ -95,7 +100,7 @@ class AdamWRule:
     weight_decay: float
 
     def apply(self, weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, steps_before: Tensor) -> None:
-        """In place, on `weight` and both moments; no temporaries."""
+        """Update `weight` and both moments in place, without temporaries."""
         adamw(
             [weight], [gradient], [mean], [square], [], [steps_before.clone()],
             fused=True, amsgrad=False, beta1=self.betas[0], beta2=self.betas[1],
@@ -104,8 +109,10 @@ class AdamWRule:
 
 
 def fresh(weight: Tensor, eight_bit: bool) -> MomentState:
-    """Moments of 0 before the first step, where `weight` is. The number of steps of 8-bit ones is in host memory: a step
-    reads it, and would wait for a GPU."""
+    """The state before the first step, on the device of `weight`.
+
+    With 8 bits the step count is in host memory, because each step reads it and would otherwise wait for the GPU.
+    """
     if not eight_bit or weight.numel() < SMALL:
         step = torch.zeros((), dtype=torch.float32, device=weight.device)
         return {"step": step, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
@@ -122,14 +129,14 @@ def in_eight_bits(kept: MomentState) -> bool:
 
 
 def advance(kept: MomentState, weight: Tensor, gradient: Tensor, rule: AdamWRule) -> None:
-    """One step with moments in fp32: `weight` and `kept` change in place. All are contiguous fp32, on one device."""
+    """One step with fp32 moments. `weight` and `kept` change in place. All are contiguous fp32 on one device."""
     rule.apply(weight, gradient, kept["exp_avg"], kept["exp_avg_sq"], kept["step"])
     kept["step"] += 1
 
 
 @dataclass(frozen=True)
 class EightBitEntry:
-    """One tensor with moments in 8 bits. `weight` is contiguous fp32; the gradient has its shape, and may be of another type."""
+    """A tensor with 8-bit moments. `weight` is contiguous fp32. The gradient has its shape and may have another type."""
 
     kept: MomentState
     weight: Tensor
@@ -139,7 +146,7 @@ class EightBitEntry:
         return int(self.kept["step"])
 
     def views(self, part: slice) -> dict[str, Tensor]:
-        """Those numbers of it, which begin with a block, and their scales."""
+        """Views of a part that begins at the start of a block, and of its scales."""
         blocks = slice(part.start // BLOCK, -(-part.stop // BLOCK))
         found = {"weight": self.weight.view(-1)[part], "gradient": self.gradient.reshape(-1)[part]}
         return found | {name: self.kept[name][blocks if "scale" in name else part] for name in _MOMENTS}
@@ -150,10 +157,10 @@ _MOMENTS = ("exp_avg", "exp_avg_scale", "root_exp_avg_sq", "root_exp_avg_sq_scal
 
 
 def advance_together(entries: Sequence[EightBitEntry], rule: AdamWRule, seed: int) -> None:
-    """One step of tensors on one device that have made as many steps: the number of kernels grows with that of the numbers,
-    hardly with that of the tensors. `weight` and `kept` change in place.
+    """One step of tensors on one device with equal step counts. `weight` and `kept` change in place.
 
-    `seed` and the number of the step decide how 8-bit numbers are rounded, so that a resumed run rounds as the other.
+    Tensors are processed in batches, so the number of kernels hardly grows with the number of tensors. `seed` and the step
+    count decide the stochastic rounding, so a resumed run rounds the same.
     """
     device, steps = entries[0].weight.device, entries[0].steps()
     draws = torch.Generator(device).manual_seed(seed * 1_000_003 + steps)
@@ -165,7 +172,7 @@ def advance_together(entries: Sequence[EightBitEntry], rule: AdamWRule, seed: in
 
 
 def _batches(entries: Sequence[EightBitEntry], most: int) -> Iterator[list[dict[str, Tensor]]]:
-    """Views of the tensors' parts, together `most` numbers at most, each part filled up to whole blocks."""
+    """Yield views of the tensors' parts, each list with at most `most` numbers, counting parts in whole blocks."""
     batch: list[dict[str, Tensor]] = []
     room = most
     for entry in entries:
@@ -184,7 +191,7 @@ def _batches(entries: Sequence[EightBitEntry], most: int) -> Iterator[list[dict[
 def _advance_batch(
     batch: list[dict[str, Tensor]], rule: AdamWRule, steps_before: Tensor, draws: torch.Generator
 ) -> None:
-    """A single part is changed where it is; several are put side by side, and back."""
+    """Advance a single part in place. Several parts are copied into one tensor and back."""
     if len(batch) == 1:
         part = batch[0]
         _advance_flat(part | {"gradient": part["gradient"].to(torch.float32)}, rule, steps_before, draws)
@@ -198,7 +205,7 @@ def _advance_batch(
 
 
 def _side_by_side(parts: list[Tensor], name: str) -> tuple[Tensor, list[Tensor]]:
-    """One tensor with all parts, and each part's place in it. What fills them up to whole blocks is zero, in 8 bits too."""
+    """One tensor with all parts, padded with zeros to whole blocks, and a view of each part's place in it."""
     sizes = [len(part) if "scale" in name else _whole_blocks(len(part)) for part in parts]
     dtype = torch.float32 if name == "gradient" else parts[0].dtype
     filled = zero(_SIGNED[name]) if name in _SIGNED else 0
@@ -209,8 +216,10 @@ def _side_by_side(parts: list[Tensor], name: str) -> tuple[Tensor, list[Tensor]]
 
 
 def _advance_flat(flat: dict[str, Tensor], rule: AdamWRule, steps_before: Tensor, draws: torch.Generator) -> None:
-    """Of the second moment the square root is kept: the range that 8 bits must span is then half as many decades. Its
-    rounding is by chance, as a decay of a thousandth would otherwise always be rounded away."""
+    """Advance flat tensors. The square root of the second moment is stored, which halves the decades that 8 bits must span.
+
+    It is rounded stochastically, because a decay of a thousandth would otherwise always be rounded away.
+    """
     mean = decode(flat["exp_avg"], flat["exp_avg_scale"], signed=True)
     square = decode(flat["root_exp_avg_sq"], flat["root_exp_avg_sq_scale"], signed=False).square_()
     rule.apply(flat["weight"], flat["gradient"], mean, square, steps_before)

@@ -1,4 +1,4 @@
-"""What a response is worth: the rewards of a spec, built once and asked for every batch."""
+"""Rewards: functions that score responses, built once from a spec and called for every batch."""
 
 from trainer.rewards.base import Reward, RewardContext, RewardInput, Rewards, RewardValue, Scores, TokenRewards
 from trainer.rewards.build import build

@@ -1,4 +1,4 @@
-"""The weighted sum of named rewards, and what every reward promises."""
+"""The interface of a reward, its input and output, and the weighted sum of named rewards."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,92 +18,91 @@ from trainer.text.codec import Codec
 
 @dataclass(frozen=True)
 class RewardInput:
-    """A response to a prompt, as token ids and as text."""
+    """A response to a prompt, as token ids and as text, for rewards and judges."""
 
     prompt: Prompt
     prompt_ids: list[int]
     response_ids: list[int]
-    """As they were sampled, with the stop that ended them."""
+    """The sampled ids, with the stop that ended them."""
     text: str
-    """The response decoded, without special tokens and without the stop that ended it."""
+    """The decoded response, without special tokens and without the stop that ended it."""
     finished: bool
-    """It ended with a stop token or a stop string; else it was cut off."""
+    """Whether a stop token or stop string ended the response. If not, it was cut."""
     reference: str | None
     """The prompt's `answer`, which verifiable rewards check against."""
     closed_ids: list[int] | None = None
-    """The response as a reward model reads it, where that is not `response_ids`: with the EOS in place of another stop."""
+    """The ids for a reward model, with the EOS in place of another stop; None where they are `response_ids`."""
 
     @property
     def scored_ids(self) -> list[int]:
-        """The response's token ids for scoring models: they end with the EOS where the response is finished."""
+        """The response's token ids for scoring models. They end with the EOS if the response is finished."""
         return self.response_ids if self.closed_ids is None else self.closed_ids
 
 
 RewardValue = float | list[float]
-"""What a reward gives for one response: one number, or one for each token of `Answer.response_ids`."""
+"""The value of one response: one number, or one for each token of `RewardInput.response_ids`."""
 
 
 class Reward(Protocol):
     """Scores responses."""
 
     def score(self, answers: Sequence[RewardInput]) -> Sequence[RewardValue]:
-        """One finite number for each answer, or one for each of its tokens, in their order. Raises RewardError: a score is
-        never made up."""
+        """One finite number for each answer, or a list with one for each of its tokens, in order. Raises RewardError."""
         ...
 
 
 @runtime_checkable
 class ReportsFigures(Protocol):
-    """A reward that also reports how the asking went."""
+    """A reward that also reports metrics about its requests."""
 
     def figures(self) -> dict[str, float]:
-        """Of the last call of `score`: `seconds`, and others by short name, such as `error_rate`."""
+        """Metrics of the last call of `score`: `seconds`, and others by short name, such as `error_rate`."""
         ...
 
 
 @dataclass(frozen=True)
 class TokenRewards:
-    """The weighted sums of a batch in which some reward gave a number for each token."""
+    """The weighted sums of a batch in which a reward returned a number for each token."""
 
     ends: list[float]
-    """Of the rewards that gave one number for the whole response, per answer."""
+    """Per answer, the sum of the rewards that returned one number for the response."""
     tokens: list[list[float]]
-    """Of the rewards that gave one for each token, per answer and token; empty for an answer without any."""
+    """Per answer and token, the sum of the rewards that returned a list. Empty for an answer without any."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What the rewards said about a batch of answers."""
+    """The rewards of a batch of answers."""
 
     totals: list[float]
-    """The weighted sum, per answer, of all numbers that it was given."""
+    """Per answer, the weighted sum of all its numbers."""
     parts: dict[str, list[float]]
-    """By the reward's name, unweighted, per answer; of a reward that gives a number for each token, their sum."""
+    """Unweighted values per answer, by the reward's name. Values per token are summed."""
     figures: dict[str, float]
     """Further metrics, such as `reward/<name>/error_rate`."""
     dense: TokenRewards | None = None
-    """The totals taken apart, where some reward gave a number for each token."""
+    """The parts of the totals, where a reward returned a number for each token."""
 
 
 @dataclass(frozen=True)
 class RewardContext:
-    """What building a reward may need of the run."""
+    """The parts of a run that a reward may need to be built."""
 
     codec: Codec
-    """The policy's."""
+    """The policy's codec."""
     device: torch.device
     own_model: Model | None
     """The reward model trained in this run, where there is one."""
     batch_size: int | None
     """Sequences per forward pass of a scoring model; None for all at once."""
     notify: Callable[[str], None]
-    """Tells people of trouble that is being dealt with, such as a request that is tried again."""
+    """Logs a temporary failure, such as a request that is tried again."""
     dtype: torch.dtype = torch.float32
-    """Of the scoring models' weights."""
+    """The type of the scoring models' weights."""
     packing: Packing = "auto"
-    """Of the scoring models' passes."""
+    """The packing of the scoring models' passes."""
     offload: bool = False
-    """Whether scoring models live in host memory and come to the device to score."""
+    """Whether scoring models are kept in host memory and copied to the device to score."""
     world: World = SINGLE
     """The processes that share the scoring."""
     batch_tokens: int | None = None
@@ -116,7 +115,7 @@ class RewardContext:
 
 @dataclass(frozen=True)
 class WeightedReward:
-    """A reward under its name, with its weight."""
+    """A reward with its name and weight."""
 
     name: str
     weight: float
@@ -127,22 +126,22 @@ _LARGEST = torch.finfo(torch.float32).max
 
 
 class Rewards:
-    """Several rewards as one: each is asked about every answer, checked, weighed and summed."""
+    """Several rewards as one: each scores every answer, its values are checked, and the weighted sum is taken."""
 
     def __init__(self, members: Sequence[WeightedReward], role: str = "Reward", world: World = SINGLE) -> None:
-        """`role` is what errors call a member."""
+        """`role`: the word for a member in error messages."""
         self.members = list(members)
         self._role = role
         self._world = world
 
     def score(self, answers: Sequence[RewardInput]) -> Scores:
-        """Raises RewardError, naming the reward, for anything but one finite number per answer.
+        """The scores of all answers, of which each process computes a block.
 
-        Each process asks about its block of the answers, and is told of all.
+        Raises RewardError, with the reward's name, for a value that is not a finite number or a list of finite numbers.
         """
-        mine = self._world.local_rows(len(answers))
-        own = self._score([answers[row] for row in mine]) if mine or not answers or self._world.sharded else None
-        return _joined([scores for scores in self._world.all_gather_object(own) if scores is not None])
+        rows = self._world.local_rows(len(answers))
+        local = self._score([answers[row] for row in rows]) if rows or not answers or self._world.sharded else None
+        return _concatenated([scores for scores in self._world.all_gather_object(local) if scores is not None])
 
     def _score(self, answers: Sequence[RewardInput]) -> Scores:
         parts: dict[str, list[float]] = {}
@@ -159,7 +158,7 @@ class Rewards:
             totals = [end + _whole(own) for end, own in zip(ends, tokens, strict=True)] if any(tokens) else ends
             if not all(map(_is_finite_number, totals)):
                 raise RewardError(
-                    f"{self._role} `{member.name}`, weighed {member.weight:g}, is too large to be summed."
+                    f"{self._role} `{member.name}`, with the weight {member.weight:g}, is too large to be summed."
                 )
             if isinstance(member.reward, ReportsFigures):
                 figures |= _figures(member.name, member.reward)
@@ -173,12 +172,12 @@ def _whole(value: RewardValue) -> float:
 
 
 def _plus(tokens: list[float], value: list[float], weight: float) -> list[float]:
-    """The weighed value added, token by token; nothing so far is an empty list."""
+    """`tokens` + weight × `value`, token by token. An empty list counts as zeros."""
     return [old + weight * new for old, new in zip(tokens or [0.0] * len(value), value, strict=True)]
 
 
-def _joined(blocks: Sequence[Scores]) -> Scores:
-    """Of the processes' blocks, in order. Of further figures the mean; of seconds, which run side by side, the most."""
+def _concatenated(blocks: Sequence[Scores]) -> Scores:
+    """The scores of all processes, in order. Metrics are averaged. For `time/` metrics the largest value is taken."""
     if len(blocks) == 1:
         return blocks[0]
     figures = {}
@@ -194,7 +193,7 @@ def _joined(blocks: Sequence[Scores]) -> Scores:
 
 
 def _figures(name: str, reward: ReportsFigures) -> dict[str, float]:
-    """Clock readings stand under `time/`, so that everything else repeats exactly."""
+    """The reward's metrics. Durations have the prefix `time/`, because only they differ between equal runs."""
     figures = {f"reward/{name}/{key}": value for key, value in reward.figures().items() if key != "seconds"}
     return figures | {f"time/reward/{name}": value for key, value in reward.figures().items() if key == "seconds"}
 
@@ -204,7 +203,7 @@ def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) 
         values = member.reward.score(answers)
     except RewardError as error:
         raise RewardError(f"{role} `{member.name}`: {error}") from error
-    who = f"{role} `{member.name}` gave"
+    who = f"{role} `{member.name}` returned"
     if len(values) != len(answers):
         raise RewardError(f"{who} {len(values)} scores for {len(answers)} responses.")
     found: list[RewardValue] = []
@@ -216,8 +215,8 @@ def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) 
             continue
         if len(value) != len(answer.response_ids):
             raise RewardError(
-                f"{who} a list of {len(value)} numbers for {place}, which has {len(answer.response_ids)} tokens. Give one "
-                "number for the response, or one for each token, the stop that ended it included."
+                f"{who} a list of {len(value)} numbers for {place}, which has {len(answer.response_ids)} tokens. Return one "
+                "number for the response, or one for each token, including the stop that ended it."
             )
         for at, one in enumerate(value, 1):
             _require_finite(one, f"{who} {one!r} for token {at} of {place}")
@@ -233,4 +232,4 @@ def _require_finite(value: object, what: str) -> None:
 def _is_finite_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= _LARGEST  # False for NaN, and for a whole number beyond the floats
+    return abs(value) <= _LARGEST  # False for NaN, and for an integer too large for a float

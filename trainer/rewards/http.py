@@ -201,7 +201,7 @@ def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, coun
     for value in found:
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, bool) or not isinstance(one, int | float):
-                raise RewardError(f"{endpoint.url} gave {one!r} where a number was expected, in `{key}`.")
+                raise RewardError(f"{endpoint.url} returned {one!r} where a number was expected, in `{key}`.")
     return found
 
 
@@ -212,5 +212,5 @@ def request_values(endpoint: Endpoint, question: dict[str, Any], key: str, count
     if not isinstance(found, list):
         raise RewardError(f'{endpoint.url} must answer {{"{key}": […]}}; it answered {str(answer)[:200]}.')
     if len(found) != count:
-        raise RewardError(f"{endpoint.url} gave {len(found)} values in `{key}` for {count} items.")
+        raise RewardError(f"{endpoint.url} returned {len(found)} values in `{key}` for {count} items.")
     return found

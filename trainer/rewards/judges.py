@@ -99,7 +99,7 @@ class ComparingJudge:
         for verdict in verdicts:
             if verdict not in ("a", "b", "tie"):
                 raise RewardError(
-                    f'Judge `{self._spec.type}`: {self._endpoint.url} gave {verdict!r} where "a", "b" or "tie" was expected.'
+                    f'Judge `{self._spec.type}`: {self._endpoint.url} returned {verdict!r} where "a", "b" or "tie" was expected.'
                 )
         return verdicts
 

@@ -136,7 +136,7 @@ def test_the_copy_that_samples_meanwhile_follows_the_policy_to_the_bit(
     model = whole(tmp_path, "bfloat16").policy("policy", tmp_path, "trained")
     actors = PPOModels(model, model, model, None, Rewards([]), None)
     spec = PPOSpec.model_validate({"rollout": {"asynchronous": True}})
-    ahead = producer.Rollouts(spec, actors, new_codec(), [], 0, CPU)
+    ahead = producer.RolloutProducer(spec, actors, new_codec(), [], 0, CPU)
     for _ in range(2):
         behind = ahead._policy_as_it_is()
         assert torch.equal(completion_logprobs(behind, BATCH)[0], completion_logprobs(model, BATCH)[0])

@@ -102,8 +102,8 @@ def test_blocks_of_several_processes_are_joined() -> None:
     [
         ([1.0, [1.0, 2.0]], r"a list of 2 numbers for response 2 of 2, which has 3 tokens\. Give one number for the"),
         ([1.0, []], "a list of 0 numbers for response 2 of 2"),
-        ([[1.0, float("nan")], 0.0], r"gave nan for token 2 of response 1 of 2; it must be a finite number"),
-        ([[1.0, True], 0.0], "gave True for token 2 of response 1 of 2"),
+        ([[1.0, float("nan")], 0.0], r"returned nan for token 2 of response 1 of 2; it must be a finite number"),
+        ([[1.0, True], 0.0], "returned True for token 2 of response 1 of 2"),
         ([[3e38, 3e38], 0.0], "is too large to be summed"),
     ],
 )
@@ -115,7 +115,7 @@ def test_lists_that_do_not_fit_end_the_step(values: list[Any], said: str) -> Non
 def test_an_endpoint_that_gives_no_numbers_in_a_list_ends_the_step() -> None:
     with serving(lambda question: says({"scores": [[1, "2"]]})) as server:
         rewards = build([HttpReward(type="http", url=server.url)], context(codec=CODEC))
-        with pytest.raises(RewardError, match="gave '2' where a number was expected, in `scores`"):
+        with pytest.raises(RewardError, match="returned '2' where a number was expected, in `scores`"):
             rewards.score([answer("a")])
 
 

@@ -42,7 +42,7 @@ def test_a_reward_that_breaks_fails_the_run_and_the_same_command_goes_on(
     endpoint = Endpoint(failing=True)
     with serving(endpoint) as server:
         assert run(tmp_path / "broken", server.url) == 8
-        assert "Reward `remote` gave nan for response 1 of 16" in capsys.readouterr().err
+        assert "Reward `remote` returned nan for response 1 of 16" in capsys.readouterr().err
         events = events_of(tmp_path / "broken" / "run")
         assert isinstance(events[-1], RunFailed) and (events[-1].code, events[-1].stage) == ("reward_failed", "ppo")
         told = [event.text for event in events if isinstance(event, Message) and event.level == "warning"]

@@ -31,7 +31,7 @@ def test_an_installed_judge_sees_prompt_response_and_end() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_judge_that_gives_no_number_is_named() -> None:
-    with pytest.raises(RewardError, match="Judge `lengths` gave nan for response 2 of 2"):
+    with pytest.raises(RewardError, match="Judge `lengths` returned nan for response 2 of 2"):
         judge_of("lengths").scores([answer("a"), answer("nan")])
 
 
@@ -81,7 +81,12 @@ def test_only_a_win_on_both_sides_is_one(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("preferred", "said"),
-    [(["c"], "gave 'c' where"), ([None], "gave None where"), (["a", "b"], "gave 2 values"), ("a", "must answer")],
+    [
+        (["c"], "returned 'c' where"),
+        ([None], "returned None where"),
+        (["a", "b"], "returned 2 values"),
+        ("a", "must answer"),
+    ],
 )
 def test_an_answer_that_is_no_verdict_ends_the_comparison(preferred: Any, said: str) -> None:
     with serving(lambda question: says({"preferred": preferred})) as server:

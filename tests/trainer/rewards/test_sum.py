@@ -48,13 +48,13 @@ def test_names_are_never_given_twice() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), None, "1", True, 10**400])
 def test_anything_but_a_finite_number_ends_the_step(value: object) -> None:
     rewards = Rewards([WeightedReward("fine", 1.0, Gives(1.0, 2)), WeightedReward("odd", 1.0, Gives(1.0, value))])
-    with pytest.raises(RewardError, match=r"Reward `odd` gave .* for response 2 of 2; it must be a finite number"):
+    with pytest.raises(RewardError, match=r"Reward `odd` returned .* for response 2 of 2; it must be a finite number"):
         rewards.score([answer("a"), answer("b")])
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0, 3.0], []])
 def test_a_wrong_count_ends_the_step(values: list[float]) -> None:
-    with pytest.raises(RewardError, match=f"Reward `odd` gave {len(values)} scores for 2 responses"):
+    with pytest.raises(RewardError, match=f"Reward `odd` returned {len(values)} scores for 2 responses"):
         Rewards([WeightedReward("odd", 1.0, Gives(*values))]).score([answer("a"), answer("b")])
 
 
@@ -71,7 +71,7 @@ def test_a_reward_that_cannot_be_built_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "weight", "said"), [(1e300, 1.0, "gave 1e+300"), (3e38, -2.0, "too large to be summed")]
+    ("value", "weight", "said"), [(1e300, 1.0, "returned 1e+300"), (3e38, -2.0, "too large to be summed")]
 )
 def test_a_number_that_float32_does_not_hold_is_refused(value: float, weight: float, said: str) -> None:
     with pytest.raises(RewardError, match=re.escape(said)):

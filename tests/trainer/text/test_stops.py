@@ -152,7 +152,7 @@ def test_a_models_own_files_name_stops(
 @pytest.mark.parametrize(
     ("generation", "said"),
     [
-        ("{", "generation_config.json is no readable JSON"),
+        ("{", "generation_config.json is not readable JSON"),
         ([1], "must hold a JSON object"),
         ({"eos_token_id": ["</s>"]}, r"`eos_token_id` .* an integer or a list of integers; found \['</s>'\]"),
         ({"eos_token_id": True}, "found True"),

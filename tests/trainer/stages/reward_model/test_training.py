@@ -15,7 +15,7 @@ from trainer.errors import Stopped
 from trainer.events import ReportCard
 from trainer.models import Model, load_reward_model
 from trainer.spec import RewardModelSpec
-from trainer.stages import reward_model
+from trainer.stages.reward_model.pairwise import score_pairs
 from trainer.stages.reward_model.train import mean_score, train_on_pairs
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
 
@@ -50,7 +50,7 @@ def test_with_the_mean_as_bias_the_reference_answers_score_0() -> None:
     raw = mean_score(model, ANSWERS, new_codec(), 2, CPU)
     assert abs(raw) > 1e-3
     model.config.score_bias = raw
-    scores = [float(reward_model.scoring.judge(model, [p], new_codec(), 1, CPU).a_P) for p in as_pairs()]
+    scores = [float(score_pairs(model, [p], new_codec(), 1, CPU).a_P) for p in as_pairs()]
     assert sum(scores) == pytest.approx(0, abs=tolerance.largest())
     assert mean_score(model, ANSWERS, new_codec(), 3, CPU) == pytest.approx(raw, abs=1e-6)
 
