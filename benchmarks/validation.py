@@ -115,11 +115,12 @@ def _in_a_process(file: Path, cache: Path) -> dict[str, float]:
 
 
 def _one(file: Path, scratch: Path) -> dict[str, Any]:
-    from core.datasets.contents import drafting
+    from core.datasets.row_store import drafting
     from data.convert import convert
-    from data.detect import Plan, detect
+    from data.detect import detect
     from data.files.opened import opened
     from data.limits import Limits
+    from data.plan import make_plan
 
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -129,7 +130,7 @@ def _one(file: Path, scratch: Path) -> dict[str, Any]:
         for _, _, raw in found.records(None):
             size += len(raw or b"") + 1
     checked = _now() - began
-    plan = Plan.of(detect(lambda: file.open("rb"), file.name, limits), kind="preferences")
+    plan = make_plan(detect(lambda: file.open("rb"), file.name, limits), kind="preferences")
     began = _now()
     with drafting(scratch) as out:
         made = convert(lambda: file.open("rb"), file.name, plan, limits, out)

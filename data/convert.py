@@ -13,7 +13,7 @@ from data.formats.base import names_answer, names_verdict
 from data.kinds import DatasetKind
 from data.limits import Limits
 from data.plan import Plan
-from data.record_to_rows import units
+from data.record_to_rows import records_to_rows
 
 _TOLD_COLUMNS, _NAME = 12, 60
 
@@ -59,7 +59,7 @@ def convert(
     findings, learnt = Findings(), _Learnt()
     with opened(open_, filename, limits, progress, scratch, plan.encoding) as found:
         counted = _Counted(found.records(plan.columns.hands_out), plan, found)
-        for unit in units(counted.records(), plan, findings, scratch):
+        for unit in records_to_rows(counted.records(), plan, findings, scratch):
             if isinstance(unit.row, RowError):
                 findings.refuse(unit.line, unit.row, unit.text)
             else:

@@ -1,51 +1,45 @@
-"""What a file is and what its records mean, by its first records; and what they would become."""
+"""Detects the format of a file by its first records."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from data.columns import Column, columns_of
-from data.errors import RowError, UnclearFormat
+from data.errors import RowError
 from data.files import encodings
 from data.files.opened import Opened, opened
 from data.files.records import Record, shown
-from data.findings import Findings
 from data.formats import FORMATS, SPELT
 from data.formats.base import Format
 from data.formats.guess import guess
 from data.limits import Limits
-from data.plan import Plan, ordered, stands_out
-from data.record_to_rows import Unit, units
 from data.spelling import respelt
 
-__all__ = ["Candidate", "Column", "Detection", "Plan", "Preview", "PreviewRow", "detect", "look", "preview"]
-
-_RECORDS = 200
-"""Records that are looked at."""
+RECORDS = 200
+"""Records that are examined."""
 _BYTES = 4 * 1024**2
-"""Characters of them, if that is fewer records."""
-_RAW = 2000
+"""Characters after which no further record is examined."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What the records could be."""
+    """A format and kind that the records may have."""
 
     format: str
     title: str
     kind: str
     score: float
-    """Share of the records that look like it."""
+    """Share of the examined records that fit."""
     why: str
     specific: int
-    """Of two with one score, the one that says more about the records is higher."""
+    """Decides between equal scores: the higher value describes the records more closely."""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """What was found out by looking at the beginning."""
+    """Container, columns and candidate formats, found in the first records."""
 
     container: str
     compression: str
@@ -56,33 +50,13 @@ class Detection:
     """Best first."""
     sure: bool
     records: int
-    """How many were looked at."""
+    """Number of examined records."""
     problems: list[dict[str, Any]] = field(default_factory=list)
-    """Of records that could not be read at all: line and detail."""
+    """`{"line", "detail"}` of records that cannot be read."""
     suggested: dict[str, Any] | None = None
-    """A mapping, where the columns' names suggest one and no format is sure."""
+    """A mapping that the column names suggest; None where a format is certain or no name is known."""
     named_encoding: str | None = None
     """The encoding that the file was read with because the user named it."""
-
-
-@dataclass(frozen=True)
-class PreviewRow:
-    """A record, and a row that it becomes, or why it does not."""
-
-    line: int
-    raw: str
-    row: dict[str, Any] | None
-    problem: str | None
-
-
-@dataclass(frozen=True)
-class Preview:
-    """A file as somebody sees it before it is imported."""
-
-    detection: Detection
-    plan: Plan | None
-    """What the rows were read with. None: it is not clear, and there are none."""
-    rows: list[PreviewRow]
 
 
 def detect(
@@ -92,13 +66,13 @@ def detect(
     scratch: Path | None = None,
     encoding: str | None = None,
 ) -> Detection:
-    """Look at the file's first records. `encoding`: of its text, if it is not to be detected.
+    """The detection of a file. `encoding` is the text encoding; None detects it.
 
-    Raises UnusableFile for what is no file of records, InvalidOption for an unknown encoding.
+    Raises UnusableFile for a file without records, InvalidOption for an unknown encoding.
     """
     encoding = encodings.checked(encoding)
     with opened(open_, filename, limits, scratch=scratch, encoding=encoding) as found:
-        sample = _sample(found, None, _RECORDS)
+        sample = first_records(found, None, RECORDS)
     good = [value for _, value, _ in sample if not isinstance(value, RowError)]
     problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, RowError)]
     columns, candidates = columns_of(good, found.names), _candidates(good)
@@ -118,44 +92,8 @@ def detect(
     )
 
 
-def preview(
-    open_: Callable[[], BinaryIO],
-    filename: str,
-    plan: Plan,
-    limits: Limits,
-    rows: int = 20,
-    scratch: Path | None = None,
-) -> list[PreviewRow]:
-    """The first rows as they would be stored. Of formats that gather answers, those that the first records give."""
-    with opened(open_, filename, limits, scratch=scratch, encoding=plan.encoding) as found:
-        sample = _sample(found, plan.columns.hands_out, _RECORDS if plan.grouped else rows)
-    raw = {record[0]: shown(record, _RAW) for record in sample}
-    made = units(iter(sample), plan, Findings(), scratch)
-    return [_preview_row(unit, raw) for unit in islice(made, rows)]
-
-
-def look(
-    open_: Callable[[], BinaryIO],
-    filename: str,
-    limits: Limits,
-    *,
-    format: str | None = None,
-    kind: str | None = None,
-    mapping: Mapping[str, Any] | None = None,
-    encoding: str | None = None,
-    scratch: Path | None = None,
-) -> Preview:
-    """Detect and preview. Raises UnusableFile, UnusableMapping, and InvalidOption for a format or kind that is not there."""
-    detection = detect(open_, filename, limits, scratch, encoding)
-    try:
-        plan = Plan.of(detection, format=format, kind=kind, mapping=mapping)
-    except UnclearFormat:
-        return Preview(detection, None, [])
-    return Preview(detection, plan, preview(open_, filename, plan, limits, scratch=scratch))
-
-
-def _sample(found: Opened, columns: Callable[[str], bool] | None, count: int) -> list[Record]:
-    """The first records, fewer where they are long."""
+def first_records(found: Opened, columns: Callable[[str], bool] | None, count: int) -> list[Record]:
+    """Up to `count` records, fewer where they are long."""
     sample: list[Record] = []
     size = 0
     for record in islice(found.records(columns), count):
@@ -167,7 +105,7 @@ def _sample(found: Opened, columns: Callable[[str], bool] | None, count: int) ->
 
 
 def _separated(found: Opened) -> list[str]:
-    """Commas go without saying."""
+    """A note on the delimiter, unless it is a comma."""
     if found.delimiter in (None, ","):
         return []
     names = {"\t": "tabs", ";": "semicolons", "|": "vertical bars"}
@@ -181,7 +119,7 @@ def _candidates(records: list[dict[str, Any]]) -> list[Candidate]:
 
 
 def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
-    """A candidate for each kind that the format can give, the usual one first."""
+    """A candidate for each kind that the format gives, the usual kind first."""
     kinds = known.kinds
     if known.suggests is not None and any(known.fits(record) for record in records):
         first = known.suggests(records)
@@ -200,6 +138,24 @@ def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
         yield Candidate(known.id, known.title, kind.value, round(score, 4), why, specific)
 
 
-def _preview_row(unit: Unit, raw: Mapping[int, str]) -> PreviewRow:
-    problem = unit.row.sentence() if isinstance(unit.row, RowError) else None
-    return PreviewRow(unit.line, raw.get(unit.line, ""), None if isinstance(unit.row, RowError) else unit.row, problem)
+LIKELY = 0.6
+"""Least score of a format that is taken without being asked for."""
+AS_WELL = 0.97
+"""Formats with this share of the best score fit as well as the best."""
+
+
+def stands_out(candidates: list[Candidate], least: float = LIKELY) -> bool:
+    """Whether the first candidate scores `least` or more, and is more specific than all others that fit as well."""
+    if not candidates or candidates[0].score < least:
+        return False
+    rest = [one for one in candidates[1:] if one.score >= AS_WELL * candidates[0].score]
+    return all(one.specific < candidates[0].specific for one in rest)
+
+
+def ordered(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates that fit about as well as the best come first, the most specific first: a few records that differ do not
+    decide the format."""
+    best = max((one.score for one in candidates), default=0)
+    return sorted(
+        candidates, key=lambda one: (-1, -one.specific) if one.score >= AS_WELL * best else (-one.score, -one.specific)
+    )

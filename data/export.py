@@ -1,9 +1,4 @@
-"""Stored rows as other programs read them: TRL's and OpenAI's JSON Lines, Parquet, or as they are.
-
-A first pass over the bytes finds what the whole file must agree on (text or messages, which columns) and what has no place
-in the format. It does not parse: stored JSON has no spaces, and no unescaped quote is inside a string, so `"label":"tie"` is
-found by searching for it.
-"""
+"""Exports of stored rows: JSON Lines for TRL and OpenAI, Parquet, or the rows unchanged."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -16,8 +11,8 @@ import orjson
 from data.errors import InvalidOption
 from data.kinds import DatasetKind
 from data.schema import NOTES, THUMBS
+from data.stored_rows import Row, messages, shape_of
 
-Row = dict[str, Any]
 _CHUNK = 256 * 1024
 _NO_OPENAI = {DatasetKind.PRETRAINING: "plain texts", DatasetKind.THUMBS: "a verdict on one answer"}
 
@@ -33,17 +28,6 @@ class ExportFormat(StrEnum):
     """The platform's own rows, in Parquet."""
     ROWS = "rows"
     """The platform's own rows, in JSON Lines, byte for byte as they are stored."""
-
-
-@dataclass
-class Shape:
-    """What the rows of a dataset have in common."""
-
-    conversational: bool = False
-    """Whether any prompt is a list of messages."""
-    columns: frozenset[str] = frozenset()
-    left_out: int = 0
-    """Rows that say nothing about which answer is better."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +48,7 @@ def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportF
     if format is ExportFormat.OPENAI and (what := _NO_OPENAI.get(kind)) is not None:
         detail = f"OpenAI's formats have no place for {what}; take rows, trl or parquet"
         raise InvalidOption(f"{detail}.", param="format", errors=[{"pointer": "?format", "detail": detail}])
-    shape = look_over(open_rows)
+    shape = shape_of(open_rows)
     if format is ExportFormat.PARQUET:
         from data.export_parquet import parquet  # slow to import
 
@@ -73,47 +57,6 @@ def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportF
     body = _jsonl(open_rows, lambda row: say(row, shape.conversational))
     left_out = shape.left_out if kind is DatasetKind.PREFERENCES else 0
     return Export("application/jsonl", ".jsonl", left_out, body)
-
-
-_COLUMNS = (
-    "prompt",
-    "a",
-    "b",
-    "label",
-    "completions",
-    "ranks",
-    "completion",
-    "thumb",
-    "messages",
-    "text",
-    "answer",
-    *NOTES,
-)
-_KEYS = {name: f'"{name}":'.encode() for name in _COLUMNS}
-
-
-def look_over(open_rows: Callable[[], BinaryIO]) -> Shape:
-    """One pass over the bytes."""
-    shape, missing = Shape(), dict(_KEYS)
-    with open_rows() as file:
-        for line in file:
-            shape.conversational = shape.conversational or b'"prompt":[' in line
-            for name in [name for name, key in missing.items() if key in line]:
-                del missing[name]
-            shape.left_out += _says_nothing(line)
-    shape.columns = frozenset(_KEYS.keys() - missing.keys())
-    return shape
-
-
-def _says_nothing(line: bytes) -> bool:
-    if b'"label":"tie"' in line or b'"label":null' in line or b'"ranks":null' in line:
-        return True
-    return b'"ranks":[' in line and len(set(orjson.loads(line)["ranks"])) == 1
-
-
-def messages(prompt: Any) -> list[dict[str, str]]:
-    """A prompt as messages: a text is the user's."""
-    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 
 def pairs(row: Row) -> Iterator[tuple[str, str]]:

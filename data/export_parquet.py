@@ -8,7 +8,7 @@ import orjson
 import pyarrow as arrow
 import pyarrow.parquet as parquet_files
 
-from data.export import Row, Shape, messages
+from data.stored_rows import Row, Shape, messages
 
 _GROUP_BYTES = 16 * 1024**2
 """About so much of the rows goes into a row group, and is in memory."""

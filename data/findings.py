@@ -70,7 +70,7 @@ CODES = {
 
 
 @dataclass
-class Finding:
+class ImportFinding:
     """One kind of trouble, and where it is. `line` is the source's, `row` the stored one's."""
 
     code: str
@@ -146,12 +146,12 @@ class Findings:
         return [storable(_finding(code, seen, records).as_json()) for code, seen in found]
 
 
-def _finding(code: str, seen: _Seen, records: int) -> Finding:
+def _finding(code: str, seen: _Seen, records: int) -> ImportFinding:
     severity, title = CODES[code]
     share = round(min(1.0, seen.count / records), 6) if records else 0.0
     samples = [sample for sample in seen.samples if sample["text"]]
     fix = LEAVE_OUT if severity == BLOCKING else None
-    return Finding(code, severity, title, seen.detail(), seen.count, share, seen.lines, samples, fix)
+    return ImportFinding(code, severity, title, seen.detail(), seen.count, share, seen.lines, samples, fix)
 
 
 def unusable(code: str, detail: str, line: int | None = None, **extras: Any) -> UnusableFile:

@@ -13,7 +13,7 @@ import orjson
 
 from data.errors import OutOfSpace, RowError
 from data.findings import Findings
-from data.formats.ranking import TWICE, ranks
+from data.formats.values import TWICE, ranks
 from data.schema import MOST_RANKED
 
 Other = TypeVar("Other")
@@ -21,7 +21,7 @@ _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 """The second where a quota or the largest size of a file is in the way."""
 
 
-class Unit(NamedTuple):
+class RowResult(NamedTuple):
     """A row, or why there is none."""
 
     line: int
@@ -33,7 +33,7 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class RatedAnswer:
     """One answer to a prompt, with its score."""
 
     line: int
@@ -49,7 +49,7 @@ class Answer:
         return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
 
 
-def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
+def ranking_units(answers: list[RatedAnswer], sided: bool, findings: Findings) -> Iterator[RowResult]:
     """The ranking of the answers to one prompt, or several where there are too many for one; and those that cannot be ranked.
 
     `sided`: scores are thumbs, and without both up and down there is nothing to compare. One answer given twice with one
@@ -58,7 +58,7 @@ def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Ite
     scores: dict[str, set[float]] = defaultdict(set)
     for answer in answers:
         scores[answer.completion].add(answer.score)
-    first: dict[str, Answer] = {}
+    first: dict[str, RatedAnswer] = {}
     for answer in answers:
         if len(scores[answer.completion]) == 1:
             if first.setdefault(answer.completion, answer) is not answer:
@@ -75,21 +75,21 @@ def ranking_units(answers: list[Answer], sided: bool, findings: Findings) -> Ite
             yield from (_bad(answer, "there is only one answer to this prompt", "single_answer") for answer in part)
         else:
             lines = [answer.line for answer in part]
-            yield Unit(min(lines), _ranking(part), answer_lines=lines)
+            yield RowResult(min(lines), _ranking(part), answer_lines=lines)
 
 
-def _bad(answer: Answer, detail: str, code: str) -> Unit:
-    return Unit(answer.line, RowError(detail, code=code), answer.completion)
+def _bad(answer: RatedAnswer, detail: str, code: str) -> RowResult:
+    return RowResult(answer.line, RowError(detail, code=code), answer.completion)
 
 
-def _ranking(part: list[Answer]) -> dict[str, Any]:
+def _ranking(part: list[RatedAnswer]) -> dict[str, Any]:
     row: dict[str, Any] = {"prompt": part[0].prompt, "completions": [answer.completion for answer in part]}
     row["ranks"] = ranks([answer.score for answer in part])
     shared = part[0].notes.items()
     return row | {name: note for name, note in shared if all(one.notes.get(name) == note for one in part)}
 
 
-def _parts(answers: list[Answer]) -> Iterator[list[Answer]]:
+def _parts(answers: list[RatedAnswer]) -> Iterator[list[RatedAnswer]]:
     """As few rankings as there must be; where that is more than one, each gets its share of every score."""
     count = max(1, -(-len(answers) // MOST_RANKED))
     dealt = answers if count == 1 else sorted(answers, key=lambda answer: -answer.score)
@@ -97,7 +97,7 @@ def _parts(answers: list[Answer]) -> Iterator[list[Answer]]:
         yield dealt[at::count]
 
 
-def spooled(answers: Iterator[Answer | Other], scratch: Path | None) -> Iterator[list[Answer] | Other]:
+def spooled(answers: Iterator[RatedAnswer | Other], scratch: Path | None) -> Iterator[list[RatedAnswer] | Other]:
     """The answers to each prompt, wherever they lie, in the order of their first ones; everything else at once.
 
     They wait in a file of SQLite: one prompt's answers are in memory at a time.
@@ -114,7 +114,9 @@ def spooled(answers: Iterator[Answer | Other], scratch: Path | None) -> Iterator
             connection.close()
 
 
-def _through(connection: sqlite3.Connection, answers: Iterator[Answer | Other]) -> Iterator[list[Answer] | Other]:
+def _through(
+    connection: sqlite3.Connection, answers: Iterator[RatedAnswer | Other]
+) -> Iterator[list[RatedAnswer] | Other]:
     # Nothing has to survive a crash; the first line of a prompt is the order in which its answers are read again.
     connection.executescript(
         """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
@@ -123,20 +125,20 @@ def _through(connection: sqlite3.Connection, answers: Iterator[Answer | Other]) 
         BEGIN;"""
     )
     for number, answer in enumerate(answers):
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, RatedAnswer):
             yield answer
             continue
         key = answer.key
         connection.execute("INSERT INTO prompts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, number))
         data = orjson.dumps([answer.line, answer.prompt, answer.completion, answer.score, answer.notes])
         connection.execute("INSERT INTO answers SELECT first, ?, ? FROM prompts WHERE key = ?", (number, data, key))
-    group: list[Answer] = []
+    group: list[RatedAnswer] = []
     at = None
     for first, data in connection.execute("SELECT first, data FROM answers ORDER BY first, number"):
         if first != at and group:
             yield group
             group = []
         at = first
-        group.append(Answer(*orjson.loads(data)))
+        group.append(RatedAnswer(*orjson.loads(data)))
     if group:
         yield group

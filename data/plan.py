@@ -1,10 +1,11 @@
-"""How one file is read: settled once, stored with the dataset, and the same whenever it is read again."""
+"""How one file is read: decided once, from the user's options and the detection, and stored with the dataset."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from data.detect import AS_WELL, LIKELY, Candidate, Detection, ordered, stands_out
 from data.errors import InvalidOption, UnclearFormat
 from data.findings import unusable
 from data.formats import FORMATS, SPELT, custom
@@ -13,73 +14,36 @@ from data.formats.guess import guess
 from data.kinds import DatasetKind
 from data.spelling import Names
 
-if TYPE_CHECKING:
-    from data.detect import Candidate, Detection
-
 _LISTED = 5
+_POSSIBLE = 0.1
+"""Least score of a format when the user named the kind."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything in it is plain JSON."""
+    """Container, format, kind and mapping of one file, as plain JSON values."""
 
     container: str
     compression: str
     format: str
     kind: str
     mapping: dict[str, Any] | None = None
-    """Of the format `custom`."""
+    """The mapping of the format `custom`."""
     encoding: str | None = None
     """Of the text, as the user named it; None: as it is detected."""
 
     @classmethod
-    def of(
-        cls,
-        detection: "Detection",
-        format: str | None = None,
-        kind: str | None = None,
-        mapping: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """What is asked for, and what was detected for the rest.
-
-        Raises UnclearFormat where neither says enough, InvalidOption for a format that is not there or cannot be read as
-        this kind, UnusableMapping, UnusableFile for a file without records.
-        """
-        if detection.records == 0:
-            raise unusable("no_rows", _without_rows(detection))
-        if format is None and mapping is not None:
-            format = custom.FORMAT.id
-        if format is None:
-            found = _detected(detection, kind)
-            format, kind = found if found is not None else (_own(kind), kind)
-        known = _known(format)
-        if known is custom.FORMAT:
-            made, checked = custom.checked(mapping)
-            kind = _kind(known, kind or made, made)
-            return cls(detection.container, detection.compression, known.id, kind, checked, detection.named_encoding)
-        if mapping is not None:
-            raise _invalid("mapping", "belongs to the format custom")
-        chosen = kind or _kind_of(known, detection)
-        return cls(
-            detection.container,
-            detection.compression,
-            known.id,
-            _kind(known, chosen),
-            encoding=detection.named_encoding,
-        )
-
-    @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """As it was stored."""
+        """The plan that `as_json` stored."""
         return cls(**value)
 
     def as_json(self) -> dict[str, Any]:
-        """To be stored."""
+        """The plan as it is stored."""
         return {name: value for name, value in asdict(self).items() if name != "encoding" or value is not None}
 
     @property
     def reads_as(self) -> Format:
-        """The format itself."""
+        """The format that the plan names."""
         return FORMATS[self.format]
 
     @property
@@ -93,52 +57,67 @@ class Plan:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The record's names for fields of ours."""
+        """Column names of the file by field of a row, for messages."""
         if self.format == custom.FORMAT.id:
             return {name: path.replace(".", "/") for name, path in (self.mapping or {})["fields"].items()}
         return self.reads_as.names
 
     @cached_property
     def columns(self) -> Names:
-        """Those that its rows depend on. Readers get these alone, from every container."""
+        """The columns that the rows depend on. Readers get no others, from any container."""
         if self.format == custom.FORMAT.id:
             mapped = custom.columns(self.mapping or {})
             return Names(mapped, None, {name.lower(): name for name in mapped})
         return Names(self.reads_as.columns(DatasetKind(self.kind)), self.reads_as.pattern, SPELT)
 
 
-def _detected(detection: "Detection", kind: str | None) -> tuple[str, str] | None:
+def make_plan(
+    detection: Detection,
+    format: str | None = None,
+    kind: str | None = None,
+    mapping: Mapping[str, Any] | None = None,
+) -> Plan:
+    """The plan from the options that the user gave, and from what was detected for the others.
+
+    Raises UnclearFormat where both leave it open, InvalidOption for a format that does not exist or does not give this kind,
+    UnusableMapping, and UnusableFile for a file without records.
+    """
+    if detection.records == 0:
+        raise unusable("no_rows", _without_rows(detection))
+    if format is None and mapping is not None:
+        format = custom.FORMAT.id
+    if format is None:
+        found = _detected(detection, kind)
+        format, kind = found if found is not None else (_own(kind), kind)
+    known = _known(format)
+    if known is custom.FORMAT:
+        made, checked = custom.checked(mapping)
+        kind = _kind(known, kind or made, made)
+        return Plan(detection.container, detection.compression, known.id, kind, checked, detection.named_encoding)
+    if mapping is not None:
+        raise _invalid("mapping", "belongs to the format custom")
+    chosen = kind or _kind_of(known, detection)
+    return Plan(
+        detection.container,
+        detection.compression,
+        known.id,
+        _kind(known, chosen),
+        encoding=detection.named_encoding,
+    )
+
+
+def _detected(detection: Detection, kind: str | None) -> tuple[str, str] | None:
     """Format and kind, if one stands out among those of the kind that is asked for; None if none is of that kind.
 
     UnclearFormat where several are as likely, or where nothing is likely and no kind was named.
     """
     candidates = ordered([one for one in detection.candidates if kind in (None, one.kind)])
-    # Somebody who names the kind has looked; then a weak likeness will do, and records that are otherwise are told.
-    if stands_out(candidates, _LIKELY if kind is None else _POSSIBLE):
+    # A user who names the kind knows the file, so a low score is enough. Records that differ are reported.
+    if stands_out(candidates, LIKELY if kind is None else _POSSIBLE):
         return candidates[0].format, candidates[0].kind
     if kind is not None and not candidates:
         return None
     raise _unclear(detection, candidates)
-
-
-_LIKELY, _POSSIBLE, _AS_WELL = 0.6, 0.1, 0.97
-
-
-def stands_out(candidates: list["Candidate"], least: float = _LIKELY) -> bool:
-    """Whether the first of them, in their order, fits this share of the records, and says more than others that fit as well."""
-    if not candidates or candidates[0].score < least:
-        return False
-    rest = [one for one in candidates[1:] if one.score >= _AS_WELL * candidates[0].score]
-    return all(one.specific < candidates[0].specific for one in rest)
-
-
-def ordered(candidates: list["Candidate"]) -> list["Candidate"]:
-    """Those that fit about as well as any come first, the more telling the earlier: a few records that are otherwise do not
-    make another format of a file."""
-    best = max((one.score for one in candidates), default=0)
-    return sorted(
-        candidates, key=lambda one: (-1, -one.specific) if one.score >= _AS_WELL * best else (-one.score, -one.specific)
-    )
 
 
 def _own(kind: str | None) -> str:
@@ -148,12 +127,12 @@ def _own(kind: str | None) -> str:
     return "rows"
 
 
-def _unclear(detection: "Detection", candidates: list["Candidate"]) -> UnclearFormat:
+def _unclear(detection: Detection, candidates: list[Candidate]) -> UnclearFormat:
     shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
     suggested = guess(detection.columns)
     names = ", ".join(column.name for column in detection.columns[:12]) or "none"
-    if shown and candidates[0].score >= _LIKELY:
-        likely = [one for one in candidates[:_LISTED] if one.score >= _AS_WELL * candidates[0].score]
+    if shown and candidates[0].score >= LIKELY:
+        likely = [one for one in candidates[:_LISTED] if one.score >= AS_WELL * candidates[0].score]
         detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
         ways = "Map them to fields, with the format custom" + (" (a mapping is suggested)" if suggested else "")
@@ -165,7 +144,7 @@ def _unclear(detection: "Detection", candidates: list["Candidate"]) -> UnclearFo
     )
 
 
-def _without_rows(detection: "Detection") -> str:
+def _without_rows(detection: Detection) -> str:
     names = ", ".join(column.name for column in detection.columns[:12])
     return (
         f"The file has no rows, only the names of its columns: {names}."
@@ -174,11 +153,11 @@ def _without_rows(detection: "Detection") -> str:
     )
 
 
-def _named(candidate: "Candidate") -> str:
+def _named(candidate: Candidate) -> str:
     return f"{candidate.format} (as {candidate.kind})"
 
 
-def _kind_of(known: Format, detection: "Detection") -> str:
+def _kind_of(known: Format, detection: Detection) -> str:
     """Without a word about the kind: the one that was detected, or the only one."""
     found = [one.kind for one in detection.candidates if one.format == known.id]
     if known.one_of_many or (not found and len(known.kinds) > 1):

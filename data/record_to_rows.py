@@ -12,15 +12,17 @@ from data.findings import SAMPLE_CHARACTERS, Findings
 from data.formats import chat, custom
 from data.formats.base import Rated, Reading, Row, Source
 from data.formats.values import named
-from data.grouping import Answer, Unit, ranking_units, spooled
+from data.grouping import RatedAnswer, RowResult, ranking_units, spooled
 from data.kinds import DatasetKind
 from data.plan import Plan
 from data.schema import canonical
 
-__all__ = ["Unit", "units"]
+__all__ = ["RowResult", "records_to_rows"]
 
 
-def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Path | None = None) -> Iterator[Unit]:
+def records_to_rows(
+    records: Iterator[Record], plan: Plan, findings: Findings, scratch: Path | None = None
+) -> Iterator[RowResult]:
     """Rows and refusals. A record gives all of its rows or none. Where answers to one prompt lie in several records, each
     prompt's ranking stands at the line of its first answer.
     """
@@ -32,29 +34,29 @@ def units(records: Iterator[Record], plan: Plan, findings: Findings, scratch: Pa
         return
     answers = _answers(records, plan, reading)
     for group in _runs(answers) if plan.grouped == "consecutive" else spooled(answers, scratch):
-        if isinstance(group, Unit):
+        if isinstance(group, RowResult):
             yield group
         else:
             yield from _ranked(group, known.sided, findings)
 
 
-def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[Unit]:
+def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[RowResult]:
     line, value, _ = record
     if isinstance(value, RowError):
-        yield Unit(line, value, _sample(record, value))
+        yield RowResult(line, value, _sample(record, value))
         return
     reading.line = line
     try:
         rows = [canonical(reading.kind, row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
     except RowError as bad:
         bad = _renamed(bad, value, plan.names)
-        yield Unit(line, bad, _sample(record, bad))
+        yield RowResult(line, bad, _sample(record, bad))
         return
     for row in rows:
-        yield Unit(line, row)
+        yield RowResult(line, row)
 
 
-def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterator[Answer | Unit]:
+def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterator[RatedAnswer | RowResult]:
     for record in records:
         line, value, _ = record
         reading.line = line
@@ -66,7 +68,7 @@ def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterato
                 yield _checked(line, rated)
         except RowError as bad:
             bad = bad if isinstance(value, RowError) else _renamed(bad, value, plan.names)
-            yield Unit(line, bad, _sample(record, bad))
+            yield RowResult(line, bad, _sample(record, bad))
 
 
 def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
@@ -90,17 +92,17 @@ def _behind(system: Any, row: Row | Rated) -> Row | Rated:
     return row | {name: chat.told(system, row[name]) for name in ("prompt", "messages") if row.get(name)}
 
 
-def _checked(line: int, rated: Rated) -> Answer:
+def _checked(line: int, rated: Rated) -> RatedAnswer:
     """In canonical form, or what is wrong with it."""
     demonstration = canonical(DatasetKind.SFT, {"prompt": rated.prompt, "completion": rated.completion})
-    return Answer(line, demonstration["prompt"], demonstration["completion"], rated.score, rated.notes)
+    return RatedAnswer(line, demonstration["prompt"], demonstration["completion"], rated.score, rated.notes)
 
 
-def _runs(answers: Iterator[Answer | Unit]) -> Iterator[list[Answer] | Unit]:
+def _runs(answers: Iterator[RatedAnswer | RowResult]) -> Iterator[list[RatedAnswer] | RowResult]:
     """Answers to one prompt that follow each other."""
-    run: list[Answer] = []
+    run: list[RatedAnswer] = []
     for answer in answers:
-        if isinstance(answer, Unit):
+        if isinstance(answer, RowResult):
             yield answer
             continue
         if run and answer.key != run[0].key:
@@ -111,13 +113,13 @@ def _runs(answers: Iterator[Answer | Unit]) -> Iterator[list[Answer] | Unit]:
         yield run
 
 
-def _ranked(group: list[Answer], sided: bool, findings: Findings) -> Iterator[Unit]:
+def _ranked(group: list[RatedAnswer], sided: bool, findings: Findings) -> Iterator[RowResult]:
     for unit in ranking_units(group, sided, findings):
         try:
             row = unit.row if isinstance(unit.row, RowError) else canonical(DatasetKind.PREFERENCES, unit.row)
             yield unit._replace(row=row)
         except RowError as bad:
-            yield Unit(unit.line, bad, group[0].completion)
+            yield RowResult(unit.line, bad, group[0].completion)
 
 
 _OF_A_FIELD = frozenset({"wrong_type", "bad_label", "bad_number", "unknown_field"})

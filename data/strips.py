@@ -10,7 +10,7 @@ Strip = Callable[[Row], Row]
 WHITE_SPACE = ("prompt_whitespace", "leading_whitespace", "trailing_whitespace")
 """Another change may leave some behind: these are done to every row that is changed."""
 _NESTED = 20
-"""How deep within each other special tokens are taken out (data/report/special_tokens.py finds as many)."""
+"""How deep within each other special tokens are taken out (data/report/row_checks.py finds as many)."""
 
 
 def strips(codes: Sequence[str], tokens: Sequence[str]) -> dict[str, Strip]:

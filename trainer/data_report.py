@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from data.errors import RowError, TokenizerFailed
-from data.report.settings import ReportSettings
-from data.report.tokenizer import TokenizerFacts
+from data.report.settings import ReportSettings, TokenizerFacts
 from data.rows import Prompt
 from trainer import allowed_paths
 from trainer.errors import DataError, ModelError, SpecError, TrainerError, data_errors
@@ -100,7 +99,7 @@ def _steps(stage: str, items: int) -> int:
 
 
 class ReportTokenizer:
-    """The job's codec as `data.report.tokenizer.RowTokenizer`."""
+    """The job's codec as `data.report.settings.RowTokenizer`."""
 
     def __init__(self, codec: "Codec") -> None:
         self._codec = codec

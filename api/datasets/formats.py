@@ -8,7 +8,7 @@ from api.uploads.schemas import DatasetFormat, DatasetFormatList
 from core.errors import NotSignedIn
 from data.formats import FORMATS
 from data.formats.base import Format
-from data.formats.shown import examples, mapping
+from data.preview import example_mapping, example_rows
 
 router = APIRouter(prefix="/reference", tags=["Platform"])
 
@@ -21,5 +21,5 @@ def list_formats(_: PrincipalDep) -> DatasetFormatList:
 
 def _shown(one: Format) -> DatasetFormat:
     told = {name: getattr(one, name) for name in ("id", "title", "about", "source")}
-    shown = {"kinds": list(one.kinds), "example": list(one.example), "mapping": mapping(one.id)}
-    return DatasetFormat.model_validate({**told, **shown, "becomes": examples()[one.id]})
+    shown = {"kinds": list(one.kinds), "example": list(one.example), "mapping": example_mapping(one.id)}
+    return DatasetFormat.model_validate({**told, **shown, "becomes": example_rows()[one.id]})

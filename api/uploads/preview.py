@@ -19,7 +19,7 @@ from core.errors import (
     UploadNotComplete,
     WrongMediaType,
 )
-from data.detect import look
+from data.preview import preview_file
 
 router = APIRouter(tags=["Uploads"], route_class=StrictRoute)
 NOTHING_SAID = PreviewRequest()
@@ -55,7 +55,7 @@ def preview_upload(
     scratch = settings.data_dir / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     limits = limits_of(settings)
-    seen = look(
+    seen = preview_file(
         open_,
         upload.filename,
         limits,

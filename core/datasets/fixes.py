@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import BlobStore
-from core.datasets import filling, reports, versions
+from core.datasets import publish, reports, versions
 from core.errors import InvalidRequest
 from core.models import Dataset, DatasetReport, DatasetVersion
 
@@ -45,7 +45,7 @@ def apply(
     origin: dict[str, Any] = {"type": "fix", "version": version.number, "report": wanted.report and wanted.report.id}
     origin["findings"] = [*wanted.left_out, *wanted.reported]
     if not wanted.reported:
-        return filling.same_rows(session, blobs, version, origin)
+        return publish.same_rows(session, blobs, version, origin)
     _refuse_emptying(version, wanted)
     made = versions.new_version(session, session.get_one(Dataset, version.dataset_id), origin, version)
     args = {"dataset": version.dataset_id, "version": made.id, "parent": version.id, "findings": wanted.reported}

@@ -11,16 +11,17 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import BlobStore
-from core.datasets import filling, versions
-from core.datasets.contents import Draft, drafting
+from core.datasets import publish, versions
+from core.datasets.row_store import Draft, drafting
 from core.errors import TooLarge
 from core.models import DatasetVersion
 from core.settings import Settings
 from data.convert import Converted, convert
-from data.detect import Plan, detect
+from data.detect import detect
 from data.errors import UnusableFile
 from data.findings import BLOCKING
 from data.limits import Limits
+from data.plan import Plan, make_plan
 
 IMPORT = "import"
 """The kind of the data task that does it later."""
@@ -85,7 +86,7 @@ class Reading:
     def plan(self, source: Source, limits: Limits, scratch: Path) -> Plan:
         """Raises UnclearFormat, UnusableFile, UnusableMapping and InvalidOption."""
         detection = detect(source.open_, source.filename, limits, scratch, self.encoding)
-        return Plan.of(detection, format=self.format, kind=self.kind, mapping=self.mapping)
+        return make_plan(detection, format=self.format, kind=self.kind, mapping=self.mapping)
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,12 @@ class Imported:
         """Make them the version's."""
         found = self.converted.findings
         undecided = self.bad_rows is BadRows.REPORT
-        return filling.fill(
+        return publish.publish_version(
             session,
             blobs,
             version_id,
             self.draft,
-            findings=found if undecided else filling.decided(found),
+            findings=found if undecided else publish.decided(found),
             left_out=self.converted.left_out,
             blocked=undecided and any(finding["severity"] == BLOCKING for finding in found),
         )

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
-from core.datasets.contents import remove_orphan
+from core.datasets.row_store import remove_orphan
 from core.db import session_scope
 from core.models import DatasetContent, DatasetReport, DatasetVersion, Upload
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import BlobStore, discard
-from core.datasets import contents, search
+from core.datasets import row_store, search
 from core.db import after_commit
 from core.errors import DatasetInUse, InvalidRequest, NotFound
 from core.models import Dataset, DatasetReport, DatasetVersion, DataTask, Job, JobDataset
@@ -58,7 +58,7 @@ def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
     session.delete(dataset)
     session.flush()
     sums = {version.sha256 for version in versions if version.sha256 is not None}
-    contents.release(session, blobs, sums)
+    row_store.release(session, blobs, sums)
     _index_what_stays(session, sums)
     prefixes = [f"versions/{id_}" for id_ in ids] + [f"reports/{id_}" for id_ in reports]
     after_commit(session, lambda: discard(blobs, prefixes))

@@ -9,7 +9,7 @@ import orjson
 
 from core.blobs import BlobStore
 from core.datasets import u64
-from core.datasets.contents import index_key
+from core.datasets.row_store import index_key
 from core.datasets.versions import why_not
 from core.errors import NotFound
 from core.models import DatasetContent, DatasetVersion

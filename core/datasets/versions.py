@@ -1,14 +1,15 @@
 """Datasets and their versions: making them, and finding the one that somebody means."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
-from core.datasets.references import Reference
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.models import Dataset, DatasetVersion
 from core.models.base import new_id
@@ -46,7 +47,7 @@ def name_of(filename: str) -> str:
 def new_version(
     session: Session, dataset: Dataset, origin: dict[str, Any], parent: DatasetVersion | None = None
 ) -> DatasetVersion:
-    """The dataset's next version, `importing` until `filling.fill`, or a failure of its data task, settles it."""
+    """The dataset's next version, `importing` until `publish.publish_version`, or a failure of its data task, settles it."""
     # Of two at once the second waits here, and counts the first.
     held = select(Dataset.id).filter_by(id=dataset.id).with_for_update(key_share=True)
     if session.scalars(held).one_or_none() is None:
@@ -130,7 +131,7 @@ def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | Datas
 
 def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[DatasetVersion]:
     """Every version that a reference fits, newest first; at least one."""
-    reference = Reference.of(text)
+    reference = Reference.parse(text)
     dataset = dataset_of(session, owner_id, reference.dataset_id, keep=keep)
     query = select(DatasetVersion).filter_by(dataset_id=dataset.id).order_by(DatasetVersion.number.desc())
     if reference.number is not None:
@@ -148,3 +149,34 @@ def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[D
 
 def _no_dataset(dataset_id: str) -> NotFound:
     return NotFound(f"There is no dataset {dataset_id!r}.")
+
+
+_SUM = re.compile("sha256:([0-9a-f]{8,64})")
+_NUMBER = re.compile("[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """`number` and `sum_prefix`: at most one of them is given; neither: the newest version."""
+
+    dataset_id: str
+    number: int | None = None
+    sum_prefix: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Reference":
+        """Raises InvalidRequest for what is no reference."""
+        dataset_id, separator, at = text.partition("@")
+        if not separator:
+            return cls(dataset_id)
+        if _NUMBER.fullmatch(at):
+            return cls(dataset_id, number=int(at))
+        if found := _SUM.fullmatch(at):
+            return cls(dataset_id, sum_prefix=found[1])
+        detail = f"{text!r} names no version; write {dataset_id}@2, or {dataset_id}@sha256: and at least 8 digits"
+        raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
+
+
+def pin(version: DatasetVersion) -> str:
+    """The reference that means these rows and no others, now and later."""
+    return f"{version.dataset_id}@sha256:{version.sha256}"

@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.datasets import overlap, versions
-from core.datasets.references import pin
 from core.datasets.rows import content_of
+from core.datasets.versions import pin
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
 from core.jobs.events import note
 from core.jobs.references import check_names

@@ -34,7 +34,7 @@ class Dataset(Base):
 class DatasetContent(Base):
     """Rows as canonical JSONL, stored once however many versions hold them. Never changed.
 
-    Made and removed under `core.datasets.contents.lock` of the sum, so that the blob is there as long as the row is.
+    Made and removed under `core.datasets.row_store.lock` of the sum, so that the blob is there as long as the row is.
     """
 
     __tablename__ = "dataset_contents"

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from data.errors import out_of_space_raised
-from data.files import encodings, lines, sniff, streams, table, values
+from data.files import encodings, sniff, streams, table, values
 from data.files.columnar import Columnar
-from data.files.records import Record
+from data.files.records import Record, read_lines
 from data.findings import unusable
 from data.limits import Limits
-
-__all__ = ["Opened", "Record", "opened"]
 
 
 @dataclass
@@ -122,7 +120,7 @@ def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> 
     hint = encodings.Hint(head)
     match found.container:
         case "jsonl":
-            found.records = lambda _: hint.added(lines.read(text, limits, found.notes))
+            found.records = lambda _: hint.added(read_lines(text, limits, found.notes))
         case "json":
             found.records = lambda _: hint.added(values.read(text, limits, found.notes, sniff.opens_talk(head)))
         case _:

@@ -1,7 +1,8 @@
-"""What every container gives."""
+"""Records, which every file reader gives, and the reader of JSON Lines."""
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from data.errors import RowError
 from data.files.cells import unpack
@@ -47,3 +48,26 @@ def shown(record: Record, characters: int) -> str:
 def compact(value: Any) -> str:
     """As JSON on one line, whatever it is."""
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def read_lines(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Record]:
+    """Lines that are not blank, with their numbers. Never more than one in memory. `notes`: where to say what is unusual."""
+    parser = Parser(limits, notes)
+    for number, line in _lines(file, limits.line_bytes):
+        try:
+            yield number, parser.parse(number, line), line
+        except RowError as bad:
+            yield number, bad, line
+
+
+def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
+    """Of a line that is too long, only its beginning, one byte beyond the limit."""
+    number = 0
+    while line := file.readline(limit + 2):
+        number += 1
+        rest = line
+        while len(rest) > limit + 1 and not rest.endswith(b"\n"):
+            rest = file.readline(limit + 2)
+        line = line.rstrip(b"\r\n") if line.endswith((b"\n", b"\r")) else line
+        if line.strip():
+            yield number, line[: limit + 1]

@@ -5,7 +5,8 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from data.formats.values import NOTED, field, listed, notes, truth
+from data.formats.values import field, listed, notes, truth
+from data.names import NOTED
 
 _WINNERS = {
     "model_a": "a", "a": "a", "model_b": "b", "b": "b",

@@ -7,8 +7,9 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, says_which
-from data.formats.ranking import ranks as ranks_of
-from data.formats.values import NOTED, notes, text
+from data.formats.values import notes, text
+from data.formats.values import ranks as ranks_of
+from data.names import NOTED
 
 _ANSWER = re.compile(r"(?:response|completion|generations?|answer|output)(?:[-_ ]?(\d+)|[-_ ]([a-hA-H]))")
 _PROMPTS = (

@@ -4,13 +4,13 @@ from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from data.formats.pairs import PAIR_NOTES, common_prompt, compared, pair_notes
 from data.formats.values import field, text
+from data.names import AXOLOTL_PROMPTS
 
-_QUESTIONS = ("question", "input", "prompt")
 _SIDES = ("chosen", "rejected")
 
 
 def _asks(record: Source) -> str | None:
-    return next((name for name in _QUESTIONS if isinstance(record.get(name), str)), None)
+    return next((name for name in AXOLOTL_PROMPTS if isinstance(record.get(name), str)), None)
 
 
 def _chatml(record: Source, reading: Reading) -> Rows:
@@ -56,7 +56,7 @@ CHATML = Format(
     example=(
         {"system": "You answer briefly.", "question": "What colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
     ),
-    fields=PAIR_NOTES | {"system", *_QUESTIONS, *_SIDES},
+    fields=PAIR_NOTES | {"system", *AXOLOTL_PROMPTS, *_SIDES},
     fits=_is_chatml,
     rows=_chatml,
     names={"prompt": "question"},

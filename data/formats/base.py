@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from data.findings import Findings
 from data.kinds import DatasetKind
+from data.names import ANSWER_WORDS, LABEL_WORDS, MEDIA, SYSTEM
 
 Source = dict[str, Any]
 """A record as it came."""
@@ -20,11 +21,6 @@ PREFERENCES, THUMBS, PROMPTS, SFT, PRETRAINING = (
     DatasetKind.SFT,
     DatasetKind.PRETRAINING,
 )
-
-MEDIA = frozenset({"image", "images", "video", "videos", "audio", "audios"})
-"""Columns of what a text refers to with a mark such as <image>."""
-SYSTEM = frozenset({"system", "system_prompt"})
-"""Columns of a system message; the second name is OpenOrca's."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +103,6 @@ class Format:
 
 _LONG = 60
 """Characters of a text that is hardly a mark or a name."""
-_ANSWERS = ("response", "answer", "completion", "output", "generation", "chosen", "rejected", "reply", "candidate")
-_LABELS = ("winner", "label", "prefer", "choice", "vote", "better", "rank", "score", "rating", "reward")
 
 
 def says_more(record: Source, known: Collection[str]) -> bool:
@@ -116,14 +110,14 @@ def says_more(record: Source, known: Collection[str]) -> bool:
     for name, value in record.items():
         if name not in known and value and "metadata" not in name:
             long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict)
-            if long or any(word in name.lower() for word in _ANSWERS):
+            if long or any(word in name.lower() for word in ANSWER_WORDS):
                 return True
     return False
 
 
 def says_which(record: Source, known: Collection[str]) -> bool:
     """Whether another field is named as labels and scores are."""
-    return any(word in name.lower() for name in record if name not in known for word in _LABELS)
+    return any(word in name.lower() for name in record if name not in known for word in LABEL_WORDS)
 
 
 _VERDICT = re.compile(r"label|thumb|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
@@ -144,7 +138,7 @@ def names_verdict(name: str) -> bool:
 
 def names_answer(name: str) -> bool:
     """Whether a column of this name usually holds an answer: `model_response` and `answer_2`, not `response_model`."""
-    return _COUNTED.sub("", name.lower()).endswith(_ANSWERS)
+    return _COUNTED.sub("", name.lower()).endswith(ANSWER_WORDS)
 
 
 def judges(value: Any) -> bool:

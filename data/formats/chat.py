@@ -3,8 +3,9 @@
 from typing import Any
 
 from data.errors import RowError
-from data.formats.base import MEDIA, Reading, Source
+from data.formats.base import Reading, Source
 from data.formats.values import field
+from data.names import MEDIA
 
 Message = dict[str, str]
 _ROLES = {

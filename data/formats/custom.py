@@ -13,8 +13,7 @@ from data.formats import chat
 from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Rated, Reading, Row, Rows, Source
 from data.formats.labels import label_text, meaning
 from data.formats.pairs import common_prompt, compared
-from data.formats.ranking import ranked
-from data.formats.values import listed, number, time, truth
+from data.formats.values import listed, number, ranked, time, truth
 from data.kinds import DatasetKind
 
 FIELDS = (

@@ -6,38 +6,28 @@ from typing import Any
 
 from data.columns import Column
 from data.formats.labels import is_number, suggested
+from data.names import (
+    SUGGESTED_ANSWERS,
+    SUGGESTED_LABELS,
+    SUGGESTED_NOTES,
+    SUGGESTED_PAIRS,
+    SUGGESTED_PROMPTS,
+    SUGGESTED_SIDES,
+)
 
-_PROMPTS = ("prompt", "question", "problem", "instruction", "query", "input", "context", "post", "history")
-_PAIRS = (
-    ("response_a", "response_b"), ("response_1", "response_2"), ("response_0", "response_1"), ("response1", "response2"),
-    ("completion_a", "completion_b"), ("completion_1", "completion_2"), ("output_a", "output_b"), ("output_1", "output_2"),
-    ("answer_a", "answer_b"), ("answer_1", "answer_2"), ("answer_0", "answer_1"), ("human_ref_A", "human_ref_B"),
-    ("text_a", "text_b"), ("left", "right"), ("a", "b"), ("response_j", "response_k"), ("edited_response", "original_response"),
-)  # fmt: skip
-_SIDES = (
-    ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
-    ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("chosen_response", "rejected_response"),
-    ("good_edited_response", "bad_edited_response"),
-)  # fmt: skip
-"""Names that state which of the two is better."""
-_LABELS = (
-    "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
-)  # fmt: skip
-_ANSWERS = ("completion", "response", "output", "answer", "generation", "target", "solution")
 _VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$|\.responses$", re.IGNORECASE)
 """What a column is called that says how good an answer is, as Argilla's `quality.responses` does."""
 _YES = re.compile(r"(^|[._-])is_\w+$", re.IGNORECASE)
 """Of `is_safe` and `is_toxic`, whether yes is better is a person's to say."""
 _TEXTS = {"text", "messages"}
 """Types of columns that say something."""
-_NOTES = {"annotator": ("annotator", "worker", "labeler", "user_id"), "time": ("time", "timestamp", "created_at")}
 
 
 def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
     """`{"fields": …, "labels": …}`, or None where no prompt, pair or answer is to be seen."""
     names = _named(columns)
     fields: dict[str, str] = {}
-    if (prompt := _first(names, _PROMPTS)) is not None:
+    if (prompt := _first(names, SUGGESTED_PROMPTS)) is not None:
         fields["prompt"] = prompt
         if prompt != names.get("input") and prompt == names.get("instruction") and "input" in names:
             fields["input"] = names["input"]
@@ -49,7 +39,7 @@ def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
             return None  # some of the answers may be bad: they are nothing to imitate
         fields["score"] = verdict.name
     if "chosen" in fields or "a" in fields:
-        for note, known in _NOTES.items():
+        for note, known in SUGGESTED_NOTES.items():
             if (said := _first(names, known)) is not None:
                 fields[note] = said
     values = next((column.examples for column in columns if column.name == fields.get("label")), [])
@@ -72,13 +62,13 @@ def _named(columns: Sequence[Column]) -> dict[str, str]:
 
 
 def _answers(names: dict[str, str]) -> dict[str, str]:
-    for field_names, pairs in ((("chosen", "rejected"), _SIDES), (("a", "b"), _PAIRS)):
+    for field_names, pairs in ((("chosen", "rejected"), SUGGESTED_SIDES), (("a", "b"), SUGGESTED_PAIRS)):
         for pair in pairs:
             if all(name.lower() in names for name in pair):
                 found = {field: names[name.lower()] for field, name in zip(field_names, pair, strict=True)}
-                label = _first(names, _LABELS) if "a" in found else None
+                label = _first(names, SUGGESTED_LABELS) if "a" in found else None
                 return found | ({"label": label} if label is not None else {})
-    answer = _first(names, _ANSWERS)
+    answer = _first(names, SUGGESTED_ANSWERS)
     return {"completion": answer} if answer is not None else {}
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Rated, Reading, Row, Rows, Source, has
-from data.formats.values import NOTED, field, notes, number, text
+from data.formats.values import field, notes, number, text
+from data.names import NOTED
 
 _EDITS = ("good_edited_response", "bad_edited_response")
 _TURN = re.compile(r"\n?<extra_id_1>(Assistant|User)\n")

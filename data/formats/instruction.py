@@ -9,10 +9,8 @@ from data.errors import RowError
 from data.formats import chat
 from data.formats.base import Source
 from data.formats.values import text
+from data.names import INPUTS
 
-INPUTS = ("input", "query", "context")
-"""What an instruction is about; Dolly calls it the context."""
-FIELDS = frozenset({"instruction", "system", "history", *INPUTS})
 _SHORT = 20
 """Characters of an input that a prompt may hold by chance; a longer one was put into it."""
 

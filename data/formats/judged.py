@@ -4,8 +4,9 @@ import re
 
 from data.errors import RowError
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from data.formats.instruction import FIELDS, asked
-from data.formats.values import NOTED, field, first_named, notes, number, text
+from data.formats.instruction import asked
+from data.formats.values import field, first_named, notes, number, text
+from data.names import INSTRUCTION_COLUMNS, NOTED
 
 _PERSON = re.compile(r"annotator\d+")
 _LABELS: dict[float, str] = {0: "tie", 1: "a", 2: "b"}
@@ -55,7 +56,9 @@ PANDA = Format(
             "annotator3": 0,
         },
     ),
-    fields=FIELDS | NOTED | {"response1", "response2", "cmp_key", *(f"annotator{n}" for n in range(1, 10))},
+    fields=INSTRUCTION_COLUMNS
+    | NOTED
+    | {"response1", "response2", "cmp_key", *(f"annotator{n}" for n in range(1, 10))},
     pattern=_PERSON,
     fits=lambda record: has(record, "instruction", "response1", "response2") and any(map(_PERSON.fullmatch, record)),
     rows=_panda,
@@ -70,7 +73,7 @@ BAR = Format(
     source="https://github.com/princeton-nlp/LLMBar",
     kinds=(PREFERENCES,),
     example=({"input": "What colour is the sky?", "output_1": "Green.", "output_2": "Blue, by day.", "label": 2},),
-    fields=FIELDS | NOTED | {"output_1", "output_2", "label", "preference"},
+    fields=INSTRUCTION_COLUMNS | NOTED | {"output_1", "output_2", "label", "preference"},
     fits=lambda record: has(record, "output_1", "output_2") and ("label" in record or "preference" in record) and ("input" in record or "instruction" in record),
     rows=_bar,
     names={"a": "output_1", "b": "output_2", "prompt": "input"},

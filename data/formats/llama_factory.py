@@ -2,13 +2,12 @@
 
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
-from data.formats.instruction import FIELDS, asked, several_outputs
-from data.formats.pairs import PAIR_NOTES, pair_notes, whole
-from data.formats.ranking import ranked
-from data.formats.values import NOTED, field, listed, notes
+from data.formats.instruction import asked, several_outputs
+from data.formats.pairs import PAIR_NOTES, compared, pair_notes, whole
+from data.formats.values import field, first_named, listed, notes, ranked
+from data.names import INSTRUCTION_COLUMNS, NOTED, SHAREGPT_CONVERSATIONS
 
 _DOCS = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
-_TALKS = ("conversations", "messages", "conversation")
 
 
 def _alpaca(record: Source, reading: Reading) -> Rows:
@@ -42,7 +41,7 @@ def _sharegpt(record: Source, reading: Reading) -> Rows:
 
 
 def _talk(record: Source) -> str | None:
-    return next((name for name in _TALKS if isinstance(record.get(name), list)), None)
+    return next((name for name in SHAREGPT_CONVERSATIONS if isinstance(record.get(name), list)), None)
 
 
 def _is_sharegpt(record: Source) -> bool:
@@ -64,7 +63,7 @@ ALPACA = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "chosen": "Bonjour.", "rejected": "Bonne nuit."},),
-    fields=FIELDS | PAIR_NOTES | {"chosen", "rejected"},
+    fields=INSTRUCTION_COLUMNS | PAIR_NOTES | {"chosen", "rejected"},
     fits=_is_alpaca,
     rows=_alpaca,
     names={"prompt": "instruction"},
@@ -77,7 +76,7 @@ BEST_FIRST = Format(
     source=_DOCS,
     kinds=(PREFERENCES,),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "output": ["Bonjour.", "Salut.", "Bonne nuit."]},),
-    fields=FIELDS | NOTED | {"output"},
+    fields=INSTRUCTION_COLUMNS | NOTED | {"output"},
     fits=_is_listed,
     rows=_best_first,
     names={"prompt": "instruction", "a": "output/0", "b": "output/1"},
@@ -96,9 +95,45 @@ SHAREGPT = Format(
             "rejected": {"from": "gpt", "value": "Green."},
         },
     ),
-    fields=PAIR_NOTES | {*_TALKS, "system", "tools", "chosen", "rejected"},
+    fields=PAIR_NOTES | {*SHAREGPT_CONVERSATIONS, "system", "tools", "chosen", "rejected"},
     fits=_is_sharegpt,
     rows=_sharegpt,
     names={"prompt": "conversations"},
     specific=80,
 )
+
+
+_REJECTED = ("rejected_messages", "rejected_response")
+
+
+def _rows(record: Source, reading: Reading) -> Rows:
+    rejected = first_named(record, _REJECTED) or "rejected_response"
+    chat.pass_over_tools(record, reading)
+    sides = field(record, "messages"), field(record, rejected)
+    prompt, a, b = compared(None, *sides, ("messages", rejected), reading)
+    yield {"prompt": prompt, "a": a, "b": b, "label": "a"} | pair_notes(record, reading)
+
+
+def _fits(record: Source) -> bool:
+    rejected = record.get(first_named(record, _REJECTED) or "")
+    return chat.is_talk(record.get("messages")) and (isinstance(rejected, str) or chat.is_talk(rejected))
+
+
+FORMAT = Format(
+    id="ms_swift",
+    title="ms-swift",
+    about="`messages` that end with the better answer, and the rejected one in `rejected_response` (or a whole conversation in `rejected_messages`).",
+    source="https://swift.readthedocs.io/en/latest/Customization/Custom-dataset.html",
+    kinds=(PREFERENCES,),
+    example=(
+        {
+            "messages": [{"role": "user", "content": "What colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}],
+            "rejected_response": "Green.",
+        },
+    ),
+    fields=PAIR_NOTES | {"messages", "tools", *_REJECTED},
+    fits=_fits,
+    rows=_rows,
+    names={"a": "messages", "b": "rejected_response", "prompt": "messages"},
+    specific=80,
+)  # fmt: skip

@@ -5,17 +5,11 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import Reading, Row, Source
-from data.formats.values import NOTED, given, notes, number
+from data.formats.values import given, notes, number
+from data.names import NOTED, PAIR_SCORE_COLUMNS, PAIR_SCORES
 from data.schema import NOTES
 
-_SCORES = (
-    ("score_chosen", "score_rejected"), ("chosen_score", "rejected_score"), ("chosen_rating", "rejected_rating"),
-    ("rating_chosen", "rating_rejected"), ("chosen-rating", "rejected-rating"),
-    ("chosen_avg_rating", "rejected_avg_rating"),
-)  # fmt: skip
-SCORED = frozenset(name for pair in _SCORES for name in pair)
-"""Columns with scores of the two sides."""
-PAIR_NOTES = SCORED | NOTED | set(NOTES)
+PAIR_NOTES = PAIR_SCORE_COLUMNS | NOTED | set(NOTES)
 """Columns that `pair_notes` reads."""
 
 
@@ -78,15 +72,15 @@ def pair_notes(record: Source, reading: Reading) -> Row:
     """Ours where they are given, otherwise what is usually called so; a margin otherwise from the scores."""
     found = {} if NOTED.isdisjoint(record) else notes(record) | given(record, reading, "annotator", "source", "time")
     found |= given(record, reading, "margin")
-    if "margin" not in found and not SCORED.isdisjoint(record):
-        for pair in _SCORES:
+    if "margin" not in found and not PAIR_SCORE_COLUMNS.isdisjoint(record):
+        for pair in PAIR_SCORES:
             found |= margin(record, reading, *pair)
     return found
 
 
 def scored(record: Source) -> bool:
     """Whether both sides have a score."""
-    return any(record.keys() >= {*pair} for pair in _SCORES)
+    return any(record.keys() >= {*pair} for pair in PAIR_SCORES)
 
 
 def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:

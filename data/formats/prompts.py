@@ -4,17 +4,13 @@ from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PRETRAINING, PROMPTS, SFT, Format, Reading, Rows, Source, has, says_more, says_which
 from data.formats.sft import source
-from data.formats.values import REFERENCES, field, first_named, reference, text
+from data.formats.values import field, first_named, reference, text
+from data.names import EXACT_REFERENCES, PROMPT_COLUMNS, QUESTIONS, REFERENCES
 from data.spelling import refuse_misspelt
-
-_NAMES = ("prompt", "question", "problem", "instruction", "query")
-_EXACT = tuple(name for name in REFERENCES if name != "solution")
-"""Columns that hold nothing but a reference answer; a solution may be one to imitate."""
-_ASKED = ("question", "problem")
 
 
 def _plain(record: Source, reading: Reading) -> Rows:
-    name = first_named(record, _NAMES) or _NAMES[0]
+    name = first_named(record, PROMPT_COLUMNS) or PROMPT_COLUMNS[0]
     refuse_misspelt(record, frozenset({name, "system", "source", *REFERENCES}))
     yield {"prompt": chat.prompt(record, name)} | reference(record) | source(record)
 
@@ -31,9 +27,10 @@ def _gsm8k(record: Source, reading: Reading) -> Rows:
 
 def _answered(record: Source, reading: Reading) -> Rows:
     name = "completion" if reading.kind is SFT else "answer"
-    yield {"prompt": text(record, first_named(record, _ASKED) or "question"), name: field(record, "answer")} | source(
-        record
-    )
+    yield {
+        "prompt": text(record, first_named(record, QUESTIONS) or "question"),
+        name: field(record, "answer"),
+    } | source(record)
 
 
 def _text(record: Source, reading: Reading) -> Rows:
@@ -43,12 +40,12 @@ def _text(record: Source, reading: Reading) -> Rows:
 
 def _fits_plain(record: Source) -> float:
     """Weakly where other fields hold more than marks: they may be answers under names that nobody knows here."""
-    name = next((name for name in _NAMES if name in record), None)
+    name = next((name for name in PROMPT_COLUMNS if name in record), None)
     if name is None or (name != "prompt" and "answer" in record):
         return 0
     if not (record[name] is None or isinstance(record[name], str) or chat.is_talk(record[name])):
         return 0
-    known = (*_NAMES, "system", "source", *_EXACT)
+    known = (*PROMPT_COLUMNS, "system", "source", *EXACT_REFERENCES)
     return 0.5 if says_more(record, known) or says_which(record, known) else 1
 
 
@@ -66,7 +63,7 @@ PLAIN = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#prompt-only",
     kinds=(PROMPTS,),
     example=({"prompt": "What is 6 × 12?", "answer": 72}, {"prompt": [{"role": "user", "content": "What colour is the sky?"}]}),
-    fields=frozenset({*_NAMES, "source", *REFERENCES}),
+    fields=frozenset({*PROMPT_COLUMNS, "source", *REFERENCES}),
     fits=_fits_plain,
     rows=_plain,
     specific=10,
@@ -91,8 +88,8 @@ ANSWERED = Format(
     source="",
     kinds=(SFT, PROMPTS),
     example=({"question": "What is 6 times 12?", "answer": "72"},),
-    fields=frozenset({*_ASKED, "answer", "source"}),
-    fits=lambda record: "answer" in record and any(name in record for name in _ASKED),
+    fields=frozenset({*QUESTIONS, "answer", "source"}),
+    fits=lambda record: "answer" in record and any(name in record for name in QUESTIONS),
     rows=_answered,
     names={"prompt": "question", "completion": "answer"},
     specific=20,

@@ -4,7 +4,8 @@ from typing import Any
 
 from data.errors import RowError
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from data.formats.values import NOTED, field, listed, notes, number, text
+from data.formats.values import field, listed, notes, number, text
+from data.names import NOTED
 
 
 def _label(value: Any, name: str, labels: dict[float, str], reading: Reading) -> str:

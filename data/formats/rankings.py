@@ -5,18 +5,15 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat, hh_rlhf, instruction
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from data.formats.ranking import ranked
-from data.formats.values import NOTED, first_named, listed, notes, number
+from data.formats.values import first_named, listed, notes, number, ranked
+from data.names import ANSWER_LISTS, NOTED, RANK_LISTS, RANKING_PROMPTS, SCORE_LISTS
 
-_ANSWERS = ("completions", "responses", "answers", "candidates", "generations", "candidates_completions")
-_QUESTIONS = ("prompt", "instruction", "input")
 _CONTEXT = "context"
 """NeMo-RL's name of a prompt in messages."""
-_RANKS, _SCORES = ("ranks", "rank", "ranking"), ("scores", "rewards", "ratings", "rating")
 
 
 def _prompt(record: Source) -> Any:
-    name = first_named(record, _QUESTIONS) or _QUESTIONS[0]
+    name = first_named(record, RANKING_PROMPTS) or RANKING_PROMPTS[0]
     if hh_rlhf.waits(record.get(name)):  # Nectar's
         return chat.told(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
     return instruction.prompt(record, name, ("input",))
@@ -24,8 +21,8 @@ def _prompt(record: Source) -> Any:
 
 def _lists(record: Source, reading: Reading) -> Rows:
     """Lists side by side. Of ranks less is better, of scores more."""
-    answers, by_rank = first_named(record, _ANSWERS) or "completions", first_named(record, _RANKS)
-    measure = by_rank or first_named(record, _SCORES) or "ranks"
+    answers, by_rank = first_named(record, ANSWER_LISTS) or "completions", first_named(record, RANK_LISTS)
+    measure = by_rank or first_named(record, SCORE_LISTS) or "ranks"
     texts, values = listed(record, answers), listed(record, measure)
     if len(texts) != len(values):
         detail = f"has {len(values)} entries for {len(texts)} answers"
@@ -38,7 +35,7 @@ def _lists(record: Source, reading: Reading) -> Rows:
 
 def _objects(record: Source, reading: Reading) -> Rows:
     """Answers that carry their own rank (Nectar) or score."""
-    name = first_named(record, _ANSWERS) or "answers"
+    name = first_named(record, ANSWER_LISTS) or "answers"
     answers = []
     for index, item in enumerate(listed(record, name)):
         pointer = f"{name}/{index}"
@@ -49,7 +46,7 @@ def _objects(record: Source, reading: Reading) -> Rows:
         sign, value = -1 if measure == "rank" else 1, item.get(measure)
         said = said if said is None else chat.answer(said, f"/{pointer}")
         answers.append((said, sign * number(value, f"{pointer}/{measure}", reading)))
-    asked = _prompt(record) if first_named(record, _QUESTIONS) else chat.prompt(record, _CONTEXT)
+    asked = _prompt(record) if first_named(record, RANKING_PROMPTS) else chat.prompt(record, _CONTEXT)
     yield ranked(asked, answers, reading) | notes(record)
 
 
@@ -70,13 +67,16 @@ def _samples(record: Source, reading: Reading) -> Rows:
 
 
 def _side_by_side(record: Source) -> bool:
-    answers, measure = first_named(record, _ANSWERS), first_named(record, _RANKS) or first_named(record, _SCORES)
+    answers, measure = (
+        first_named(record, ANSWER_LISTS),
+        first_named(record, RANK_LISTS) or first_named(record, SCORE_LISTS),
+    )
     ours = has(record, "completions", "ranks")
-    return not ours and answers is not None and measure is not None and first_named(record, _QUESTIONS) is not None
+    return not ours and answers is not None and measure is not None and first_named(record, RANKING_PROMPTS) is not None
 
 
 def _carries(record: Source) -> bool:
-    answers = record.get(first_named(record, _ANSWERS) or "")
+    answers = record.get(first_named(record, ANSWER_LISTS) or "")
     first = answers[0] if isinstance(answers, list) and answers else None
     asked = "prompt" in record or chat.is_talk(record.get(_CONTEXT))
     return asked and isinstance(first, dict) and ("rank" in first or "score" in first)
@@ -91,7 +91,7 @@ LISTS = Format(
     source="https://huggingface.co/datasets/argilla/OpenHermesPreferences",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "responses": [" blue.", " green.", " grey."], "scores": [0.9, 0.1, 0.5]},),
-    fields=NOTED | {"system", "history", *_QUESTIONS, *_ANSWERS, *_RANKS, *_SCORES},
+    fields=NOTED | {"system", "history", *RANKING_PROMPTS, *ANSWER_LISTS, *RANK_LISTS, *SCORE_LISTS},
     fits=_side_by_side,
     rows=_lists,
     specific=60,
@@ -103,7 +103,7 @@ OBJECTS = Format(
     source="https://huggingface.co/datasets/berkeley-nest/Nectar",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
-    fields=NOTED | {"history", _CONTEXT, *_QUESTIONS, *_ANSWERS},
+    fields=NOTED | {"history", _CONTEXT, *RANKING_PROMPTS, *ANSWER_LISTS},
     fits=_carries,
     rows=_objects,
     specific=75,

@@ -6,12 +6,9 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
-from data.formats.instruction import FIELDS, asked, prompt
-from data.formats.values import REFERENCES, field, first_named, reference
-
-_TALKS = ("messages", "conversations", "conversation", "chat")
-_QUESTIONS = ("prompt", "instruction", "question", "query")
-_ANSWERS = ("completion", "response", "output", "generation")
+from data.formats.instruction import asked, prompt
+from data.formats.values import field, first_named, reference
+from data.names import CONVERSATIONS, DEMONSTRATION_ANSWERS, DEMONSTRATION_PROMPTS, INSTRUCTION_COLUMNS, REFERENCES
 
 
 def source(record: Source) -> Row:
@@ -20,7 +17,7 @@ def source(record: Source) -> Row:
 
 
 def _talk(record: Source, reading: Reading) -> Rows:
-    name = first_named(record, _TALKS) or _TALKS[0]
+    name = first_named(record, CONVERSATIONS) or CONVERSATIONS[0]
     messages = chat.told(record.get("system"), chat.messages(field(record, name), f"/{name}"))
     chat.pass_over_tools(record, reading)
     if reading.kind is SFT:
@@ -52,12 +49,12 @@ def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[cha
 
 def _answered(record: Source, reading: Reading) -> Rows:
     """Also whole conversations, where a file has a few among them, as one of the platform's rows may."""
-    name = next((name for name in _ANSWERS if record.get(name) is not None), None)
+    name = next((name for name in DEMONSTRATION_ANSWERS if record.get(name) is not None), None)
     if name is None and record.get("prompt") is None and record.get("messages") is not None:
         yield from _talk(record, reading)
         return
-    asked_in = next((one for one in (*_QUESTIONS, *_TALKS) if record.get(one) is not None), "prompt")
-    name = name or first_named(record, _ANSWERS) or _ANSWERS[0]
+    asked_in = next((one for one in (*DEMONSTRATION_PROMPTS, *CONVERSATIONS) if record.get(one) is not None), "prompt")
+    name = name or first_named(record, DEMONSTRATION_ANSWERS) or DEMONSTRATION_ANSWERS[0]
     answer = chat.answer(field(record, name), f"/{name}")
     yield {"prompt": prompt(record, asked_in), "completion": answer} | source(record)
 
@@ -69,7 +66,7 @@ def _alpaca(record: Source, reading: Reading) -> Rows:
 
 
 def _conversation(record: Source) -> list[Any] | None:
-    found = next((record[name] for name in _TALKS if name in record), None)
+    found = next((record[name] for name in CONVERSATIONS if name in record), None)
     return found if chat.is_talk(found) and "chosen" not in record else None
 
 
@@ -95,12 +92,20 @@ def _asks(record: Source) -> float:
 def _completes(record: Source) -> float:
     """Weakly where the question is under another name than `prompt`, and more stands beside it."""
     if record.get("prompt") is not None:
-        return any(record.get(name) is not None for name in _ANSWERS) and _trusted(record)
-    answers = _ANSWERS if "instruction" not in record else tuple(name for name in _ANSWERS if name != "output")
+        return any(record.get(name) is not None for name in DEMONSTRATION_ANSWERS) and _trusted(record)
+    answers = (
+        DEMONSTRATION_ANSWERS
+        if "instruction" not in record
+        else tuple(name for name in DEMONSTRATION_ANSWERS if name != "output")
+    )
     if not any(isinstance(record.get(name), str) for name in answers):
         return 0
     talk = _conversation(record)
-    asks = chat.only_asks(talk) if talk is not None else any(isinstance(record.get(name), str) for name in _QUESTIONS)
+    asks = (
+        chat.only_asks(talk)
+        if talk is not None
+        else any(isinstance(record.get(name), str) for name in DEMONSTRATION_PROMPTS)
+    )
     return asks and (0.5 if says_more(record, COMPLETION.fields | {"prompt_id"}) else _trusted(record))
 
 
@@ -115,7 +120,7 @@ MESSAGES = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#conversational",
     kinds=(SFT, PROMPTS),
     example=({"messages": [{"role": "user", "content": "What colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}]},),
-    fields=frozenset({*_TALKS, "tools", "source", *REFERENCES}),
+    fields=frozenset({*CONVERSATIONS, "tools", "source", *REFERENCES}),
     for_prompts=frozenset(REFERENCES),
     fits=lambda record: 0,
     fits_as={SFT: _demonstrates, PROMPTS: _asks},
@@ -129,7 +134,7 @@ COMPLETION = Format(
     source="https://huggingface.co/docs/trl/dataset_formats#prompt-completion",
     kinds=(SFT,),
     example=({"prompt": "The sky is", "completion": " blue."},),
-    fields=FIELDS.union(_QUESTIONS, _ANSWERS, _TALKS, {"tools", "source"}),
+    fields=INSTRUCTION_COLUMNS.union(DEMONSTRATION_PROMPTS, DEMONSTRATION_ANSWERS, CONVERSATIONS, {"tools", "source"}),
     fits=_completes,
     rows=_answered,
     specific=40,
@@ -141,7 +146,7 @@ ALPACA = Format(
     source="https://github.com/tatsu-lab/stanford_alpaca",
     kinds=(SFT, PROMPTS),
     example=({"instruction": "Translate into French.", "input": "Good morning.", "output": "Bonjour."},),
-    fields=FIELDS | {"output", "source", *REFERENCES},
+    fields=INSTRUCTION_COLUMNS | {"output", "source", *REFERENCES},
     for_prompts=frozenset(REFERENCES),
     fits=_instructs,
     rows=_alpaca,

@@ -6,11 +6,8 @@ from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, has
 from data.formats.pairs import PAIR_NOTES, pair_notes
-from data.formats.ranking import ranked
-from data.formats.values import NOTED, field, listed, notes, number, text
-
-_SCORES = ("fine-grained_score", "overall_score")
-"""The mean of the ratings first: some overall scores are off by a factor of ten, as Argilla found."""
+from data.formats.values import field, listed, notes, number, ranked, text
+from data.names import NOTED, ULTRAFEEDBACK_SCORES
 
 
 def _original(record: Source, reading: Reading) -> Rows:
@@ -25,14 +22,14 @@ def _original(record: Source, reading: Reading) -> Rows:
 
 def _scores(completions: list[dict[str, Any]], reading: Reading) -> list[float]:
     """By one measure that all of them have: two are on different scales."""
-    for name in _SCORES:
+    for name in ULTRAFEEDBACK_SCORES:
         if all(completion.get(name) is not None for completion in completions):
             values = enumerate(completion[name] for completion in completions)
             return [number(value, f"completions/{index}/{name}", reading) for index, value in values]
     ratings = [_ratings(completion) for completion in completions]
     shared = [aspect for aspect in ratings[0] if all(aspect in one for one in ratings)] if ratings else []
     if not shared:
-        detail = f"have no score that each has ({' or '.join(_SCORES)}, or a rating)"
+        detail = f"have no score that each has ({' or '.join(ULTRAFEEDBACK_SCORES)}, or a rating)"
         raise RowError(detail, pointer="/completions", code="missing_field")
     return [sum(one[aspect] for aspect in shared) / len(shared) for one in ratings]
 

@@ -4,25 +4,20 @@ from typing import Any
 
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
-from data.formats.instruction import FIELDS, asked, several_outputs
+from data.formats.instruction import asked, several_outputs
 from data.formats.values import field, given, listed
-
-_PAIRS = (
-    ("a", "b"), ("response_a", "response_b"), ("response1", "response2"), ("response_1", "response_2"),
-    ("completion_a", "completion_b"), ("output_1", "output_2"), ("answer_a", "answer_b"),
-)  # fmt: skip
-_LISTS = ("completions", "output")
+from data.names import INSTRUCTION_COLUMNS, UNLABELLED_LISTS, UNLABELLED_PAIRS
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
     reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
     row = {"prompt": _prompt(record)} | given(record, reading, "source")
     pair = _pair(record)
-    if name := next((name for name in _LISTS if record.get(name) is not None and pair is None), None):
+    if name := next((name for name in UNLABELLED_LISTS if record.get(name) is not None and pair is None), None):
         answers = [chat.answer(said, f"/{name}/{at}") for at, said in enumerate(listed(record, name))]
         yield row | {"completions": answers, "ranks": None}
         return
-    a, b = pair or _PAIRS[0]
+    a, b = pair or UNLABELLED_PAIRS[0]
     yield row | {
         "a": chat.answer(field(record, a), f"/{a}"),
         "b": chat.answer(field(record, b), f"/{b}"),
@@ -39,7 +34,7 @@ def _prompt(record: Source) -> Any:
 
 
 def _pair(record: Source) -> tuple[str, str] | None:
-    return next((pair for pair in _PAIRS if has(record, *pair)), None)
+    return next((pair for pair in UNLABELLED_PAIRS if has(record, *pair)), None)
 
 
 def _fits(record: Source) -> float:
@@ -57,7 +52,7 @@ FORMAT = Format(
     source="",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "response_a": " blue.", "response_b": " grey."},),
-    fields=FIELDS.union({"prompt", "source"}, _LISTS, *_PAIRS),
+    fields=INSTRUCTION_COLUMNS.union({"prompt", "source"}, UNLABELLED_LISTS, *UNLABELLED_PAIRS),
     fits=_fits,
     rows=_rows,
     specific=30,

@@ -9,25 +9,25 @@ import orjson
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, Rows, Source, judges
-from data.formats.instruction import FIELDS
 from data.formats.instruction import prompt as whole_prompt
-from data.formats.values import NOTED, field, first_named, number, truth
+from data.formats.values import field, first_named, number, truth
 from data.formats.values import notes as usual_notes
 from data.kinds import DatasetKind
+from data.names import ANSWER_SCORES, DEMONSTRATION_ANSWERS, INSTRUCTION_COLUMNS, NOTED, RATED_ANSWERS, THUMB_TAGS
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
-_ANSWERS = ("completion", "response", "output", "answer", "text")
-_SCORES = ("score", "reward", "rating")
-_TAGS = ("kto_tag", "label", "tag")
 _UNFILLED = 0.9
 """An empty column may be a verdict that is missing; but one that is empty in every record is none."""
 _QUESTIONS, _TALKS = ("prompt", "instruction", "question"), ("messages", "conversations", "conversation")
-_SAID = ("completion", "response", "output", "generation")
-_JUDGED_FIELDS = FIELDS.union(NOTED, _QUESTIONS, _TALKS, _SAID, _TAGS)
+_JUDGED_FIELDS = INSTRUCTION_COLUMNS.union(NOTED, _QUESTIONS, _TALKS, DEMONSTRATION_ANSWERS, THUMB_TAGS)
 
 
 def _thumb(record: Source, reading: Reading) -> Rows:
-    name = next((name for name in _TAGS if judges(record.get(name))), None) or first_named(record, _TAGS) or "label"
+    name = (
+        next((name for name in THUMB_TAGS if judges(record.get(name))), None)
+        or first_named(record, THUMB_TAGS)
+        or "label"
+    )
     good = truth(field(record, name), name)
     prompt, answer = _judged(record)
     yield from _told(Rated(prompt, answer, float(good), usual_notes(record)), reading)
@@ -35,10 +35,10 @@ def _thumb(record: Source, reading: Reading) -> Rows:
 
 def _judged(record: Source) -> tuple[Any, str]:
     """The prompt and the answer, which may be a conversation in one column (argilla/kto-mix-15k, LLaMA-Factory)."""
-    asked, talk, said = (_first(record, names) for names in (_QUESTIONS, _TALKS, _SAID))
+    asked, talk, said = (_first(record, names) for names in (_QUESTIONS, _TALKS, DEMONSTRATION_ANSWERS))
     whole = said if said is not None and _is_conversation(record[said]) else talk if said is None else None
     if whole is None:
-        said = said or first_named(record, _SAID) or _SAID[0]
+        said = said or first_named(record, DEMONSTRATION_ANSWERS) or DEMONSTRATION_ANSWERS[0]
         answer = chat.answer(field(record, said), f"/{said}")
         return whole_prompt(record, asked or talk or "prompt"), answer
     prompt, answer = chat.prompt_and_answer(record[whole], f"/{whole}")
@@ -73,7 +73,7 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
     """A ranking needs good and bad answers to one prompt. Where no prompt has both, thumbs are what the file holds."""
     found: dict[bytes, set[bool]] = defaultdict(set)
     for record in records:
-        name = next((name for name in _TAGS if judges(record.get(name))), None)
+        name = next((name for name in THUMB_TAGS if judges(record.get(name))), None)
         try:
             prompt, _ = _judged(record)
             found[orjson.dumps(prompt)].add(truth(record.get(name or "label"), name or "label"))
@@ -83,7 +83,7 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
 
 
 def _scored(record: Source, reading: Reading) -> Rows:
-    answer, score = first_named(record, _ANSWERS) or "response", first_named(record, _SCORES) or "score"
+    answer, score = first_named(record, RATED_ANSWERS) or "response", first_named(record, ANSWER_SCORES) or "score"
     value = number(field(record, score), score, reading)
     yield Rated(chat.prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
 
@@ -97,10 +97,10 @@ def _is_thumb(record: Source) -> float:
 def _is_factory(record: Source) -> float:
     if ("completion" in record and "label" in record) or "chosen" in record:
         return 0
-    said = record.get(_first(record, _SAID) or "")
+    said = record.get(_first(record, DEMONSTRATION_ANSWERS) or "")
     answered = isinstance(said, str | dict) or chat.is_talk(said)
     asked = any(name in record for name in _QUESTIONS) and answered
-    return (asked or any(chat.is_talk(record.get(name)) for name in _TALKS)) and _says(record, _TAGS)
+    return (asked or any(chat.is_talk(record.get(name)) for name in _TALKS)) and _says(record, THUMB_TAGS)
 
 
 def _says(record: Source, tags: tuple[str, ...]) -> float:
@@ -113,11 +113,11 @@ def _says(record: Source, tags: tuple[str, ...]) -> float:
 def _is_scored(record: Source) -> float:
     if (
         "prompt" not in record
-        or not any(name in record for name in _ANSWERS)
-        or not any(name in record for name in _SCORES)
+        or not any(name in record for name in RATED_ANSWERS)
+        or not any(name in record for name in ANSWER_SCORES)
     ):
         return 0
-    return _UNFILLED if all(record.get(name) in (None, "") for name in _SCORES) else 1
+    return _UNFILLED if all(record.get(name) in (None, "") for name in ANSWER_SCORES) else 1
 
 
 KTO = Format(
@@ -172,7 +172,7 @@ SCORED = Format(
         {"prompt": "The sky is", "response": " blue.", "score": 0.9},
         {"prompt": "The sky is", "response": " green.", "score": 0.1},
     ),
-    fields=NOTED | {"prompt", "system", *_ANSWERS, *_SCORES},
+    fields=NOTED | {"prompt", "system", *RATED_ANSWERS, *ANSWER_SCORES},
     fits=_is_scored,
     rows=_scored,
     grouped="anywhere",

@@ -8,6 +8,7 @@ from typing import Any
 from data.errors import RowError
 from data.files.cells import looks_printed, structure
 from data.formats.base import Reading, Row, Source
+from data.names import ANNOTATORS, REFERENCES, SOURCES, TIMES
 from data.schema import LARGEST
 
 
@@ -96,10 +97,6 @@ def _json_trouble(text: str) -> str:
     return "bad_characters" if "\\ud" in text.lower() else "wrong_type"
 
 
-REFERENCES = ("answer", "reference_answer", "expected_answer", "ground_truth", "final_answer", "solution")
-"""Columns of the answer that a reward checks, the more exact ones first."""
-
-
 def reference(record: Source) -> Row:
     """The reference answer of a prompt, if it has one. An empty text is none."""
     said = [record[name] for name in REFERENCES if record.get(name) not in (None, "")]
@@ -127,19 +124,10 @@ def time(value: Any) -> str | None:
     return said.isoformat().replace("+00:00", "Z")
 
 
-_TIMES = ("time", "timestamp", "tstamp", "created_at", "created_at_utc")
-_ANNOTATORS = ("annotator", "annotator_id", "annotator_index", "labeler", "worker")
-_SOURCES = ("source", "dataset", "domain")
-
-
-NOTED = frozenset((*_TIMES, *_ANNOTATORS, *_SOURCES))
-"""Columns that `notes` reads."""
-
-
 def notes(record: Source, **own: Any) -> Row:
     """Who, when and where from, under the names that are usual; `own` counts before those. What is None is left out."""
-    found: Row = {"annotator": _first(record, _ANNOTATORS), "source": _first(record, _SOURCES)}
-    found["time"] = next((at for name in _TIMES if (at := time(record.get(name))) is not None), None)
+    found: Row = {"annotator": _first(record, ANNOTATORS), "source": _first(record, SOURCES)}
+    found["time"] = next((at for name in TIMES if (at := time(record.get(name))) is not None), None)
     found |= own
     return {name: value for name, value in found.items() if value is not None}
 
@@ -158,3 +146,32 @@ def given(record: Source, reading: Reading, *names: str) -> Row:
     if isinstance(found.get("margin"), str):
         found["margin"] = number(found["margin"], "margin", reading)
     return found
+
+
+TWICE = "An answer was given to this prompt before, with the same rating: it counts once"
+
+
+def ranked(prompt: Any, answers: Sequence[tuple[Any, float]], reading: Reading) -> Row:
+    """A ranking row by scores, of which more is better: equal scores are ties, the best has rank 1.
+
+    One answer given twice with one score is one answer, which is noted. RowError if its scores differ, or if fewer than two are left.
+    """
+    best: dict[str, float] = {}
+    for index, (answer, score) in enumerate(answers):
+        if not isinstance(answer, str):
+            code = "empty_text" if answer is None else "wrong_type"
+            raise RowError("must be text", pointer=f"/completions/{index}", code=code)
+        if best.setdefault(answer, score) != score:
+            detail = f"one answer has the scores {best[answer]:g} and {score:g}"
+            raise RowError(detail, code="contradictory_ratings")
+    if len(best) < 2:
+        raise RowError("there is only one answer to the prompt", code="single_answer")
+    if len(best) < len(answers):
+        reading.note("rated_twice", TWICE)
+    return {"prompt": prompt, "completions": list(best), "ranks": ranks(list(best.values()))}
+
+
+def ranks(scores: Sequence[float]) -> list[int]:
+    """1 for the highest score, 2 for the next lower one, and so on."""
+    order = sorted(set(scores), reverse=True)
+    return [order.index(score) + 1 for score in scores]

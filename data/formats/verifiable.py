@@ -7,8 +7,7 @@ from data.files.cells import structure
 from data.formats import chat
 from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has
 from data.formats.values import field, first_named
-
-_ASKED = ("context_messages", "input", "prompt")
+from data.names import VERIFIABLE_PROMPTS
 
 
 def _verl(record: Source, reading: Reading) -> Rows:
@@ -53,7 +52,7 @@ def _is_nemo(record: Source) -> bool:
 
 
 def _openrlhf(record: Source, reading: Reading) -> Rows:
-    asked = first_named(record, _ASKED) or "input"
+    asked = first_named(record, VERIFIABLE_PROMPTS) or "input"
     yield (
         {"prompt": chat.prompt(record, asked)} | _answer(record.get("label")) | _source(record, "datasource", "dataset")
     )
@@ -122,7 +121,7 @@ OPENRLHF = Format(
     source="https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/datasets/prompts_dataset.py",
     kinds=(PROMPTS,),
     example=({"input": "What is 6 times 12?", "label": "72", "datasource": "gsm8k"},),
-    fields=frozenset({*_ASKED, "label", "datasource", "dataset", "source"}),
+    fields=frozenset({*VERIFIABLE_PROMPTS, "label", "datasource", "dataset", "source"}),
     fits=_is_openrlhf,
     rows=_openrlhf,
     names={"prompt": "input", "answer": "label"},

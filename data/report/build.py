@@ -9,29 +9,27 @@ from typing import Any
 import numpy as np
 
 from data.report import (
-    about_copies,
-    about_rows,
-    about_tokens,
-    about_verdicts,
-    duplicates,
-    fitting,
-    histograms,
-    languages,
-    length_bias,
-    opinions,
-    positions,
     rows_file,
-    splits,
-    summary,
 )
-from data.report.columns import Collector, Columns
-from data.report.findings import KINDS, Found, Writer
-from data.report.lines import Lines
+from data.report.annotator_agreement import annotator_figures, gather_judgements, krippendorff_alpha, listed_annotators
+from data.report.columns import Chunk, Collector, Columns, Flags
+from data.report.duplicates import duplicate_findings, find_duplicates, find_leaks, held_out_rows, leak_findings
+from data.report.findings import KINDS, Found, Writer, mark_findings
+from data.report.languages import sample_rows
 from data.report.pool import Pool, cores
-from data.report.reading import Texts
-from data.report.scanned import Chunk
-from data.report.settings import ReportSettings
-from data.report.tokenizer import LoadTokenizer, TokenizerFacts
+from data.report.rows_file import Lines, Texts, cut_into_chunks
+from data.report.settings import LoadTokenizer, ReportSettings, TokenizerFacts
+from data.report.summary import Steps, all_histograms, language_shares, summary_figures, ties
+from data.report.tokens import fit_rows, token_findings
+from data.report.verdicts import (
+    bias_findings,
+    decided,
+    drawn_sides,
+    measure_length_bias,
+    measure_positions,
+    tie_findings,
+    verdict_findings,
+)
 
 Tell = Callable[[float, str], None]
 """Is told how far the report is, from 0 to 1, and at what."""
@@ -41,7 +39,7 @@ Tell = Callable[[float, str], None]
 class Job:
     """The trainer's part in a report."""
 
-    steps: summary.Steps
+    steps: Steps
     load_tokenizer: LoadTokenizer | None = None
     """None: the settings name no model, and lengths are in characters and words."""
 
@@ -68,7 +66,7 @@ def make(
     rows_dir.mkdir(parents=True, exist_ok=True)
     for code in KINDS:  # of an earlier report
         (rows_dir / f"{code}.u64").unlink(missing_ok=True)
-    cut = rows_file.chunks(path)
+    cut = cut_into_chunks(path)
     count = processes or (1 if sum(chunk.length for chunk in cut) <= _SMALL else min(cores(), len(cut)))
     with (
         tempfile.TemporaryDirectory(dir=rows_dir, prefix=".bands-") as scratch,
@@ -80,7 +78,7 @@ def make(
 
 def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
     total = cut[-1].offset + cut[-1].length
-    sampled = languages.sample(rows_file.lines_in(path, cut))
+    sampled = sample_rows(rows_file.lines_in(path, cut))
     tell(0.0, "reading rows")
     with Collector(scratch) as collector:
         found = pool.map("scan", rows_file.with_samples(cut, sampled))
@@ -101,7 +99,7 @@ class _Maker:
         pool: Pool,
         scratch: Path,
         tell: Tell,
-        steps: summary.Steps,
+        steps: Steps,
     ) -> None:
         self._steps = steps
         self._settings, self._columns, self._pool, self._scratch, self._tell = settings, columns, pool, scratch, tell
@@ -113,14 +111,14 @@ class _Maker:
     def report(self, rows_dir: Path) -> dict[str, Any]:
         settings, columns = self._settings, self._columns
         writer = Writer(rows_dir, columns.rows, self._lines)
-        found: list[Found] = list(about_rows.found(columns))
+        found: list[Found] = list(mark_findings(columns))
         facts = next(iter(self._pool.map("tokenizer_facts", [None]))) or TokenizerFacts()
-        fits, kept = fitting.fitting(columns, settings), self._held_out()
+        fits, kept = fit_rows(columns, settings), self._held_out()
         if settings.model is not None:
-            found += about_tokens.found(columns, facts, settings, fits, kept, self._texts)
+            found += token_findings(columns, facts, settings, fits, kept, self._texts)
         self._tell(_SCANNING, "comparing rows")
-        copies = duplicates.find(columns, self._pool, self._scratch)
-        found += about_copies.duplicates(copies, columns.arrays, self._texts)
+        copies = find_duplicates(columns, self._pool, self._scratch)
+        found += duplicate_findings(copies, columns.arrays, self._texts)
         split = None if kept is None else self._split(kept, found)
         self._tell(_COMPARING, "comparing verdicts")
         judged = self._verdicts(found) if self._preferences else {}
@@ -128,10 +126,10 @@ class _Maker:
         limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
         units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
         return {
-            "summary": summary.of(columns, settings, fits, kept, copies, self._steps),
+            "summary": summary_figures(columns, settings, fits, kept, copies, self._steps),
             "findings": writer.write(found),
-            "histograms": [asdict(one) for one in histograms.all_of(columns, settings.kind, units, limits)],
-            "languages": summary.of_languages(columns),
+            "histograms": [asdict(one) for one in all_histograms(columns, settings.kind, units, limits)],
+            "languages": language_shares(columns),
             "length_bias": None,
             "position": None,
             "agreement": None,
@@ -140,17 +138,17 @@ class _Maker:
             "special_tokens": sorted(columns.tokens),
         }
 
-    def _held_out(self) -> splits.Flags | None:
+    def _held_out(self) -> Flags | None:
         """Rows that would be; nothing for rows without prompts."""
         if self._settings.kind == "pretraining":
             return None
-        return splits.held_out(self._columns.arrays["prompt"], self._settings.eval_fraction)
+        return held_out_rows(self._columns.arrays["prompt"], self._settings.eval_fraction)
 
-    def _split(self, kept: splits.Flags, found: list[Found]) -> dict[str, Any]:
+    def _split(self, kept: Flags, found: list[Found]) -> dict[str, Any]:
         """How large its sides are, and what leaks."""
         prompts = self._columns.arrays["prompt"]
-        rows, twins = splits.leaks(self._columns, kept, self._pool, self._scratch)
-        found += about_copies.leaks(rows, twins, self._texts)
+        rows, twins = find_leaks(self._columns, kept, self._pool, self._scratch)
+        found += leak_findings(rows, twins, self._texts)
         if prompts.min() == prompts.max():
             found.append(Found("one_prompt", "None can be held out: a run needs two different prompts at least."))
         held_out, of_prompts = int(kept.sum()), len(np.unique(prompts[kept]))
@@ -166,20 +164,20 @@ class _Maker:
 
     def _verdicts(self, found: list[Found]) -> dict[str, Any]:
         columns = self._columns
-        drawn = positions.drawn(columns)
-        side = positions.measure(columns, drawn | self._settings.labelled)
-        seen = opinions.gather(columns, drawn)
-        alpha, people = opinions.alpha(seen.units), opinions.annotators(columns, seen)
-        pairs = length_bias.decided(columns, columns.arrays[f"answer_{self._unit}"])
-        length = length_bias.measure(*pairs, self._unit)
-        tied, judged = summary.ties(columns)
-        found += about_verdicts.found(columns, seen, alpha, people, self._texts)
-        found += about_verdicts.ties(tied, judged)
-        found += about_verdicts.biases(length, side)
+        drawn = drawn_sides(columns)
+        side = measure_positions(columns, drawn | self._settings.labelled)
+        seen = gather_judgements(columns, drawn)
+        alpha, people = krippendorff_alpha(seen.units), annotator_figures(columns, seen)
+        pairs = decided(columns, columns.arrays[f"answer_{self._unit}"])
+        length = measure_length_bias(*pairs, self._unit)
+        tied, judged = ties(columns)
+        found += verdict_findings(columns, seen, alpha, people, self._texts)
+        found += tie_findings(tied, judged)
+        found += bias_findings(length, side)
         agreement = {
             "alpha": alpha,
             "items": len(seen.units),
-            "annotators": [asdict(one) for one in opinions.listed(people)],
+            "annotators": [asdict(one) for one in listed_annotators(people)],
         }
         return {
             "length_bias": length and asdict(length),

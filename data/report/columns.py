@@ -1,6 +1,7 @@
 """What is kept of every row: numbers, about 120 bytes of them in memory for a pair, and the bands of its signatures on disk."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,66 @@ import numpy as np
 import numpy.typing as npt
 
 from data.report.minhash import BANDS
-from data.report.scanned import Sample, Scanned, show
 
+SHOWN = 3
+"""Samples of a finding."""
+NO_ANSWER = -1
+"""In place of an answer's number, where a finding is about none or about several."""
+RowExcerpt = tuple[int, str]
+"""A row (from 0) and an excerpt."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of the file: `length` bytes from `offset` on, the first of which has the number `line`."""
+
+    offset: int
+    length: int
+    line: int
+    sampled: Sequence[int] = ()
+    """Lines of it whose language is looked at (0 is its first)."""
+
+
+@dataclass
+class Mark:
+    """Rows of a chunk that a finding names (from 0), which of their answers it is, and excerpts of the first few."""
+
+    rows: list[int] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+    samples: list[RowExcerpt] = field(default_factory=list)
+
+    def add(self, row: int, text: str, answer: int) -> None:
+        self.rows.append(row)
+        self.answers.append(answer)
+        add_excerpt(self.samples, row, text)
+
+
+def add_excerpt(samples: list[RowExcerpt], row: int, text: str) -> None:
+    """One sample more, up to SHOWN, unless it says what the last one says: a record may have become several rows."""
+    if len(samples) < SHOWN and (not samples or samples[-1][1] != text):
+        samples.append((row, text))
+
+
+@dataclass
+class Scanned:
+    """What a chunk holds. Arrays have one value for each row, those of answers one for each answer, row after row."""
+
+    arrays: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    annotators: list[str] = field(default_factory=list)
+    """Names; the array `annotator` counts from 1 into it, and 0 is nobody."""
+    marks: dict[str, Mark] = field(default_factory=dict)
+    tokens: set[str] = field(default_factory=set)
+    """Special tokens that the texts spell out."""
+    languages: list[tuple[int, str]] = field(default_factory=list)
+    """(row, language) of the sampled rows."""
+    conversations: int = 0
+    """Rows whose prompt has several messages."""
+
+    def mark(self, code: str, row: int, text: str, answer: int = NO_ANSWER) -> None:
+        self.marks.setdefault(code, Mark()).add(row, text, answer)
+
+
+Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 """Row numbers from 0, in order."""
 _ON_DISK = ("row_bands", "prompt_bands")
@@ -27,7 +86,7 @@ class Columns:
     marks: dict[str, Rows] = field(default_factory=dict)
     answers: dict[str, Rows] = field(default_factory=dict)
     """Of each row in `marks`, which of its answers it is (from 0), or NO_ANSWER."""
-    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    samples: dict[str, list[RowExcerpt]] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=set)
     languages: list[tuple[int, str]] = field(default_factory=list)
     conversations: int = 0
@@ -86,7 +145,7 @@ class Collector:
             self._marks[code].append(np.array(mark.rows, np.int64) + self._rows)
             self._answers[code].append(np.array(mark.answers, np.int64))
             for row, text in mark.samples:
-                show(self._columns.samples.setdefault(code, []), row + self._rows, text)
+                add_excerpt(self._columns.samples.setdefault(code, []), row + self._rows, text)
         self._columns.tokens |= found.tokens
         self._columns.languages += [(row + self._rows, language) for row, language in found.languages]
         self._columns.conversations += found.conversations

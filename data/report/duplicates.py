@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from data.report import near
-from data.report.columns import Columns, Rows, band_file
-from data.report.near import Pairs
+from data.report.columns import Columns, Flags, RowExcerpt, Rows, band_file
+from data.report.findings import Found
+from data.report.near_duplicates import BATCH, MeasurePairs, RowPairs, candidate_pairs, with_twins
 from data.report.pool import Method, Pool
+from data.report.rows_file import Texts
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,19 @@ class Duplicates:
     """The same prompt, answers and verdict, by the same annotator; on whichever side the answers stand."""
     normalised: Rows
     """The same but for case and white space."""
-    near: Pairs
+    near: RowPairs
     """An earlier row, and a later one that is nearly the same, whatever is said of its answers."""
 
 
-def find(columns: Columns, pool: Pool, folder: Path) -> Duplicates:
+def find_duplicates(columns: Columns, pool: Pool, folder: Path) -> Duplicates:
     arrays = columns.arrays
     exact = repeats(arrays["verdict"])
     normalised = np.setdiff1d(repeats(arrays["verdict_normalised"]), exact)
     # Whoever judged the same texts again has not repeated a row: of each text one row stands for all.
     stand_ins = np.sort(np.unique(arrays["text_normalised"], return_index=True)[1])
     name = "row_bands" if band_file(folder, "row_bands", 0).exists() else "prompt_bands"
-    pairs = near.candidates(folder, name, stand_ins)
-    return Duplicates(exact, normalised, near.with_twins(pairs, measure(pool, "similar_rows", arrays["offset"])))
+    pairs = candidate_pairs(folder, name, stand_ins)
+    return Duplicates(exact, normalised, with_twins(pairs, measure(pool, "similar_rows", arrays["offset"])))
 
 
 def repeats(values: npt.NDArray[np.uint64]) -> Rows:
@@ -43,14 +44,79 @@ def repeats(values: npt.NDArray[np.uint64]) -> Rows:
     return np.flatnonzero(again)
 
 
-def measure(pool: Pool, method: Method, offsets: npt.NDArray[np.uint64]) -> near.Measure:
+def measure(pool: Pool, method: Method, offsets: npt.NDArray[np.uint64]) -> MeasurePairs:
     """Have pairs of rows measured by the pool, BATCH at a time."""
 
-    def batches(pairs: Pairs) -> Iterator[list[tuple[int, int]]]:
-        for begin in range(0, len(pairs), near.BATCH):
-            yield [(int(one), int(other)) for one, other in offsets[pairs[begin : begin + near.BATCH]]]
+    def batches(pairs: RowPairs) -> Iterator[list[tuple[int, int]]]:
+        for begin in range(0, len(pairs), BATCH):
+            yield [(int(one), int(other)) for one, other in offsets[pairs[begin : begin + BATCH]]]
 
-    def measured(pairs: Pairs) -> Sequence[bool]:
+    def measured(pairs: RowPairs) -> Sequence[bool]:
         return [alike for batch in pool.map(method, batches(pairs)) for alike in batch]
 
     return measured
+
+
+def held_out_rows(prompts: npt.NDArray[np.uint64], fraction: float) -> Flags:
+    """Of each row, by its prompt's hash: as trainer/run_data.py has it, were this the job's only dataset.
+
+    The prompt with the least hash is held out and that with the greatest trained on, where there are two.
+    """
+    share = prompts.astype(np.float64) / 2.0**64
+    chosen = (share < fraction) | (prompts == prompts.min())
+    kept: Flags = chosen & (prompts != prompts.max())
+    return kept
+
+
+def find_leaks(columns: Columns, kept: Flags, pool: Pool, folder: Path) -> tuple[Rows, RowPairs]:
+    """Held-out rows whose prompt has a near duplicate among the prompts trained on; and of each such prompt, a row that is
+    trained on and one that is held out. Equal prompts are never on both sides."""
+    prompts = columns.arrays["prompt"]
+    _, first, of_row = np.unique(prompts, return_index=True, return_inverse=True)
+    stand_ins = np.sort(first)
+    pairs = candidate_pairs(folder, "prompt_bands", stand_ins, lambda one, other: kept[one] != kept[other])
+    pairs = np.where(kept[pairs[:, :1]], pairs[:, ::-1], pairs)  # the one that is held out stands second
+    pairs = pairs[np.argsort(pairs[:, 1], kind="stable")]
+    twins = with_twins(pairs, measure(pool, "similar_prompts", columns.arrays["offset"]))
+    leaking = np.zeros(len(first), bool)
+    leaking[of_row[twins[:, 1]]] = True
+    return np.flatnonzero(leaking[of_row]), twins
+
+
+def duplicate_findings(found: Duplicates, columns: dict[str, npt.NDArray[np.uint64]], texts: Texts) -> Iterator[Found]:
+    """`columns`: the arrays that exact and normalised copies share their values in."""
+    detail = "Prompt, answers, verdict and annotator are the same as of an earlier row: it counts twice in training."
+    yield Found("duplicate_rows", detail, found.exact, _copies(found.exact, columns["verdict"], texts))
+    detail = "An earlier row is the same but for case and white space."
+    shown = _copies(found.normalised, columns["verdict_normalised"], texts)
+    yield Found("normalised_duplicates", detail, found.normalised, shown)
+    later = np.sort(found.near[:, 1])
+    detail = (
+        "Prompt and answers share four fifths of their word triples or more (Jaccard) with those of an earlier row, whatever "
+        "was preferred. What differs may be all that matters, as in sums and code: look first."
+    )
+    yield Found("near_duplicates", detail, later, _twins(found.near, texts))
+
+
+def leak_findings(rows: Rows, twins: RowPairs, texts: Texts) -> Iterator[Found]:
+    detail = (
+        "Equal prompts are always on the same side of the split. These are held out, while a prompt with four fifths of the "
+        "same word triples is trained on: the held-out figures flatter."
+    )
+    yield Found("leaking_prompts", detail, rows, _twins(twins, texts))
+
+
+def _copies(rows: Rows, values: npt.NDArray[np.uint64], texts: Texts) -> list[RowExcerpt]:
+    """Each with the first row that it repeats."""
+    shown = texts.lines.apart(rows)
+    firsts = [int(np.flatnonzero(values == values[row])[0]) for row in shown]
+    return [
+        (row, f"as line {texts.lines.row(first)}: {texts.prompt(row)}")
+        for row, first in zip(shown, firsts, strict=True)
+    ]
+
+
+def _twins(pairs: RowPairs, texts: Texts) -> list[RowExcerpt]:
+    twin_of = {row: twin for twin, row in pairs.tolist()}
+    shown = texts.lines.apart(np.sort(pairs[:, 1]))
+    return [(row, f"like line {texts.lines.row(twin_of[row])}: {texts.prompt(row)}") for row in shown]

@@ -1,15 +1,16 @@
 """What can be found, each with its code, and what a finding says: docs/reference/data-report.md explains them."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from data.report.columns import Rows
-from data.report.lines import Lines
-from data.report.scanned import SHOWN, Sample
+from data.report.columns import SHOWN, Columns, RowExcerpt, Rows
+from data.report.languages import UNKNOWN
+from data.report.rows_file import Lines
 
 Severity = Literal["blocking", "warning", "info"]
 LISTED = 20
@@ -18,7 +19,7 @@ _SAMPLE_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
-class Kind:
+class FindingKind:
     """A finding that there can be. `fix`: what `core/datasets/fixes.py` does with its rows, and what the button says."""
 
     severity: Severity
@@ -27,52 +28,60 @@ class Kind:
 
 
 _DROP: tuple[Literal["drop"], str] = ("drop", "Drop these rows")
-KINDS: dict[str, Kind] = {
-    "no_eos_token": Kind("blocking", "The tokenizer has no EOS token"),
-    "nothing_left": Kind("blocking", "No row is left after tokenising"),
-    "only_ties": Kind("blocking", "Nothing is preferred to anything"),
-    "same_after_trim": Kind("blocking", "Answers that differ in white space alone", _DROP),
-    "same_after_truncation": Kind("blocking", "Answers that are the same tokens once they are cut", _DROP),
-    "template_refuses": Kind("blocking", "Prompts that the chat template refuses", _DROP),
-    "empty_answer": Kind("blocking", "Answers with nothing to be seen", _DROP),
-    "prompt_too_long": Kind("warning", "Prompts that are too long", _DROP),
-    "completion_too_long": Kind("warning", "Answers that are cut", _DROP),
-    "no_eos_room": Kind("warning", "Answers without room for their EOS", _DROP),
-    "contradictions": Kind("warning", "Preferences that contradict each other", ("drop", "Drop both sides of them")),
-    "cycles": Kind("warning", "Preferences that run in circles", ("drop", "Drop what makes the circles")),
-    "annotators_disagree": Kind("warning", "Verdicts against the majority", ("drop", "Keep what the majority says")),
-    "outlier_annotator": Kind("warning", "Annotators who mostly disagree", ("drop", "Drop their rows")),
-    "low_agreement": Kind("warning", "Annotators agree little"),
-    "duplicate_rows": Kind("warning", "Rows that are there twice", ("drop", "Drop the later ones")),
-    "normalised_duplicates": Kind(
+KINDS: dict[str, FindingKind] = {
+    "no_eos_token": FindingKind("blocking", "The tokenizer has no EOS token"),
+    "nothing_left": FindingKind("blocking", "No row is left after tokenising"),
+    "only_ties": FindingKind("blocking", "Nothing is preferred to anything"),
+    "same_after_trim": FindingKind("blocking", "Answers that differ in white space alone", _DROP),
+    "same_after_truncation": FindingKind("blocking", "Answers that are the same tokens once they are cut", _DROP),
+    "template_refuses": FindingKind("blocking", "Prompts that the chat template refuses", _DROP),
+    "empty_answer": FindingKind("blocking", "Answers with nothing to be seen", _DROP),
+    "prompt_too_long": FindingKind("warning", "Prompts that are too long", _DROP),
+    "completion_too_long": FindingKind("warning", "Answers that are cut", _DROP),
+    "no_eos_room": FindingKind("warning", "Answers without room for their EOS", _DROP),
+    "contradictions": FindingKind(
+        "warning", "Preferences that contradict each other", ("drop", "Drop both sides of them")
+    ),
+    "cycles": FindingKind("warning", "Preferences that run in circles", ("drop", "Drop what makes the circles")),
+    "annotators_disagree": FindingKind(
+        "warning", "Verdicts against the majority", ("drop", "Keep what the majority says")
+    ),
+    "outlier_annotator": FindingKind("warning", "Annotators who mostly disagree", ("drop", "Drop their rows")),
+    "low_agreement": FindingKind("warning", "Annotators agree little"),
+    "duplicate_rows": FindingKind("warning", "Rows that are there twice", ("drop", "Drop the later ones")),
+    "normalised_duplicates": FindingKind(
         "warning", "Rows that differ in case or white space", ("drop", "Drop the later ones")
     ),
-    "near_duplicates": Kind("warning", "Rows that are nearly the same", ("drop", "Drop the later ones")),
-    "leaking_prompts": Kind("warning", "Held-out prompts nearly trained on", ("drop", "Drop the held-out ones")),
-    "one_prompt": Kind("warning", "One prompt for all rows"),
-    "length_bias": Kind("warning", "The length tells who wins"),
-    "position_bias": Kind("warning", "The side tells who wins"),
-    "special_tokens": Kind("warning", "Special tokens spelt out in texts", ("strip", "Take them out of the texts")),
-    "prompt_in_answer": Kind("warning", "Answers that begin with their prompt", ("strip", "Take the prompt away")),
-    "role_in_answer": Kind("warning", "Answers that hold further turns", _DROP),
-    "turns_do_not_alternate": Kind("warning", "Conversations whose turns do not alternate", _DROP),
-    "template_ends_otherwise": Kind("warning", "The chat template ends turns with another token"),
-    "no_chat_template": Kind("warning", "Conversations without a chat template"),
-    "many_ties": Kind("info", "Most pairs are ties"),
-    "one_annotator": Kind("info", "One annotator alone"),
-    "trailing_whitespace": Kind("info", "Answers that end with white space", ("strip", "Strip it")),
-    "leading_whitespace": Kind("info", "Answers that begin with white space", ("strip", "Strip it")),
-    "prompt_whitespace": Kind("info", "White space around messages", ("strip", "Strip it")),
-    "wordless_answer": Kind("info", "Answers without a letter or digit", _DROP),
-    "shared_beginning": Kind("info", "Answers that begin with the same long text"),
-    "template_rewrites": Kind("info", "The chat template rewrites prompts once they are answered"),
-    "language_mix": Kind("info", "Several languages"),
-    "language_differs": Kind("info", "Answers in another language than their prompt"),
-    "pii_email": Kind("info", "What looks like e-mail addresses", _DROP),
-    "pii_phone": Kind("info", "What looks like phone numbers", _DROP),
-    "pii_card": Kind("info", "What looks like credit card numbers", _DROP),
-    "pii_iban": Kind("info", "What looks like bank accounts (IBAN)", _DROP),
-    "pii_ip": Kind("info", "What looks like public IP addresses", _DROP),
+    "near_duplicates": FindingKind("warning", "Rows that are nearly the same", ("drop", "Drop the later ones")),
+    "leaking_prompts": FindingKind("warning", "Held-out prompts nearly trained on", ("drop", "Drop the held-out ones")),
+    "one_prompt": FindingKind("warning", "One prompt for all rows"),
+    "length_bias": FindingKind("warning", "The length tells who wins"),
+    "position_bias": FindingKind("warning", "The side tells who wins"),
+    "special_tokens": FindingKind(
+        "warning", "Special tokens spelt out in texts", ("strip", "Take them out of the texts")
+    ),
+    "prompt_in_answer": FindingKind(
+        "warning", "Answers that begin with their prompt", ("strip", "Take the prompt away")
+    ),
+    "role_in_answer": FindingKind("warning", "Answers that hold further turns", _DROP),
+    "turns_do_not_alternate": FindingKind("warning", "Conversations whose turns do not alternate", _DROP),
+    "template_ends_otherwise": FindingKind("warning", "The chat template ends turns with another token"),
+    "no_chat_template": FindingKind("warning", "Conversations without a chat template"),
+    "many_ties": FindingKind("info", "Most pairs are ties"),
+    "one_annotator": FindingKind("info", "One annotator alone"),
+    "trailing_whitespace": FindingKind("info", "Answers that end with white space", ("strip", "Strip it")),
+    "leading_whitespace": FindingKind("info", "Answers that begin with white space", ("strip", "Strip it")),
+    "prompt_whitespace": FindingKind("info", "White space around messages", ("strip", "Strip it")),
+    "wordless_answer": FindingKind("info", "Answers without a letter or digit", _DROP),
+    "shared_beginning": FindingKind("info", "Answers that begin with the same long text"),
+    "template_rewrites": FindingKind("info", "The chat template rewrites prompts once they are answered"),
+    "language_mix": FindingKind("info", "Several languages"),
+    "language_differs": FindingKind("info", "Answers in another language than their prompt"),
+    "pii_email": FindingKind("info", "What looks like e-mail addresses", _DROP),
+    "pii_phone": FindingKind("info", "What looks like phone numbers", _DROP),
+    "pii_card": FindingKind("info", "What looks like credit card numbers", _DROP),
+    "pii_iban": FindingKind("info", "What looks like bank accounts (IBAN)", _DROP),
+    "pii_ip": FindingKind("info", "What looks like public IP addresses", _DROP),
 }
 """By code, in the order in which they are told."""
 
@@ -84,13 +93,13 @@ class Found:
     code: str
     detail: str
     rows: Rows | None = None
-    samples: Sequence[Sample] = ()
+    samples: Sequence[RowExcerpt] = ()
     answers: Rows | None = None
     """Of each row, which of its answers is meant (from 0), or NO_ANSWER. None: the rows as a whole."""
 
 
 @dataclass
-class Finding:
+class ReportFinding:
     """As it is written, stored and shown."""
 
     code: str
@@ -119,12 +128,12 @@ class Writer:
         kept = [one for one in found if one.rows is None or len(one.rows)]
         return [asdict(self._finding(one)) for one in sorted(kept, key=lambda one: order.index(one.code))]
 
-    def _finding(self, found: Found) -> Finding:
+    def _finding(self, found: Found) -> ReportFinding:
         kind = KINDS[found.code]
         if found.rows is None:
-            return Finding(found.code, kind.severity, kind.title, found.detail, 0, None)
+            return ReportFinding(found.code, kind.severity, kind.title, found.detail, 0, None)
         (found.rows + 1).astype("<u8").tofile(self._folder / f"{found.code}.u64")
-        finding = Finding(
+        finding = ReportFinding(
             found.code, kind.severity, kind.title, found.detail, len(found.rows), len(found.rows) / self._total
         )
         lines = self._lines.of(found.rows, found.answers)
@@ -136,3 +145,74 @@ class Writer:
         ]
         finding.fix = None if kind.fix is None else dict(zip(("id", "label"), kind.fix, strict=True))
         return finding
+
+
+_OTHER_LANGUAGES = 0.05
+"""Share of the sample in other languages than the main one from which on it is said."""
+_DETAILS = {
+    "same_after_trim": "But for white space around them, two of the row's answers are the same text: there is nothing to "
+    "prefer.",
+    "empty_answer": "White space, zero-width and control characters are all that the answer has.",
+    "role_in_answer": "A line of the answer begins with “Human:”, “Assistant:” or the like: a further turn of the "
+    "conversation, left in by the splitting of a file or made up by a model. Trained on it, the policy goes on for both.",
+    "turns_do_not_alternate": "The assistant begins, or one role speaks twice in a row. Some chat templates refuse that; others "
+    "put two turns of one role side by side, as no conversation with the policy will have them. Each is shown with the first "
+    "turn that is out of order.",
+    "prompt_in_answer": "Every answer of the row begins with the text of its prompt, which the policy would learn to repeat.",
+    "shared_beginning": "The answers begin with the same text, for half of the shorter one or more. If it belongs to the "
+    "prompt, it should stand there; both sides are trained on it alike.",
+    "trailing_whitespace": "It becomes tokens in front of the EOS, which the policy learns to say.",
+    "leading_whitespace": "The prompt is a conversation: nothing has to be joined, and the space becomes a token of its own.",
+    "prompt_whitespace": "A message of the conversation begins or ends with white space; chat templates differ in whether "
+    "they strip it.",
+    "wordless_answer": "Punctuation, signs or emoji alone. Fine as an answer now and then; in numbers, a sign of a broken "
+    "export.",
+    "pii_email": "Look at them before the model learns them by heart.",
+    "pii_phone": "International, North American or national numbers of 9 to 15 digits. Many may be made up.",
+    "pii_card": "13 to 19 digits whose check sum (Luhn) is right.",
+    "pii_iban": "The check sum is right.",
+    "pii_ip": "Addresses of the public internet; a version number may look like one.",
+}
+
+
+def mark_findings(columns: Columns) -> Iterator[Found]:
+    for code, detail in _DETAILS.items():
+        if code in columns.marks:
+            yield mark_finding(columns, code, detail)
+    if "special_tokens" in columns.marks:
+        yield _special_tokens(columns)
+    yield from _languages(columns)
+
+
+def mark_finding(columns: Columns, code: str, detail: str) -> Found:
+    """What the rows were marked with when they were read."""
+    return Found(code, detail, columns.marks[code], columns.samples[code], columns.answers[code])
+
+
+def _special_tokens(columns: Columns) -> Found:
+    named = ", ".join(sorted(columns.tokens)[:10])
+    detail = (
+        f"{named}. In an answer they stay plain text to this trainer, and teach the model to spell them; in a prompt that "
+        "goes through a chat template they become the real tokens, and end or forge a turn. Some, such as <s>, are also HTML."
+    )
+    return mark_finding(columns, "special_tokens", detail)
+
+
+def _languages(columns: Columns) -> Iterator[Found]:
+    known = [(row, language) for row, language in columns.languages if language != UNKNOWN]
+    if not known:
+        return
+    counts = Counter(language for _, language in known)
+    (main, _), *others = counts.most_common()
+    rows = np.array([row for row, language in known if language != main], np.int64)
+    if len(rows) > _OTHER_LANGUAGES * len(known):
+        shares = ", ".join(f"{language} {count / len(known):.1%}" for language, count in others[:5])
+        detail = (
+            f"Of {len(columns.languages)} rows looked at, {len(known)} are in a language that could be told; the most are "
+            f"{main}, others {shares}. The rows named are those of the sample."
+        )
+        shown = [(row, language) for row, language in known if language != main][:SHOWN]
+        yield Found("language_mix", detail, rows, shown)
+    if "language_differs" in columns.marks:
+        detail = f"Of {len(columns.languages)} rows looked at. Right for translations, and wrong elsewhere."
+        yield mark_finding(columns, "language_differs", detail)

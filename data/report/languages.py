@@ -21,7 +21,7 @@ UNKNOWN = "und"
 Identify = Callable[[str], str]
 
 
-def sample(rows: int) -> list[int]:
+def sample_rows(rows: int) -> list[int]:
     """Which rows are looked at (from 0, in order): always the same ones."""
     return sorted(random.Random(_SEED).sample(range(rows), min(SAMPLE, rows)))
 
@@ -48,7 +48,7 @@ def identifier() -> Identify:
     return identify
 
 
-def of_item(item: Item, identify: Identify) -> tuple[str, bool]:
+def language_of(item: Item, identify: Identify) -> tuple[str, bool]:
     """The language of the preferred answer (without one, of the prompt), and whether the prompt is in another."""
     asked = UNKNOWN if item.prompt is None else identify(_last_words(item))
     if not item.answers:

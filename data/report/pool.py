@@ -15,8 +15,7 @@ from typing import Any, Literal, Self
 
 from data.errors import DatasetError, ProcessEnded
 from data.report.scan import Scanner
-from data.report.settings import ReportSettings
-from data.report.tokenizer import LoadTokenizer
+from data.report.settings import LoadTokenizer, ReportSettings
 
 MOST = 8
 """Processes: each holds a tokenizer and, with a model, all of torch."""

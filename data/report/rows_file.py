@@ -5,14 +5,70 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from data.errors import UnreadableRows
-from data.report.scanned import Chunk
+from data.parse import read_row
+from data.report.columns import NO_ANSWER, SHOWN, Chunk, Columns, Rows
+from data.report.items import Item, parser
+from data.report.row_checks import excerpt
+from data.report.settings import ReportSettings, RowKind
+
+Numbers = npt.NDArray[np.uint64]
+
+
+class Lines:
+    """Line numbers. `of_rows`: None where a row's number is its line; `of_answers`: None where answers lie in their row's."""
+
+    def __init__(self, of_rows: Numbers | None, of_answers: Numbers | None, starts: Rows) -> None:
+        self._of_rows, self._of_answers, self._starts = of_rows, of_answers, starts
+
+    @classmethod
+    def read(cls, settings: ReportSettings, columns: Columns) -> "Lines":
+        """Raises UnreadableRows for files that cannot be read, or that other rows belong to."""
+        starts = columns.starts
+        of_rows = None if settings.lines is None else _numbers(settings.lines, columns.rows, "rows")
+        named = settings.answer_lines
+        return cls(of_rows, None if named is None else _numbers(named, int(starts[-1]), "answers"), starts)
+
+    def of(self, rows: Rows, answers: Rows | None = None) -> Rows:
+        """Of each row, or of that one of its answers which is meant: NO_ANSWER where none is."""
+        found: Rows = rows + 1 if self._of_rows is None else self._of_rows[rows].astype(np.int64)
+        if self._of_answers is not None and answers is not None:
+            one = answers != NO_ANSWER
+            found[one] = self._of_answers[self._starts[rows[one]] + answers[one]]
+        return found
+
+    def row(self, row: int) -> int:
+        """Of one row."""
+        return int(self.of(np.array([row]))[0])
+
+    def apart(self, rows: Rows) -> list[int]:
+        """The first few rows on lines of their own: to be shown, where a record may have become several rows."""
+        found: dict[int, int] = {}
+        for row in rows.tolist():
+            found.setdefault(self.row(row), row)
+            if len(found) == SHOWN:
+                break
+        return list(found.values())
+
+
+def _numbers(path: Path, count: int, what: str) -> Numbers:
+    try:
+        numbers = np.fromfile(path, "<u8")
+    except OSError as error:
+        raise UnreadableRows(f"{path}: {error.strerror}.") from error
+    if len(numbers) != count:
+        raise UnreadableRows(f"{path}: {len(numbers)} line numbers for {count} {what}.")
+    return numbers
+
 
 CHUNK = 4 * 2**20
 """Bytes of a chunk, but for the rest of its last line."""
 
 
-def chunks(path: Path) -> list[Chunk]:
+def cut_into_chunks(path: Path) -> list[Chunk]:
     """Cut it. Raises UnreadableRows for a file that cannot be read, or has no row."""
     found: list[Chunk] = []
     try:
@@ -44,3 +100,27 @@ def with_samples(cut: Sequence[Chunk], sampled: Sequence[int]) -> Iterator[Chunk
         first = chunk.line - 1
         end = len(sampled) if following is None else bisect_left(sampled, following.line - 1)
         yield replace(chunk, sampled=[line - first for line in sampled[bisect_left(sampled, first) : end]])
+
+
+class Texts:
+    """Reads rows by number (from 0)."""
+
+    def __init__(self, path: Path, kind: RowKind, offsets: npt.NDArray[np.uint64], lines: Lines) -> None:
+        self._path, self._parse, self._offsets = path, parser(kind), offsets
+        self.lines = lines
+
+    def item(self, row: int) -> Item:
+        with self._path.open("rb") as file:
+            file.seek(int(self._offsets[row]))
+            line = file.readline().decode("utf-8-sig")
+        return read_row(str(self._path), row + 1, line, self._parse)
+
+    def prompt(self, row: int) -> str:
+        """The end of its prompt, which tells more than its beginning; of a row without one, its text."""
+        item = self.item(row)
+        text = item.prompt_text or item.best
+        return excerpt(text, max(0, len(text) - 1))
+
+    def answers(self, row: int) -> str:
+        """The beginnings of its answers."""
+        return " ┃ ".join(excerpt(text) for text in self.item(row).answers[:3])

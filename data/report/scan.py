@@ -11,17 +11,15 @@ import numpy as np
 
 from data.errors import UnreadableRows
 from data.parse import read_row
-from data.report import languages, minhash, token_counts
-from data.report.identity import NAMES, identity
+from data.report import languages, minhash
+from data.report.columns import NO_ANSWER, Chunk, Scanned
 from data.report.items import Item, parser
-from data.report.looks import all_looks, excerpt
-from data.report.looks import texts as texts_of
-from data.report.scanned import NO_ANSWER, Chunk, Scanned
-from data.report.settings import ReportSettings
-from data.report.similar import Sets, sets_of, similar, similar_texts
-from data.report.special_tokens import pattern, spelt
-from data.report.tokenizer import LoadTokenizer, RowTokenizer, TokenizerFacts
-from data.report.words import shingles
+from data.report.languages import language_of
+from data.report.near_duplicates import Sets, sets_of, similar_rows, similar_texts
+from data.report.row_checks import excerpt, item_texts, row_checks, spelt_tokens, token_pattern
+from data.report.settings import LoadTokenizer, ReportSettings, RowTokenizer, TokenizerFacts
+from data.report.tokens import encode_rows, rewrites
+from data.report.words import normalised, shingles
 from data.splits import text_hash
 
 _KEPT = 4096
@@ -40,8 +38,8 @@ class Scanner:
         self._facts: TokenizerFacts | None = None
         if load_tokenizer is not None:
             self._tokenizer, self._facts = load_tokenizer()
-        self._special = pattern(self._facts.special_tokens if self._facts else ())
-        self._looks = all_looks(self._special)
+        self._special = token_pattern(self._facts.special_tokens if self._facts else ())
+        self._looks = row_checks(self._special)
         self._sets = lru_cache(_KEPT)(self._read_sets)
 
     def scan(self, chunk: Chunk) -> Scanned:
@@ -66,7 +64,7 @@ class Scanner:
 
     def similar_rows(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
         """Whether prompts are near duplicates, and each answer of one row has its near duplicate in the other."""
-        return [similar(self._sets(one), self._sets(other)) for one, other in pairs]
+        return [similar_rows(self._sets(one), self._sets(other)) for one, other in pairs]
 
     def tokenizer_facts(self, _: None) -> TokenizerFacts | None:
         """None without a model."""
@@ -102,14 +100,14 @@ class Scanner:
                     found.mark(hit.code, row, hit.text, hit.answer)
         if "special_tokens" in found.marks:
             for row in found.marks["special_tokens"].rows:
-                found.tokens.update(*(spelt(text, self._special) for text in texts_of(items[row])))
+                found.tokens.update(*(spelt_tokens(text, self._special) for text in item_texts(items[row])))
 
     def _identities(self, items: Sequence[Item], found: Scanned) -> None:
         """Numbers that are the same for what counts as the same (64 bits of BLAKE2b each)."""
         names = {name: at for at, name in enumerate(dict.fromkeys(i.annotator for i in items if i.annotator), 1)}
-        numbers = np.array([identity(item) for item in items], np.uint64).reshape(len(items), len(NAMES))
+        numbers = np.array([identities(item) for item in items], np.uint64).reshape(len(items), len(IDENTITIES))
         found.annotators = list(names)
-        found.arrays |= {name: numbers[:, at].copy() for at, name in enumerate(NAMES)}
+        found.arrays |= {name: numbers[:, at].copy() for at, name in enumerate(IDENTITIES)}
         found.arrays["annotator"] = np.array([names.get(i.annotator or "", 0) for i in items], np.int32)
         found.arrays["source"] = np.array([text_hash(i.source) if i.source else 0 for i in items], np.uint64)
         found.arrays["answers"] = np.array([len(item.answers) for item in items], np.uint16)
@@ -141,14 +139,14 @@ class Scanner:
 
     def _languages(self, items: Sequence[Item], sampled: Sequence[int], found: Scanned) -> None:
         for row in sampled:
-            language, differs = languages.of_item(items[row], self._identify)
+            language, differs = language_of(items[row], self._identify)
             found.languages.append((row, language))
             if differs:
                 found.mark("language_differs", row, excerpt(items[row].best))
 
     def _encode(self, items: Sequence[Item], found: Scanned) -> None:
         assert self._tokenizer is not None
-        encoded = token_counts.encode(items, self._tokenizer)
+        encoded = encode_rows(items, self._tokenizer)
         found.arrays["prompt_tokens"] = np.array(encoded.prompts, np.uint32)
         found.arrays["answer_tokens"] = np.array(encoded.answers, np.uint32)
         found.arrays["first_alike"] = np.array(encoded.firsts, np.uint8)
@@ -162,10 +160,44 @@ class Scanner:
             item = items[row]
             if item.prompt is None or not item.answers or row in encoded.refused:
                 continue
-            if token_counts.rewrites(self._tokenizer, item.prompt, item.best):
+            if rewrites(self._tokenizer, item.prompt, item.best):
                 found.mark("template_rewrites", row, excerpt(item.prompt_text))
 
     def _read_sets(self, offset: int) -> Sets:
         with self.path.open("rb") as file:
             file.seek(offset)
             return sets_of(self._item(file.readline(), 0))
+
+
+IDENTITIES = ("prompt", "text", "text_normalised", "verdict", "verdict_normalised")
+"""What `identity` answers, in this order."""
+
+
+def identities(item: Item) -> tuple[int, int, int, int, int]:
+    """64 bits of BLAKE2b each, of
+    - the prompt (0 without one), as the trainer's split has it;
+    - the prompt with its answers, in whatever order they stand;
+    - the same, but for case and white space;
+    - the same with what was said of the answers, and by whom: two of these say nothing twice;
+    - that, but for case and white space.
+
+    Of 10⁶ different texts two are taken for one with a probability of 3 · 10⁻⁸.
+    """
+    key = item.prompt_key
+    plain = normalised(item.prompt_text)
+    simple = [normalised(text) for text in item.answers]
+    return (
+        0 if key is None else text_hash(key),
+        _hash(key or "", *sorted(item.answers)),
+        _hash(plain, *sorted(simple)),
+        _hash(key or "", item.annotator or "", *_ranked(item.answers, item.ranks)),
+        _hash(plain, item.annotator or "", *_ranked(simple, item.ranks)),
+    )
+
+
+def _ranked(answers: list[str] | tuple[str, ...], ranks: tuple[int, ...]) -> list[str]:
+    return sorted(f"{text}\0{rank}" for text, rank in zip(answers, ranks or ("",) * len(answers), strict=True))
+
+
+def _hash(*parts: str) -> int:
+    return text_hash("\0\0".join(parts))  # rows hold no NUL

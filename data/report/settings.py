@@ -1,11 +1,15 @@
 """What a report is asked for."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-Kind = Literal["preferences", "thumbs", "sft", "prompts", "pretraining"]
+from data.rows import Prompt
+
+RowKind = Literal["preferences", "thumbs", "sft", "prompts", "pretraining"]
 
 
 class ReportSettings(BaseModel):
@@ -13,7 +17,7 @@ class ReportSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    kind: Kind
+    kind: RowKind
     """What the rows are."""
     model: str | None = None
     """A model whose tokenizer the job would use: a folder, or a hub id. None: lengths are in characters and words."""
@@ -33,3 +37,40 @@ class ReportSettings(BaseModel):
     labelled: bool = False
     """Whether every row has two sides that stand as they were judged, and a label of its own. False: A may be the chosen one by
     definition, where it always wins."""
+
+
+@dataclass(frozen=True)
+class TokenizerFacts:
+    """Properties of a job's tokenizer that findings depend on."""
+
+    special_tokens: frozenset[str] = frozenset()
+    has_eos: bool = True
+    eos: str = ""
+    closing: str | None = None
+    """The special token with which the chat template ends an assistant's turn; None without a template."""
+    templated: bool = False
+    """Whether a chat template is applied."""
+
+
+class RowTokenizer(Protocol):
+    """Renders and tokenizes rows exactly as the job does."""
+
+    def rendered(self, prompt: Prompt) -> str:
+        """The text that a prompt's tokens are made of. Raises RowError where the chat template refuses it."""
+
+    def conversation(self, prompt: Prompt, answer: str) -> str | None:
+        """Prompt and answer in the chat template; None without a template, or where it refuses them."""
+
+    def prompt_ids(self, rendered: Sequence[str]) -> list[list[int]]:
+        """Token ids of each rendered prompt, not cut."""
+
+    def completion_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of each answer, not cut, without EOS."""
+
+    def closed(self, ids: list[int]) -> tuple[list[int], bool]:
+        """An answer's ids with EOS and True or, where that does not fit, cut and False."""
+
+
+LoadTokenizer = Callable[[], tuple[RowTokenizer | None, TokenizerFacts]]
+"""Loads the tokenizer in each process of a report, so it must be picklable. None where it has no EOS. Raises
+TokenizerFailed."""

@@ -12,7 +12,7 @@ from core.settings import Settings
 from data.findings import CODES
 from data.formats import FORMATS
 from data.formats.base import Format
-from data.formats.shown import examples, mapping
+from data.preview import example_mapping, example_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +43,9 @@ def _between(name: str, content: str, text: str) -> str:
 def _format(one: Format) -> str:
     link = f" [Source]({one.source})." if one.source else ""
     kinds = ", ".join(f"`{kind}`" for kind in one.kinds)
-    blocks = [list(one.example), examples()[one.id]] + ([[mapping(one.id)]] if mapping(one.id) else [])
+    blocks = [list(one.example), example_rows()[one.id]] + (
+        [[example_mapping(one.id)]] if example_mapping(one.id) else []
+    )
     shown = ["\n".join(json.dumps(row, ensure_ascii=False) for row in block) for block in blocks]
     becomes = f"becomes\n\n```json\n{shown[1]}\n```\n" + (
         f"\nwith the mapping\n\n```json\n{shown[2]}\n```\n" if shown[2:] else ""

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import blob_store
-from core.datasets import filling, reports, u64, versions
+from core.datasets import publish, reports, u64, versions
 from core.models import ApiKey, Dataset, DatasetVersion, DataTask
 from core.settings import Settings
 from tests.api.problem_checks import problem
@@ -25,7 +25,7 @@ def path(dataset: Dataset) -> str:
 def second(session: Session, settings: Settings, dataset: Dataset) -> DatasetVersion:
     """A second version, with the rows of the first."""
     first = session.scalars(select(DatasetVersion).filter_by(dataset_id=dataset.id)).one()
-    made = filling.same_rows(session, blob_store(settings), first, {"type": "fix", "version": 1, "findings": ["x"]})
+    made = publish.same_rows(session, blob_store(settings), first, {"type": "fix", "version": 1, "findings": ["x"]})
     session.commit()
     return made
 

@@ -12,7 +12,7 @@ from core.access import keys
 from core.blobs import blob_store
 from core.datasets import importing, rows, search
 from core.datasets.importing import BadRows, Import, Reading, Source, limits_of
-from core.datasets.references import Reference
+from core.datasets.versions import Reference
 from core.models import ApiKey, Dataset, DatasetVersion, Job
 from core.settings import get_settings
 from data.kinds import DatasetKind
@@ -66,7 +66,7 @@ def make_index(session: Session, version: DatasetVersion) -> None:
 
 def dataset_id_of(job: Job) -> str:
     """Of its preferences."""
-    return Reference.of(job.spec["data"]["preferences"]).dataset_id
+    return Reference.parse(job.spec["data"]["preferences"]).dataset_id
 
 
 def make_job(session: Session, owner_id: str | None = None, **spec: Any) -> Job:

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from core import jobs
 from core.blobs import blob_store
-from core.datasets import contents, retention
-from core.datasets.contents import Draft, drafting
+from core.datasets import retention, row_store
+from core.datasets.row_store import Draft, drafting
 from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
 from core.models import Dataset, DatasetContent
@@ -104,8 +104,8 @@ def test_of_two_who_store_the_same_rows_the_second_finds_the_first_s(
     session: Session, draft: Draft, meanwhile: Meanwhile
 ) -> None:
     blobs = blob_store(get_settings())
-    mine = contents.commit(session, blobs, draft)
-    second = meanwhile(lambda other: contents.commit(other, blobs, draft))
+    mine = row_store.put(session, blobs, draft)
+    second = meanwhile(lambda other: row_store.put(other, blobs, draft))
     session.commit()
     second.result(10)
     assert session.scalars(select(DatasetContent.sha256)).all() == [mine.sha256]
@@ -116,10 +116,10 @@ def test_rows_that_come_back_while_they_are_removed_are_stored_again(
     session: Session, draft: Draft, meanwhile: Meanwhile
 ) -> None:
     blobs = blob_store(get_settings())
-    contents.commit(session, blobs, draft)
+    row_store.put(session, blobs, draft)
     session.commit()
-    contents.release(session, blobs, [draft.sha256])
-    again = meanwhile(lambda other: contents.commit(other, blobs, draft))
+    row_store.release(session, blobs, [draft.sha256])
+    again = meanwhile(lambda other: row_store.put(other, blobs, draft))
     session.commit()
     again.result(10)
     # What follows the commit of a removal looks again, and finds that the rows are wanted.

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from data.convert import Converted, convert
-from data.detect import Detection, Plan, detect
+from data.detect import Detection, detect
 from data.errors import UnusableFile
 from data.limits import Limits
+from data.plan import Plan, make_plan
 
 Row = dict[str, Any]
 
@@ -70,7 +71,7 @@ def read(
     """`plan`: format, kind, mapping, where they are not to be detected."""
     within = limits or Limits()
     detection = detect(lambda: io.BytesIO(content), name, within, scratch, encoding)
-    chosen, out = Plan.of(detection, **plan), Kept()
+    chosen, out = make_plan(detection, **plan), Kept()
     converted = convert(lambda: io.BytesIO(content), name, chosen, within, out, scratch=scratch)
     return Read(detection, chosen, out.rows, out.lines, out.answer_lines, converted)
 

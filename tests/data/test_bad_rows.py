@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from data.files import lines
+from data.files.records import read_lines
 from data.kinds import DatasetKind
 from data.limits import Limits
 from tests.data.reading import errors, jsonl, read, refusal
@@ -141,7 +141,7 @@ def test_two_hundred_megabytes_on_one_line_are_a_bad_row_and_never_in_memory() -
             return size
 
     long = Long()
-    ((number, bad, raw),) = lines.read(io.BufferedReader(long), Limits(line_bytes=1000), [])
+    ((number, bad, raw),) = read_lines(io.BufferedReader(long), Limits(line_bytes=1000), [])
     assert (number, str(bad), raw) == (1, "is longer than 1000 bytes", b"x" * 1001)
     assert long.left == 0 and long.largest <= 1024 * 1024
 

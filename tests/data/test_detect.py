@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from data.detect import Detection, Plan, detect, look
+from data.detect import Detection, detect
 from data.errors import InvalidOption, UnclearFormat, UnusableFile, UnusableMapping
 from data.limits import Limits
+from data.plan import Plan, make_plan
+from data.preview import preview_file
 from tests.data.reading import Row, jsonl, read, talk
 
 PAIR = {"prompt": "p", "chosen": "c", "rejected": "r"}
@@ -45,7 +47,7 @@ def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
     fields = {name: FIELDS[name] for name in ("prompt", "a", "b", "label")}
     assert detection.suggested == {"fields": fields, "labels": {"left": "a"}}
     with pytest.raises(UnclearFormat) as unclear:
-        Plan.of(detection)
+        make_plan(detection)
     assert "left.text, right.text, vote" in unclear.value.detail and "a mapping is suggested" in unclear.value.detail
     assert unclear.value.extras["suggested"] == detection.suggested
 
@@ -73,17 +75,17 @@ def test_several_candidates_are_listed_and_one_may_be_named() -> None:
         ("question_answer", "prompts"),
     ]
     with pytest.raises(UnclearFormat) as unclear:
-        Plan.of(detection)
+        make_plan(detection)
     assert [one["kind"] for one in unclear.value.extras["candidates"]] == ["sft", "prompts"]
-    assert Plan.of(detection, kind="prompts").kind == "prompts"
+    assert make_plan(detection, kind="prompts").kind == "prompts"
     with pytest.raises(UnclearFormat, match="say which"):
-        Plan.of(detection, format="question_answer")
+        make_plan(detection, format="question_answer")
 
 
 def test_a_kind_that_is_named_picks_among_the_formats_that_give_it() -> None:
     record = PAIR | {"notes": "a long remark that somebody would miss if this were read as a plain prompt, surely"}
-    assert Plan.of(seen(record)).format == "trl_explicit"
-    assert Plan.of(seen(record), kind="prompts").format == "prompts"
+    assert make_plan(seen(record)).format == "trl_explicit"
+    assert make_plan(seen(record), kind="prompts").format == "prompts"
 
 
 def test_a_few_odd_records_do_not_make_another_format_of_a_file() -> None:
@@ -103,9 +105,9 @@ def test_records_that_cannot_be_read_are_told() -> None:
     assert detection.problems == [{"line": 1, "detail": "is not valid JSON: expecting value"}]
     assert detection.sure
     with pytest.raises(UnclearFormat, match="Line 1: is not valid JSON"):
-        Plan.of(detect(lambda: io.BytesIO(b"no\n"), "x.jsonl", Limits()))
+        make_plan(detect(lambda: io.BytesIO(b"no\n"), "x.jsonl", Limits()))
     with pytest.raises(UnusableFile, match="has no rows: it is empty"):
-        Plan.of(detect(lambda: io.BytesIO(b"\n"), "x.jsonl", Limits()))
+        make_plan(detect(lambda: io.BytesIO(b"\n"), "x.jsonl", Limits()))
 
 
 @pytest.mark.parametrize(
@@ -119,14 +121,14 @@ def test_records_that_cannot_be_read_are_told() -> None:
 )
 def test_what_there_is_not_cannot_be_asked_for(asked: Row, told: str) -> None:
     with pytest.raises(InvalidOption, match=told):
-        Plan.of(seen(PAIR), **asked)
+        make_plan(seen(PAIR), **asked)
 
 
 def test_a_plan_survives_being_stored() -> None:
     import dataclasses
     import json
 
-    plan = Plan.of(seen(VOTE), mapping={"fields": FIELDS, "labels": {"left": "a"}})
+    plan = make_plan(seen(VOTE), mapping={"fields": FIELDS, "labels": {"left": "a"}})
     assert Plan(**json.loads(json.dumps(dataclasses.asdict(plan)))) == plan == Plan.from_json(plan.as_json())
 
 
@@ -204,13 +206,13 @@ def test_a_column_whose_name_has_dots_is_found() -> None:
 )
 def test_a_mapping_that_says_too_little_or_too_much_is_refused(mapping: Row, pointer: str) -> None:
     with pytest.raises(UnusableMapping) as refused:
-        Plan.of(seen(VOTE), mapping=mapping)
+        make_plan(seen(VOTE), mapping=mapping)
     assert refused.value.extras["errors"][0]["pointer"] == pointer
 
 
 def test_a_preview_shows_rows_and_why_others_are_none() -> None:
     content = jsonl(PAIR, PAIR | {"chosen": ""})
-    found = look(lambda: io.BytesIO(content), "x.jsonl", Limits())
+    found = preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits())
     assert found.plan is not None and found.plan.format == "trl_explicit"
     assert [(row.line, row.row, row.problem) for row in found.rows] == [
         (1, {"prompt": "p", "a": "c", "b": "r", "label": "a"}, None),
@@ -221,13 +223,13 @@ def test_a_preview_shows_rows_and_why_others_are_none() -> None:
 
 def test_what_is_unclear_is_shown_without_rows_and_a_bad_mapping_is_told() -> None:
     content = jsonl(VOTE)
-    assert look(lambda: io.BytesIO(content), "x.jsonl", Limits()).plan is None
+    assert preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits()).plan is None
     with pytest.raises(UnusableMapping):
-        look(lambda: io.BytesIO(content), "x.jsonl", Limits(), mapping={"fields": {"a": "left"}})
+        preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits(), mapping={"fields": {"a": "left"}})
 
 
 def test_a_preview_of_gathered_answers_shows_the_rankings_so_far() -> None:
     thumbs = [{"prompt": "p", "completion": c, "label": good} for c, good in (("x", True), ("y", False))]
     content = jsonl(*thumbs)
-    (row,) = look(lambda: io.BytesIO(content), "x.jsonl", Limits()).rows
+    (row,) = preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits()).rows
     assert (row.line, row.row) == (1, {"prompt": "p", "completions": ["x", "y"], "ranks": [1, 2]})

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import InvalidOption
-from data.export import ExportFormat, export, messages
+from data.export import ExportFormat, export
 from data.kinds import DatasetKind
 from data.schema import canonical
 from data.splits import prompt_key
+from data.stored_rows import messages
 from tests.data.reading import Row, read, talk
 
 P, S, Q, T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from data.errors import RowError
 from data.findings import CODES, Findings
 from data.formats import FORMATS, custom
-from data.formats.shown import examples, mapping
 from data.kinds import DatasetKind
 from data.plan import Plan
-from data.record_to_rows import units
+from data.preview import example_mapping, example_rows
+from data.record_to_rows import records_to_rows
 from tests.data.reading import Row, jsonl, read, rows_of, talk
 
 SKY = "What colour is the sky?"
@@ -120,7 +120,7 @@ UNSURE = {"question_answer", "custom", "llama_factory_best_first", "nemo_rl"}
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_becomes_of_the_example(name: str) -> None:
-    assert examples()[name] == EXPECTED[name]
+    assert example_rows()[name] == EXPECTED[name]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in UNSURE])
@@ -193,7 +193,7 @@ def test_however_a_record_is_mangled_it_becomes_rows_or_is_refused(rng: random.R
         for other in FORMATS.values():
             assert all(0 <= other.fits(record) <= 1 for record in records)
         for kind in kinds:
-            plan = Plan("jsonl", "none", known.id, kind.value, mapping(known.id))
+            plan = Plan("jsonl", "none", known.id, kind.value, example_mapping(known.id))
             numbered = ((line, record, None) for line, record in enumerate(records, 1))
-            for unit in units(iter(numbered), plan, Findings()):
+            for unit in records_to_rows(iter(numbered), plan, Findings()):
                 assert isinstance(unit.row, dict) or (isinstance(unit.row, RowError) and unit.row.code in CODES)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import OutOfSpace
-from data.formats.ranking import ranks
+from data.formats.values import ranks
 from data.schema import MOST_RANKED
 from tests.data.reading import Row, jsonl, read
 

@@ -19,10 +19,10 @@ from data.errors import RowError, UnusableFile
 from data.findings import Findings
 from data.formats import FORMATS, custom
 from data.formats.base import Reading
-from data.formats.shown import mapping
-from data.formats.values import NOTED
 from data.kinds import DatasetKind
+from data.names import NOTED
 from data.plan import Plan
+from data.preview import example_mapping
 from tests.data.reading import Row, errors, jsonl, read, rows_of
 from tests.data.test_formats import UNSURE
 
@@ -114,7 +114,7 @@ def is_flat(records: list[Row]) -> bool:
 def outcome(content: bytes, file: str, name: str, kind: str) -> tuple[str, dict[str, int]]:
     """The hash of the rows as they are stored, and how many records are refused for what."""
     try:
-        found = read(content, f"x.{file}", format=name, kind=kind, mapping=mapping(name))
+        found = read(content, f"x.{file}", format=name, kind=kind, mapping=example_mapping(name))
     except UnusableFile as refused:
         return "", {str(refused.extras["errors"][0].get("code")): 1}
     bad = [finding for finding in found.converted.findings if finding["severity"] == "blocking"]

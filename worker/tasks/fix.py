@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.blobs import BlobStore
-from core.datasets import filling, fixes, reports, rows, u64
-from core.datasets.contents import RowWriter, drafting
+from core.datasets import fixes, publish, reports, rows, u64
+from core.datasets.row_store import RowWriter, drafting
 from core.db import session_scope
 from core.errors import InvalidDataset, NotFound
 from core.models import DatasetReport, DatasetVersion
@@ -50,8 +50,10 @@ def run(task: TaskRun) -> None:
             made = session.get(DatasetVersion, task.args["version"])
             if made is not None and made.status == "importing":
                 made.origin = made.origin | {"dropped": done.dropped, "changed": done.changed}
-            findings = filling.decided(parent.findings)
-            filling.fill(session, task.blobs, task.args["version"], draft, findings=findings, left_out=parent.left_out)
+            findings = publish.decided(parent.findings)
+            publish.publish_version(
+                session, task.blobs, task.args["version"], draft, findings=findings, left_out=parent.left_out
+            )
 
 
 def _marked(

@@ -5,7 +5,7 @@ from core.datasets.importing import BadRows, Source, imported, limits_of
 from core.db import session_scope
 from core.models import DatasetVersion
 from core.models.datasets import VersionStatus
-from data.detect import Plan
+from data.plan import Plan
 from worker.tasks.context import TaskRun
 
 

@@ -1,7 +1,7 @@
 """The data task `annotation_close`: writes the answers of a round into the dataset version that waits for them."""
 
 from core.annotation import closing
-from core.datasets import contents, filling, rows
+from core.datasets import publish, row_store, rows
 from core.db import session_scope
 from core.errors import NotFound
 from core.models import AnnotationRound, DatasetVersion
@@ -22,7 +22,7 @@ def run(task: TaskRun) -> None:
     if parent_id and parent is None:
         raise NotFound("The version that the answers were to be added to is no longer there.")
     last = 0
-    with contents.drafting(task.scratch) as out:
+    with row_store.drafting(task.scratch) as out:
         if parent is not None:
             total = parent.content.rows if parent.content else 1
             for stored in rows.stream(task.blobs, parent):
@@ -35,5 +35,5 @@ def run(task: TaskRun) -> None:
                 out.add(line, row)
         draft = out.finish()
         with session_scope() as session:
-            version = filling.fill(session, task.blobs, task.args["version"], draft)
+            version = publish.publish_version(session, task.blobs, task.args["version"], draft)
             closing.finish(session, round_id, version)

@@ -5,9 +5,9 @@ from sqlalchemy.orm import Session
 
 from core import jobs
 from core.blobs import blob_store
-from core.datasets import filling, versions
+from core.datasets import publish, versions
 from core.datasets.importing import BadRows
-from core.datasets.references import Reference, pin
+from core.datasets.versions import Reference, pin
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.models import Dataset, DatasetVersion
 from core.settings import get_settings
@@ -29,7 +29,7 @@ def owner(version: DatasetVersion) -> str:
 
 def again(session: Session, version: DatasetVersion) -> DatasetVersion:
     """Another version of the dataset, with the same rows."""
-    return filling.same_rows(session, blob_store(get_settings()), version, {"type": "fix"})
+    return publish.same_rows(session, blob_store(get_settings()), version, {"type": "fix"})
 
 
 def importing(session: Session, version: DatasetVersion) -> DatasetVersion:
@@ -41,7 +41,7 @@ def importing(session: Session, version: DatasetVersion) -> DatasetVersion:
 )
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest, match="names no version"):
-        Reference.of(text)
+        Reference.parse(text)
 
 
 def test_an_id_alone_means_the_newest_and_a_number_that_one(session: Session, version: DatasetVersion) -> None:

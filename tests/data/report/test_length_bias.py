@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from data.report.columns import Columns
-from data.report.length_bias import best_rule, decided, measure
+from data.report.verdicts import best_rule, decided, measure_length_bias
 
 
 def columns(rows: list[list[int]], judged: list[bool] | None = None, source: int = 0) -> Columns:
@@ -30,7 +30,7 @@ def test_of_a_ranking_the_best_and_the_worst_and_of_a_tie_nothing() -> None:
 
 def test_figures_by_hand() -> None:
     # differences 1, 2, 3, −4 and 0: the longer one wins three times of four, unless it is longer by more than 3
-    bias = measure(np.array([2, 4, 6, 4, 7]), np.array([1, 2, 3, 8, 7]), "tokens")
+    bias = measure_length_bias(np.array([2, 4, 6, 4, 7]), np.array([1, 2, 3, 8, 7]), "tokens")
     assert bias is not None
     assert (bias.pairs, bias.longer_wins, bias.mean_difference) == (4, 0.75, 2 / 5)
     assert (bias.low, bias.high) == (pytest.approx(0.30064, abs=1e-5), pytest.approx(0.95442, abs=1e-5))
@@ -55,5 +55,5 @@ def test_equal_differences_are_on_the_same_side_of_every_threshold() -> None:
 
 
 def test_without_a_difference_there_is_no_figure() -> None:
-    assert measure(np.array([3, 3]), np.array([3, 3]), "tokens") is None
-    assert measure(np.empty(0, np.int64), np.empty(0, np.int64), "tokens") is None
+    assert measure_length_bias(np.array([3, 3]), np.array([3, 3]), "tokens") is None
+    assert measure_length_bias(np.empty(0, np.int64), np.empty(0, np.int64), "tokens") is None

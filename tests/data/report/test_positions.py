@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from data.report.columns import Columns
-from data.report.positions import Positions, drawn, measure
+from data.report.verdicts import Positions, drawn_sides, measure_positions
 from tests.data.report.test_length_bias import columns
 
 A, B, TIE = [0, 1], [1, 0], [0, 0]
 
 
 def measured(found: Columns, labelled: bool = False) -> Positions | None:
-    return measure(found, drawn(found) | labelled)
+    return measure_positions(found, drawn_sides(found) | labelled)
 
 
 def test_shares_by_hand() -> None:
@@ -39,7 +39,7 @@ def test_a_source_of_chosen_answers_does_not_count_beside_one_whose_sides_were_d
     both.arrays["source"][30:] = 2**40
     found = measured(both)
     assert found is not None and (found.pairs, found.a_of_decided) == (4, 2 / 3)
-    assert drawn(both).tolist() == [False] * 30 + [True] * 4
+    assert drawn_sides(both).tolist() == [False] * 30 + [True] * 4
 
 
 def test_what_people_add_to_a_source_is_apart_from_what_was_uploaded() -> None:

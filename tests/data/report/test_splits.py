@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.report.splits import held_out
+from data.report.duplicates import held_out_rows
 from data.splits import held_out_keys, prompt_key, text_hash
 from tests.data.report.tools import pair, report
 from trainer.run_data import load
@@ -15,7 +15,7 @@ from trainer.spec import DataSpec
 def test_the_split_is_the_trainers(prompts: set[str], fraction: float) -> None:
     ordered = sorted(prompts)
     expected = held_out_keys(ordered, [], fraction)
-    found = held_out(np.array([text_hash(prompt_key(prompt)) for prompt in ordered], np.uint64), fraction)
+    found = held_out_rows(np.array([text_hash(prompt_key(prompt)) for prompt in ordered], np.uint64), fraction)
     assert {prompt for prompt, kept in zip(ordered, found, strict=True) if kept} == expected
 
 
@@ -33,7 +33,7 @@ def test_a_held_out_prompt_that_is_nearly_trained_on_leaks(tmp_path: Path) -> No
     rows = [pair(prompt, "yes", "no", "ab"[n % 2]) for n, prompt in enumerate(prompts)]
     made = report(tmp_path, rows, eval_fraction=0.2)
     numbers = np.array([text_hash(prompt) for prompt in prompts], np.uint64)
-    expected = [n for n, kept in enumerate(held_out(numbers, 0.2).tolist(), 1) if kept and n <= 30]
+    expected = [n for n, kept in enumerate(held_out_rows(numbers, 0.2).tolist(), 1) if kept and n <= 30]
     assert made.rows("leaking_prompts") == expected and expected
     assert made.result["splits"]["near_prompts"] == len(expected)
 

@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 
 from data import rows as trainer_rows
-from data.report import token_counts
 from data.report.columns import Columns
-from data.report.fitting import fitting
 from data.report.items import parser
 from data.report.settings import ReportSettings
+from data.report.tokens import encode_rows, fit_rows
 from data.splits import text_hash
 from tests.data.report.tools import Row, pair, plain_pairs, report
 from trainer import run_data
@@ -169,7 +168,7 @@ def test_pairs_are_counted_as_the_trainer_keeps_them() -> None:
     spec = DataSpec.model_validate({"preferences": "-"} | LIMITS)
     codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), spec)
     items = [parser("preferences")(row, number) for number, row in enumerate(rows, 1)]
-    found = token_counts.encode(items, codec)
+    found = encode_rows(items, codec)
     columns = Columns(
         {
             "offset": np.arange(4),
@@ -181,7 +180,7 @@ def test_pairs_are_counted_as_the_trainer_keeps_them() -> None:
     )
     settings = ReportSettings.model_validate({"kind": "preferences"} | LIMITS)
     kept = [len(tokenize_pairs(trainer_rows.comparisons(row, 1), codec)[0]) for row in rows]
-    assert fitting(columns, settings).pairs.tolist() == kept == [3, 2, 0, 1]
+    assert fit_rows(columns, settings).pairs.tolist() == kept == [3, 2, 0, 1]
 
 
 def test_demonstrations_without_room_for_their_eos_are_nothing(tmp_path: Path, bytes_model: Path) -> None:

@@ -8,8 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
-from core.datasets import contents, reports, search, versions
-from core.datasets.contents import Draft
+from core.datasets import reports, row_store, search, versions
+from core.datasets.row_store import Draft
 from core.datasets.rows import answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
@@ -19,7 +19,7 @@ from data.text import storable
 _PIECE = 1024 * 1024
 
 
-def fill(
+def publish_version(
     session: Session,
     blobs: BlobStore,
     version_id: str,
@@ -40,7 +40,7 @@ def fill(
         raise NotFound("The dataset was deleted meanwhile.")
     if version.status != VersionStatus.IMPORTING:
         return version
-    content = contents.commit(session, blobs, draft)
+    content = row_store.put(session, blobs, draft)
     if draft.own_lines:
         blobs.put_file(lines_key(version.id), draft.lines_file)
     if draft.own_answer_lines:

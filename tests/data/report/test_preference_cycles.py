@@ -3,8 +3,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.report.circles import components, rows_in_circles
-from data.report.votes import Vote, Votes
+from data.report.annotator_agreement import Vote, Votes, components, rows_in_cycles
 
 
 def votes(*said: tuple[int, int, int, int]) -> Votes:
@@ -18,16 +17,16 @@ def votes(*said: tuple[int, int, int, int]) -> Votes:
 def test_a_circle_of_three_is_found_and_what_hangs_on_it_is_not() -> None:
     # 1 > 2 > 3 > 1, and 3 > 4
     found = votes((10, 1, 2, 1), (11, 2, 3, 1), (12, 1, 3, -1), (13, 3, 4, 1))
-    assert rows_in_circles(found) == {10, 11, 12}
+    assert rows_in_cycles(found) == {10, 11, 12}
 
 
 def test_an_order_has_no_circle_and_a_tie_makes_none() -> None:
-    assert rows_in_circles(votes((1, 1, 2, 1), (2, 2, 3, 1), (3, 1, 3, 1))) == set()
-    assert rows_in_circles(votes((1, 1, 2, 1), (2, 2, 3, 1), (3, 1, 3, 0))) == set()
+    assert rows_in_cycles(votes((1, 1, 2, 1), (2, 2, 3, 1), (3, 1, 3, 1))) == set()
+    assert rows_in_cycles(votes((1, 1, 2, 1), (2, 2, 3, 1), (3, 1, 3, 0))) == set()
 
 
 def test_two_contradicted_pairs_are_no_circle() -> None:
-    assert rows_in_circles(votes((1, 1, 2, 1), (2, 1, 2, -1), (3, 2, 3, 1), (4, 2, 3, -1))) == set()
+    assert rows_in_cycles(votes((1, 1, 2, 1), (2, 1, 2, -1), (3, 2, 3, 1), (4, 2, 3, -1))) == set()
 
 
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20))

@@ -5,17 +5,125 @@ It takes any number of annotators, and units that not all of them have judged.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from data.errors import LibraryMissing
-from data.report.circles import rows_in_circles
-from data.report.columns import Columns
-from data.report.votes import Vote, by_prompt
+from data.report.columns import Columns, Rows
 from data.statistics import wilson_interval
+
+ALL_PAIRS = 16
+"""Answers up to which every pair of a ranking is looked at; of longer ones only answers whose ranks follow each other, which are
+enough to find circles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """+1: the first of the two is preferred, −1 the second, 0 a tie."""
+
+    row: int
+    verdict: int
+    annotator: int
+    """0 is nobody that is named."""
+    straight: bool
+    """Whether the first of the two also stands first in the row."""
+
+
+AnswerPair = tuple[int, int]
+"""Hashes of two answers, the lesser first."""
+Votes = dict[AnswerPair, list[Vote]]
+
+
+def votes_by_prompt(columns: Columns) -> Iterator[Votes]:
+    """All votes on the answers to one prompt, for each prompt that several rows have; in those alone opinions can meet."""
+    order = np.argsort(columns.arrays["prompt"], kind="stable")
+    ordered = columns.arrays["prompt"][order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    ends = np.append(begins[1:], len(order))
+    several = ends - begins > 1
+    starts = columns.starts
+    for begin, end in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
+        yield _votes(columns, order[begin:end].tolist(), starts)
+
+
+def _votes(columns: Columns, rows: list[int], starts: Rows) -> Votes:
+    found: Votes = defaultdict(list)
+    for row in rows:
+        if not columns.arrays["judged"][row]:
+            continue
+        answers = columns.arrays["answer"][starts[row] : starts[row + 1]].tolist()
+        ranks = columns.arrays["rank"][starts[row] : starts[row + 1]].tolist()
+        annotator = int(columns.arrays["annotator"][row])
+        for (one, rank), (other, other_rank) in combinations(zip(answers, ranks, strict=True), 2):
+            if len(answers) > ALL_PAIRS and abs(rank - other_rank) != 1:
+                continue
+            verdict = (rank < other_rank) - (rank > other_rank)
+            straight = one < other
+            pair = (one, other) if straight else (other, one)
+            found[pair].append(Vote(row, verdict if straight else -verdict, annotator, straight))
+    return found
+
+
+Graph = dict[int, list[int]]
+
+
+def rows_in_cycles(votes: Votes) -> set[int]:
+    """Rows whose preference is a part of a circle of three answers or more. Pairs that are contradicted outright are left out:
+    they are a finding of their own, and any two of them would make a circle."""
+    edges: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for (one, other), cast in votes.items():
+        verdicts = {vote.verdict for vote in cast} - {0}
+        if len(verdicts) == 1:
+            edge = (one, other) if verdicts == {1} else (other, one)
+            edges[edge] |= {vote.row for vote in cast if vote.verdict}
+    graph: Graph = defaultdict(list)
+    for winner, loser in edges:
+        graph[winner].append(loser)
+    place = components(graph)
+    return {row for (winner, loser), rows in edges.items() if place[winner] == place[loser] for row in rows}
+
+
+def components(graph: Graph) -> dict[int, int]:
+    """Of each node a number that it shares with exactly those that it can reach and that can reach it (Tarjan 1972)."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    found: dict[int, int] = {}
+    stack: list[int] = []
+    for root in list(graph):
+        if root in index:
+            continue
+        work = [(root, iter(graph.get(root, ())))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        while work:
+            node, targets = work[-1]
+            target = next(targets, None)
+            if target is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    _close(node, stack, found)
+            elif target not in index:
+                index[target] = low[target] = len(index)
+                stack.append(target)
+                work.append((target, iter(graph.get(target, ()))))
+            elif target not in found:
+                low[node] = min(low[node], index[target])
+    return found
+
+
+def _close(node: int, stack: list[int], found: dict[int, int]) -> None:
+    while True:
+        member = stack.pop()
+        found[member] = node
+        if member == node:
+            return
+
 
 LISTED = 100
 """Annotators that a report lists: in an arena each judge is one."""
@@ -41,7 +149,7 @@ class Annotator:
 
 
 @dataclass
-class Opinions:
+class Judgements:
     """Rows from 0."""
 
     contradicting: set[int] = field(default_factory=set)
@@ -55,20 +163,20 @@ class Opinions:
     """Of each annotator, how often with and against the majority of the others."""
 
 
-def gather(columns: Columns, drawn: npt.NDArray[np.bool_]) -> Opinions:
+def gather_judgements(columns: Columns, drawn: npt.NDArray[np.bool_]) -> Judgements:
     """Look at every prompt that several rows have. `drawn`: of each row, whether its sides do not follow from who won."""
-    found = Opinions()
-    for votes in by_prompt(columns):
+    found = Judgements()
+    for votes in votes_by_prompt(columns):
         for cast in votes.values():
             if len(cast) > 1:
                 _contradictions(cast, found)
                 _several(cast, bool(drawn[cast[0].row]), found)
         if len(votes) > 2:
-            found.in_circles |= rows_in_circles(votes)
+            found.in_circles |= rows_in_cycles(votes)
     return found
 
 
-def _contradictions(cast: Sequence[Vote], found: Opinions) -> None:
+def _contradictions(cast: Sequence[Vote], found: Judgements) -> None:
     """Two people may differ; who is not named may be either of them."""
     said = {(vote.annotator, vote.verdict) for vote in cast}
     verdicts = {vote.verdict for vote in cast}
@@ -79,7 +187,7 @@ def _contradictions(cast: Sequence[Vote], found: Opinions) -> None:
             found.contradicting.add(vote.row)
 
 
-def _several(cast: Sequence[Vote], drawn: bool, found: Opinions) -> None:
+def _several(cast: Sequence[Vote], drawn: bool, found: Judgements) -> None:
     """One vote each, their first; what else they say of the two is only held against the majority."""
     first = {vote.annotator: vote.verdict for vote in reversed(cast) if vote.annotator != _NOBODY}
     if len(first) < 2:
@@ -94,7 +202,7 @@ def _several(cast: Sequence[Vote], drawn: bool, found: Opinions) -> None:
     found.disagreeing |= {vote.row for vote in cast if vote.annotator != _NOBODY and vote.verdict != common}
 
 
-def _compare(first: Mapping[int, int], counts: Counter[int], found: Opinions) -> None:
+def _compare(first: Mapping[int, int], counts: Counter[int], found: Judgements) -> None:
     """Each with the majority of the others."""
     others = {verdict: majority(counts - Counter([verdict])) for verdict in counts}
     for annotator, verdict in first.items():
@@ -108,7 +216,7 @@ def majority(counts: Counter[int]) -> int | None:
     return verdict if 2 * count > counts.total() else None
 
 
-def alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
+def krippendorff_alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
     """Krippendorff's, of nominal values; None where it is not defined: nothing was judged twice, or all say the same."""
     counts = np.array(units, np.int64).reshape(len(units), 3)
     if not len(units) or np.count_nonzero(counts.sum(axis=0)) < 2:
@@ -120,7 +228,7 @@ def alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
-def annotators(columns: Columns, opinions: Opinions) -> list[Annotator]:
+def annotator_figures(columns: Columns, opinions: Judgements) -> list[Annotator]:
     """Everybody who is named, most rows first."""
     rows = Counter(columns.arrays["annotator"].tolist())
     found = []
@@ -138,6 +246,6 @@ def outliers(people: Sequence[Annotator]) -> list[Annotator]:
     return [one for one in people if one.compared >= ENOUGH and one.high is not None and one.high < 0.5]
 
 
-def listed(people: Sequence[Annotator]) -> list[Annotator]:
+def listed_annotators(people: Sequence[Annotator]) -> list[Annotator]:
     """Those with most rows, and the outliers among the others: LISTED of each at most."""
     return [*people[:LISTED], *outliers(people[LISTED:])[:LISTED]]

@@ -124,7 +124,7 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
             out.close()
 
 
-def commit(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
+def put(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
     """The draft's rows, stored, or the content that holds the same rows already. Its blobs are there when this returns.
 
     Holds the sum's lock until the transaction ends, so call it late.

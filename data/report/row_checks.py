@@ -2,14 +2,47 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
 from data.report import pii
+from data.report.columns import NO_ANSWER
 from data.report.items import Item
-from data.report.scanned import NO_ANSWER
 from data.report.words import shared_beginning
+
+WELL_KNOWN = (
+    "<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|endoftext|>", "<|endofprompt|>", "<|end_of_text|>", "<|begin_of_text|>",
+    "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>", "<|python_tag|>", "<|system|>", "<|user|>",
+    "<|assistant|>", "<|end|>", "<|pad|>", "<|eos|>", "<|bos|>", "<|unk|>", "<|sep|>", "<|startoftext|>", "<|channel|>",
+    "<|message|>", "<|start|>", "<|return|>", "<|eot|>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>",
+    "<start_of_turn>", "<end_of_turn>", "<s>", "</s>", "<eos>", "<bos>", "<pad>", "<unk>", "<mask>",
+    "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "[gMASK]", "[EOS]", "[BOS]",
+    "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>",
+)  # fmt: skip
+"""Of ChatML, Llama 2 and 3, Gemma, Phi, Mistral, GPT, BERT, Cohere, DeepSeek and their like."""
+NESTED = 20
+"""How deep within each other tokens are looked for (data/strips.py goes as deep, and keeps nothing that goes deeper)."""
+_SHORTEST = 3
+"""A special token of two signs is more likely a text that happens to be in it."""
+
+
+def token_pattern(of_model: Iterable[str] = ()) -> re.Pattern[str]:
+    """What matches any of them; of two that begin alike the longer one."""
+    tokens = {token for token in (*WELL_KNOWN, *of_model) if len(token) >= _SHORTEST}
+    return re.compile("|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token))))
+
+
+def spelt_tokens(text: str, special: re.Pattern[str]) -> set[str]:
+    """Those in the text, and those that come together once these are taken out."""
+    found: set[str] = set()
+    for _ in range(NESTED):
+        seen = set(special.findall(text))
+        if not seen:
+            break
+        found |= seen
+        text = special.sub("", text)
+    return found
 
 
 class Hit(NamedTuple):
@@ -141,7 +174,7 @@ def personal(item: Item) -> Seen:
     yield from seen.values()
 
 
-def texts(item: Item) -> Iterator[str]:
+def item_texts(item: Item) -> Iterator[str]:
     """Every text that somebody wrote."""
     return (text for _, text in _placed(item))
 
@@ -155,5 +188,5 @@ def _placed(item: Item) -> Iterator[tuple[int, str]]:
     yield from enumerate(item.answers)
 
 
-def all_looks(special: re.Pattern[str]) -> list[Look]:
+def row_checks(special: re.Pattern[str]) -> list[Look]:
     return [white_space, emptiness, sameness, prompt_left_in, roles, turns, special_tokens(special), personal]

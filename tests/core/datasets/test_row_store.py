@@ -14,9 +14,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs, blob_store
-from core.datasets import contents, u64
-from core.datasets.contents import Draft, drafting
+from core.datasets import row_store, u64
 from core.datasets.orphans import remove_orphans
+from core.datasets.row_store import Draft, drafting
 from core.db import session_scope
 from core.errors import DiskFull
 from core.models import DatasetContent
@@ -97,8 +97,8 @@ def test_what_killed_processes_have_left_goes_after_a_day(tmp_path: Path) -> Non
 
 def test_equal_rows_are_stored_once(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
     with drafted(tmp_path, ROWS) as draft:
-        first = contents.commit(session, blobs, draft)
-        assert contents.commit(session, blobs, draft) is first
+        first = row_store.put(session, blobs, draft)
+        assert row_store.put(session, blobs, draft) is first
     assert first.blob_key == f"contents/{first.sha256}/rows.jsonl"
     assert list(blobs.list("contents")) == [first.blob_key, f"contents/{first.sha256}/rows.u64"]
 
@@ -115,7 +115,7 @@ def test_a_store_without_room_leaves_nothing(
 
     monkeypatch.setattr(blobs, "put_file", full_after_the_rows)
     with drafted(tmp_path, ROWS) as draft, pytest.raises(DiskFull):
-        contents.commit(session, blobs, draft)
+        row_store.put(session, blobs, draft)
     assert list(blobs.list("contents")) == []
     assert session.scalar(select(func.count()).select_from(DatasetContent)) == 0
 
@@ -131,20 +131,20 @@ def test_who_lost_the_database_takes_nothing_away(
         with session_scope() as other:
             other.execute(select(func.pg_terminate_backend(backend)))
         with session_scope() as other:
-            contents.commit(other, blobs, draft)
+            row_store.put(other, blobs, draft)
         put(key, source)
 
     monkeypatch.setattr(blobs, "put_file", interrupted)
     with drafted(tmp_path, ROWS) as draft, pytest.raises(OperationalError):
-        contents.commit(session, blobs, draft)
+        row_store.put(session, blobs, draft)
     assert len(list(blobs.list("contents"))) == 2
 
 
 def test_rows_whose_blob_is_gone_are_put_there_again(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
     with drafted(tmp_path, ROWS) as draft:
-        content = contents.commit(session, blobs, draft)
+        content = row_store.put(session, blobs, draft)
         blobs.delete_prefix("contents")
-        assert contents.commit(session, blobs, draft) is content
+        assert row_store.put(session, blobs, draft) is content
         with blobs.open(content.blob_key) as file:
             assert file.read() == draft.rows_file.read_bytes()
 

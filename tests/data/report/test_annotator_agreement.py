@@ -4,25 +4,33 @@ from pathlib import Path
 import pytest
 
 from core.annotation import agreement
-from data.report.opinions import Annotator, Opinions, _contradictions, _several, alpha, listed, majority
-from data.report.votes import Vote
+from data.report.annotator_agreement import (
+    Annotator,
+    Judgements,
+    Vote,
+    _contradictions,
+    _several,
+    krippendorff_alpha,
+    listed_annotators,
+    majority,
+)
 from tests.data.report.tools import pair, plain_pairs, report
 
 
 def test_alpha_by_hand() -> None:
     # Units aa, ab, bb, bb: of 8 values 3 are a and 5 b; observed 2 of 8, by chance 2 · 3 · 5 of 8 · 7: 1 − (2/8) ÷ (30/56).
     units = [(2, 0, 0), (1, 1, 0), (0, 2, 0), (0, 2, 0)]
-    assert alpha(units) == pytest.approx(1 - (2 / 8) / (30 / 56))
+    assert krippendorff_alpha(units) == pytest.approx(1 - (2 / 8) / (30 / 56))
 
 
 def test_alpha_is_the_one_that_the_rounds_of_annotation_show() -> None:
     units = [(3, 0, 0), (2, 1, 0), (0, 2, 2), (1, 1, 1), (0, 4, 0)]
     labels = [["a"] * a + ["b"] * b + ["tie"] * tie for a, b, tie in units]
-    assert alpha(units) == pytest.approx(agreement.alpha(labels))
+    assert krippendorff_alpha(units) == pytest.approx(agreement.alpha(labels))
 
 
 def test_alpha_is_not_defined_where_nothing_varies() -> None:
-    assert alpha([]) is None and alpha([(2, 0, 0), (3, 0, 0)]) is None
+    assert krippendorff_alpha([]) is None and krippendorff_alpha([(2, 0, 0), (3, 0, 0)]) is None
 
 
 def test_the_majority_is_more_than_half() -> None:
@@ -109,13 +117,13 @@ def test_few_units_do_not_make_low_agreement(tmp_path: Path) -> None:
 def test_of_many_annotators_those_with_most_rows_are_listed_and_outliers_beside_them() -> None:
     many = [Annotator(f"p{n}", 1000 - n, 0, None) for n in range(150)]
     odd = [Annotator(f"odd{n}", 1, 20, 0.1, 0.0, 0.3) for n in range(120)]
-    found = listed([*many, *odd])
+    found = listed_annotators([*many, *odd])
     assert found == [*many[:100], *odd[:100]]
 
 
 def test_thousands_who_judge_one_pair_take_no_longer_than_their_votes(tmp_path: Path) -> None:
     votes = [Vote(n, 1 if n % 3 else -1, n + 1, True) for n in range(100_000)]
-    found = Opinions()
+    found = Judgements()
     _contradictions(votes, found)
     _several(votes, True, found)
     assert found.units == [(66_666, 33_334, 0)] and not found.contradicting

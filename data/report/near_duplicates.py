@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from data.report.columns import Rows, band_file
+from data.report.items import Item
 from data.report.minhash import BANDS
+from data.report.words import jaccard, shingles
 
 PREVIOUS = 3
 MOST = 4_000_000
@@ -20,13 +22,13 @@ ROUNDS = 24
 """Candidates tried for a text, the earliest first."""
 BATCH = 500
 """Pairs measured at a time by one process."""
-Pairs = npt.NDArray[np.int64]
+RowPairs = npt.NDArray[np.int64]
 """(N, 2): an earlier row and a later one."""
-Measure = Callable[[Pairs], Sequence[bool]]
+MeasurePairs = Callable[[RowPairs], Sequence[bool]]
 Wanted = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 
 
-def candidates(folder: Path, name: str, rows: Rows, wanted: Wanted | None = None) -> Pairs:
+def candidate_pairs(folder: Path, name: str, rows: Rows, wanted: Wanted | None = None) -> RowPairs:
     """Pairs of `rows` that share a band, in the order of the later one. `wanted` says of which pairs one wants to know."""
     most = np.uint64(int(rows.max(initial=0)) + 1)
     keys = np.empty(0, np.uint64)
@@ -55,9 +57,9 @@ def _sharing(values: npt.NDArray[np.uint64]) -> tuple[Rows, Rows]:
     return order[earlier], order[later]
 
 
-def with_twins(pairs: Pairs, measure: Measure) -> Pairs:
+def with_twins(pairs: RowPairs, measure: MeasurePairs) -> RowPairs:
     """Of each later row that has an earlier near duplicate, that pair. Who has found one is not compared any further."""
-    found: list[Pairs] = []
+    found: list[RowPairs] = []
     for _ in range(ROUNDS):
         if not len(pairs):
             break
@@ -68,3 +70,27 @@ def with_twins(pairs: Pairs, measure: Measure) -> Pairs:
         rest = np.delete(pairs, firsts, axis=0)
         pairs = rest[~np.isin(rest[:, 1], alike[:, 1])]
     return np.concatenate(found) if found else np.empty((0, 2), np.int64)
+
+
+SIMILAR = 0.8
+"""Jaccard similarity of the shingles from which on two texts are near duplicates, as in Lee et al. 2022 and Rae et al. 2021."""
+Sets = tuple[frozenset[str], tuple[frozenset[str], ...]]
+"""Shingles of a row's prompt, and of each of its answers."""
+
+
+def sets_of(item: Item) -> Sets:
+    return frozenset(shingles(item.prompt_text)), tuple(frozenset(shingles(text)) for text in item.answers)
+
+
+def similar_texts(one: frozenset[str], other: frozenset[str]) -> bool:
+    return jaccard(one, other) >= SIMILAR
+
+
+def similar_rows(one: Sets, other: Sets) -> bool:
+    """Whether the prompts are, and each answer of one row has its like in the other: two pairs that share only their
+    longer answer are two different comparisons."""
+    return similar_texts(one[0], other[0]) and _covered(one[1], other[1]) and _covered(other[1], one[1])
+
+
+def _covered(answers: Sequence[frozenset[str]], by: Sequence[frozenset[str]]) -> bool:
+    return all(any(similar_texts(answer, other) for other in by) for answer in answers)

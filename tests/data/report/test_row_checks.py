@@ -1,11 +1,10 @@
 import pytest
 
+from data.report.columns import NO_ANSWER
 from data.report.items import Item
-from data.report.looks import all_looks, excerpt
-from data.report.scanned import NO_ANSWER
-from data.report.special_tokens import pattern, spelt
+from data.report.row_checks import excerpt, row_checks, spelt_tokens, token_pattern
 
-LOOKS = all_looks(pattern(["<|mine|>"]))
+LOOKS = row_checks(token_pattern(["<|mine|>"]))
 TALK = [{"role": "user", "content": "Is it good?"}]
 SYSTEM, SAID = {"role": "system", "content": "Be kind."}, {"role": "assistant", "content": "It is."}
 
@@ -84,5 +83,5 @@ def test_a_long_white_text_between_signs_is_nothing() -> None:
 
 
 def test_tokens_that_come_together_once_others_are_taken_out_are_found() -> None:
-    assert spelt("hi <|im_<|im_end|>start|>system", pattern()) == {"<|im_end|>", "<|im_start|>"}
-    assert spelt("hi <|im_start system", pattern()) == set()
+    assert spelt_tokens("hi <|im_<|im_end|>start|>system", token_pattern()) == {"<|im_end|>", "<|im_start|>"}
+    assert spelt_tokens("hi <|im_start system", token_pattern()) == set()

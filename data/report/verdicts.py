@@ -1,0 +1,241 @@
+"""Findings of what was preferred, by whom, and whether something else than quality tells it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from data.report.annotator_agreement import ENOUGH, Annotator, Judgements, outliers
+from data.report.columns import Columns, Flags, Rows
+from data.report.findings import Found
+from data.report.rows_file import Texts
+from data.statistics import wilson_interval
+
+_BY_CHANCE = 10
+"""Decided pairs below which all of them may say A by chance: of ten that were drawn by lot, once in a thousand times."""
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Shares of the pairs."""
+
+    pairs: int
+    a: float
+    b: float
+    tie: float
+    a_of_decided: float
+    low: float
+    high: float
+    """Wilson's 95 % interval of `a_of_decided`."""
+
+
+def drawn_sides(columns: Columns) -> Flags:
+    """Of each row, whether its sides say nothing of who won by themselves.
+
+    In files of chosen and rejected answers A is the chosen one by definition. So sources whose decided pairs all say A do not
+    count, nor does a file without a single B. Of one source, rows with and without an annotator are two: those that a round
+    of annotation adds to a file keep the source of what was judged.
+    """
+    pairs, difference = _pairs(columns)
+    sources = columns.arrays["source"] & ~np.uint64(1) | (columns.arrays["annotator"] > 0)
+    _, of_row = np.unique(sources, return_inverse=True)
+    a = np.bincount(of_row[pairs][difference > 0], minlength=len(of_row))
+    b = np.bincount(of_row[pairs][difference < 0], minlength=len(of_row))
+    found: Flags = ((b > 0) | (a < _BY_CHANCE))[of_row] & b.any()
+    return found
+
+
+def measure_positions(columns: Columns, sides: Flags) -> Positions | None:
+    """Over the rows whose sides count; None where there are none."""
+    chosen, differences = _pairs(columns)
+    difference = differences[sides[chosen]]
+    a, b = int(np.sum(difference > 0)), int(np.sum(difference < 0))
+    if not a + b:
+        return None
+    share = a / (a + b)
+    pairs = len(difference)
+    return Positions(pairs, a / pairs, b / pairs, 1 - (a + b) / pairs, share, *wilson_interval(share, a + b))
+
+
+def _pairs(columns: Columns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows of two answers that somebody has judged, and of each how much better A is."""
+    chosen = np.flatnonzero((columns.arrays["answers"] == 2) & columns.arrays["judged"])
+    begins = columns.starts[:-1][chosen]
+    ranks = columns.arrays["rank"].astype(np.int64)
+    return chosen, ranks[begins + 1] - ranks[begins]
+
+
+Lengths = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LengthBias:
+    """Of decided pairs; a ranking counts once, by its best and its worst answer."""
+
+    unit: str
+    pairs: int
+    """Whose two answers differ in length."""
+    longer_wins: float
+    low: float
+    high: float
+    """Wilson's 95 % interval of it."""
+    mean_difference: float
+    """Preferred less other, over all decided pairs."""
+    length_only_accuracy: float
+    """Of the best rule below, on the pairs it was chosen by."""
+    accuracy_low: float
+    accuracy_high: float
+    rule: str
+
+
+def measure_length_bias(preferred: Lengths, other: Lengths, unit: str) -> LengthBias | None:
+    """None where no pair is decided, or all are of one length."""
+    difference = preferred - other
+    apart = difference[difference != 0]
+    if not len(apart):
+        return None
+    longer = float(np.mean(apart > 0))
+    accuracy, rule = best_rule(apart, unit)
+    return LengthBias(
+        unit,
+        len(apart),
+        longer,
+        *wilson_interval(longer, len(apart)),
+        float(np.mean(difference)),
+        accuracy,
+        *wilson_interval(accuracy, len(apart)),
+        rule,
+    )
+
+
+def best_rule(apart: Lengths, unit: str) -> tuple[float, str]:
+    """The most accurate rule of the form "the longer one wins, unless it is longer by more than t", or its opposite.
+
+    A logistic regression on the difference decides by its sign, which is the same with t = ∞: swapping the sides must swap
+    the verdict, so it can have no intercept.
+    """
+    size = np.abs(apart)
+    order = np.argsort(size, kind="stable")
+    won = (apart[order] > 0).astype(np.int64)
+    ends = np.flatnonzero(np.concatenate([np.diff(size[order]) > 0, [True]]))  # where a threshold can stand
+    count = ends + 1
+    within = np.cumsum(won)[ends]
+    beyond = won.sum() - within
+    right = within + (len(won) - count - beyond)  # the longer one up to t, the shorter one beyond
+    straight, mirrored = int(np.argmax(right)), int(np.argmax(len(won) - right))
+    if right[straight] >= len(won) - right[mirrored]:
+        return float(right[straight]) / len(won), _told("longer", size[order][ends[straight]], straight, ends, unit)
+    return 1 - float(right[mirrored]) / len(won), _told("shorter", size[order][ends[mirrored]], mirrored, ends, unit)
+
+
+def _told(side: str, threshold: int, at: int, ends: Lengths, unit: str) -> str:
+    if at == len(ends) - 1:
+        return f"the {side} one wins"
+    return f"the {side} one wins, unless they differ by more than {threshold} {unit}"
+
+
+def decided(columns: Columns, lengths: npt.NDArray[np.uint32]) -> tuple[Lengths, Lengths]:
+    """Lengths of the preferred and of the other answer of each decided row; of a ranking, of its best and its worst."""
+    counts, ranks = columns.arrays["answers"].astype(np.int64), columns.arrays["rank"].astype(np.int64)
+    row_of = np.repeat(np.arange(columns.rows), counts)
+    worst = np.zeros(columns.rows, np.int64)
+    np.maximum.at(worst, row_of, ranks)
+    clear = np.flatnonzero(worst > 0)
+    best_at = _first(ranks == 0, row_of, columns.rows)[clear]
+    worst_at = _first(ranks == worst[row_of], row_of, columns.rows)[clear]
+    sizes = lengths.astype(np.int64)
+    return sizes[best_at], sizes[worst_at]
+
+
+def _first(holds: npt.NDArray[np.bool_], row_of: Lengths, rows: int) -> Lengths:
+    """Of each row, the place of the first of its answers for which it holds; 0 where it holds for none."""
+    found = np.zeros(rows, np.int64)
+    places = np.flatnonzero(holds)[::-1]  # so that the first one is written last
+    found[row_of[places]] = places
+    return found
+
+
+_TELLING = 0.6
+"""Accuracy of a rule without understanding that is worth a warning, once its interval lies above."""
+_SIDE = 0.05
+"""How far from one half the share of A may be before it is worth a warning, once its interval leaves one half out."""
+_MOST_TIES = 0.5
+_LOW_ALPHA = 0.4
+"""Below it, agreement is poor even for preferences, where 63 to 77 % of the verdicts are usually shared."""
+
+
+def verdict_findings(
+    columns: Columns, opinions: Judgements, alpha: float | None, people: Sequence[Annotator], texts: Texts
+) -> Iterator[Found]:
+    for code, rows, detail in (
+        (
+            "contradictions",
+            opinions.contradicting,
+            "The same prompt and the same two answers, and once the one is preferred, once the other, by the same annotator, or "
+            "one of the two times by nobody named. Together they teach that neither is better.",
+        ),
+        (
+            "cycles",
+            opinions.in_circles,
+            "Of one prompt's answers A is preferred to B, B to C, and C to A, by whatever number of steps and people. No score "
+            "that a reward model could give agrees with all of them.",
+        ),
+        (
+            "annotators_disagree",
+            opinions.disagreeing,
+            "Several annotators judged the same two answers, and more than half of them said something else (of each the first "
+            "verdict counts). Where no verdict has a majority, all are named.",
+        ),
+    ):
+        yield _rows(code, detail, rows, texts)
+    yield from _people(columns, people, texts)
+    if alpha is not None and alpha < _LOW_ALPHA and len(opinions.units) >= ENOUGH:
+        yield Found(
+            "low_agreement",
+            f"Krippendorff's α is {alpha:.2f}; 1 is full agreement, 0 what chance would give. Below {_LOW_ALPHA} a reward "
+            "model has little to learn that holds beyond one person.",
+        )
+
+
+def _people(columns: Columns, people: Sequence[Annotator], texts: Texts) -> Iterator[Found]:
+    if len(people) == 1:
+        yield Found("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
+    odd = outliers(people)
+    if odd:
+        names = {one.annotator for one in odd}
+        numbers = [at for at, name in enumerate(columns.annotators, 1) if name in names]
+        rows = set(np.flatnonzero(np.isin(columns.arrays["annotator"], numbers)).tolist())
+        told = ", ".join(f"{one.annotator} ({one.agreement:.0%} of {one.compared})" for one in odd[:5])
+        yield _rows("outlier_annotator", f"Less than half of their verdicts are the others': {told}.", rows, texts)
+
+
+def tie_findings(tied: int, judged: int) -> Iterator[Found]:
+    if judged and tied == judged:
+        yield Found("only_ties", "Every pair is a tie: neither a reward model nor SFT has anything to learn.")
+    elif judged and tied > _MOST_TIES * judged:
+        yield Found("many_ties", f"{tied} of {judged} rows: each teaches that both answers are worth the same.")
+
+
+def bias_findings(length: LengthBias | None, side: Positions | None) -> Iterator[Found]:
+    if length is not None and length.accuracy_low > _TELLING:
+        yield Found(
+            "length_bias",
+            f"“{length.rule[:1].upper()}{length.rule[1:]}” is right for {length.length_only_accuracy:.1%} of {length.pairs} "
+            f"pairs (95 %: {length.accuracy_low:.1%} to {length.accuracy_high:.1%}). The longer answer wins "
+            f"{length.longer_wins:.1%}; the preferred one is {abs(length.mean_difference):.1f} {length.unit} "
+            f"{'longer' if length.mean_difference > 0 else 'shorter'} on average. Expect a reward model that measures length, "
+            "and a policy that finds out.",
+        )
+    if side is not None and abs(side.a_of_decided - 0.5) > _SIDE and not side.low <= 0.5 <= side.high:
+        yield Found(
+            "position_bias",
+            f"A is preferred in {side.a_of_decided:.1%} of the decided pairs (95 %: {side.low:.1%} to {side.high:.1%}). Sides "
+            "that were drawn by lot would give one half: whoever judged leans to one side, or the file is sorted.",
+        )
+
+
+def _rows(code: str, detail: str, rows: set[int], texts: Texts) -> Found:
+    ordered: Rows = np.array(sorted(rows), np.int64)
+    shown = texts.lines.apart(ordered)
+    return Found(code, detail, ordered, [(row, f"{texts.prompt(row)} → {texts.answers(row)}") for row in shown])
