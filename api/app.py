@@ -7,14 +7,13 @@ from starlette.middleware import Middleware
 from api import health, platform, problems, reference, session
 from api.annotation import routes as annotation
 from api.dashboard import Dashboard
-from api.datasets import export, formats, overlap, report_routes, version_routes
+from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
 from api.jobs import checkpoints, events, metrics
 from api.jobs import routes as jobs
 from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
-from api.uploads import preview
 from api.uploads import routes as uploads
 from core.errors import PlatformError, Unavailable
 from core.settings import Settings
@@ -22,19 +21,16 @@ from core.uploads import RunningDigests
 
 ROUTERS = (
     session.router,
-    overlap.router,  # before datasets/{dataset_id}
+    version_routes.router,  # before datasets.router: /datasets/overlap is not the dataset "overlap"
     datasets.router,
-    version_routes.router,
     report_routes.router,
-    export.router,
-    formats.router,
     uploads.router,
-    preview.router,
     annotation.router,
     jobs.router,
     events.router,
     metrics.router,
     checkpoints.router,
+    platform.router,
 )
 
 
@@ -54,7 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.closing = False
     app.state.digests = RunningDigests()
     problems.install(app)
-    for router in (*ROUTERS, platform.router):
+    for router in ROUTERS:
         app.include_router(_under_v1(router))
     app.include_router(health.router)
     app.include_router(reference.router)

@@ -1,6 +1,7 @@
 """For load balancers and supervisors."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import redis
 from fastapi import APIRouter, Response
@@ -8,9 +9,26 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.deps import SettingsDep
-from api.platform import Health, Readiness
+from api.schema import Schema
 from core.db import at_head, engine_for
 from core.settings import Settings
+
+
+class Health(Schema):
+    """The process is up."""
+
+    status: Literal["ok"] = "ok"
+    """Always `ok`."""
+
+
+class Readiness(Schema):
+    """Whether each part that the API needs is there."""
+
+    status: Literal["ok", "failed"]
+    """`ok` if every check is."""
+    checks: dict[str, str]
+    """`database`, `migrations` and `redis`, each `ok` or what is wrong."""
+
 
 router = APIRouter(tags=["Health"])
 

@@ -12,6 +12,10 @@ from api.schema import ListOf, Schema, Timestamp
 from core.errors import NotSignedIn
 from core.jobs import workers
 from core.models import Job
+from data.formats import FORMATS
+from data.formats.base import Format
+from data.kinds import DatasetKind
+from data.preview import example_mapping, example_rows
 from trainer.metrics import METRICS
 from trainer.spec import JobSpec
 from trainer.spec.presets import PRESETS
@@ -80,20 +84,31 @@ class PresetList(ListOf[Preset]):
     """Every preset."""
 
 
-class Health(Schema):
-    """The process is up."""
+class DatasetFormat(Schema):
+    """A format that files may have."""
 
-    status: Literal["ok"] = "ok"
-    """Always `ok`."""
+    object: Literal["dataset.format"] = "dataset.format"
+    """Always `dataset.format`."""
+    id: str
+    """What `format` is set to."""
+    title: str
+    """Its name for people."""
+    kinds: list[DatasetKind]
+    """What it can be read as, the usual first."""
+    about: str
+    """What a record is, and what becomes of it."""
+    source: str
+    """Where it is described, or the data that it is known from. Empty: it is the platform's own."""
+    example: list[dict[str, Any]]
+    """Records as they come."""
+    mapping: dict[str, Any] | None
+    """The example's mapping, of `custom`."""
+    becomes: list[dict[str, Any]]
+    """The rows that the example gives, as they are stored."""
 
 
-class Readiness(Schema):
-    """Whether each part that the API needs is there."""
-
-    status: Literal["ok", "failed"]
-    """`ok` if every check is."""
-    checks: dict[str, str]
-    """`database`, `migrations` and `redis`, each `ok` or what is wrong."""
+class DatasetFormatList(ListOf[DatasetFormat]):
+    """Every format, in the order in which people look for them."""
 
 
 JsonSchema = dict[str, Any]
@@ -129,3 +144,15 @@ def get_job_schema(_: PrincipalDep) -> JsonSchema:
     """The JSON schema of a job spec: every field with its default and its meaning."""
     schema: dict[str, Any] = JobSpec.model_json_schema()
     return schema
+
+
+@router.get("/reference/formats", responses=documented(NotSignedIn))
+def list_formats(_: PrincipalDep) -> DatasetFormatList:
+    """The formats that files may have, each with an example and what becomes of it."""
+    return DatasetFormatList.of([_shown(one) for one in FORMATS.values()])
+
+
+def _shown(one: Format) -> DatasetFormat:
+    told = {name: getattr(one, name) for name in ("id", "title", "about", "source")}
+    shown = {"kinds": list(one.kinds), "example": list(one.example), "mapping": example_mapping(one.id)}
+    return DatasetFormat.model_validate({**told, **shown, "becomes": example_rows()[one.id]})

@@ -1,32 +1,28 @@
 """Every error in one shape: RFC 9457, `application/problem+json`."""
 
 import logging
-import typing
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict
 from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from api.schema import Schema
+from api.validation import refusal
 from core.errors import (
     DiskFull,
     InvalidRequest,
-    InvalidSpec,
     NotFound,
     PlatformError,
     TooLarge,
     Unavailable,
-    WrongMediaType,
     platform_error,
 )
 from data.errors import DatasetError, is_disk_full
-from trainer.spec import JobSpec
-from trainer.spec.validation_errors import explain
 
 MEDIA_TYPE = "application/problem+json"
 # The second: a connection that was lost between two statements; the third: none came free in time.
@@ -131,44 +127,7 @@ async def _disk_full(request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    if any(item["type"] == "json_invalid" for item in error.errors()):
-        return _answer(request, _bad_json(error))
-    if isinstance(error.body, bytes):
-        # The framework parses only what calls itself JSON.
-        return _answer(request, WrongMediaType("Send the body with the header `Content-Type: application/json`."))
-    model = typing.get_type_hints(request.scope["endpoint"]).get("body")
-    if model is not None and all(item["loc"][0] == "body" for item in error.errors()):
-        return _answer(request, invalid_body(model, error.body))
-    errors = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in error.errors()]
-    return _answer(request, InvalidRequest(_summary(errors), param=errors[0]["pointer"].lstrip("?#/"), errors=errors))
-
-
-def invalid_body(model: type[BaseModel], body: Any) -> InvalidRequest:
-    """What is wrong with a body, told with the names that are known where it went wrong."""
-    kind = InvalidSpec if model is JobSpec else InvalidRequest
-    try:
-        model.model_validate(body)
-    except ValidationError as error:
-        errors = [{"pointer": found.pointer, "detail": found.detail} for found in explain(error, model)]
-        return kind(_summary(errors), param=errors[0]["pointer"].removeprefix("#/").replace("/", "."), errors=errors)
-    return kind()
-
-
-def _bad_json(error: RequestValidationError) -> PlatformError:
-    item = error.errors()[0]
-    detail = f"The body is not valid JSON: {item['ctx']['error']} (character {item['loc'][-1]})."
-    return InvalidRequest(detail, errors=[{"pointer": "#", "detail": str(item["ctx"]["error"])}])
-
-
-def _pointer(loc: tuple[int | str, ...]) -> str:
-    where, *path = loc
-    start = {"query": "?", "body": "#/", "path": "/", "header": "header ", "cookie": "cookie "}.get(str(where), "")
-    return start + "/".join(str(part) for part in path)
-
-
-def _summary(errors: list[dict[str, str]]) -> str:
-    first = f"{errors[0]['pointer']}: {errors[0]['detail']}"
-    return first if len(errors) == 1 else f"{first} ({len(errors) - 1} more)"
+    return _answer(request, refusal(request, error))
 
 
 class ProblemItem(Schema):

@@ -33,7 +33,7 @@ from benchmarks import corpus
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, say, write_json
 from benchmarks.sizes import SIZES
-from client.local import background
+from client.local import services
 from client.local.folder import DataFolder
 from client.local.options import Options
 from client.sdk import Client
@@ -118,7 +118,7 @@ def run_hosted(spec: dict[str, Any], folder: Path) -> tuple[Steps, dict[str, flo
     """As a job of a platform of its own, watched by one client; with the CPU seconds of the platform's parts."""
     os.environ.update(_OFFLINE)
     options = Options(folder, port=_free_port())
-    up = background.start(options)
+    up = services.start_in_background(options)
     try:
         with _client(options) as client:
             job = client.create_job(with_uploads(client, spec, Path("/")))

@@ -30,7 +30,7 @@ import psutil  # type: ignore[import-untyped]
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, cores, processor, say, write_json
 from client.errors import ApiError, Unreachable
-from client.local import background
+from client.local import services
 from client.local.folder import DataFolder
 from client.local.options import Options
 from client.sdk import Client
@@ -157,7 +157,7 @@ def _settle() -> None:
 def _platform(folder: Path) -> Iterator[tuple[Client, int]]:
     """A client of a platform that runs, and the process id of its API."""
     options = Options(folder, port=_free_port(), workers=0)
-    up = background.start(options)
+    up = services.start_in_background(options)
     try:
         with _client(options) as client:
             yield client, _api(up.pid)

@@ -1,16 +1,17 @@
 """The `proximal` command."""
 
 import sys
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from client.commands import annotate, datasets, jobs, keys
+from client.commands import annotate, datasets, jobs, local
 from client.errors import ClientError
-from client.target import Target
+from client.local.options import Options
+from client.sdk import Client
 from client.terminal import plain
 
 app = typer.Typer(
@@ -23,11 +24,33 @@ app = typer.Typer(
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(annotate.app, name="annotate")
-app.add_typer(keys.app, name="keys")
+app.add_typer(local.keys, name="keys")
+app.command()(local.up)
+app.command()(local.demo)
 
-DataDir = Annotated[Path | None, typer.Option(help="Folder for the platform's data. Default: .proximal")]
-Host = Annotated[str, typer.Option(help="Address to listen at.")]
-Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was said on the command line; the rest is found in the local platform's data folder."""
+
+    url: str | None = None
+    key: str | None = None
+
+    def client(self) -> Client:
+        folder = Options().folder
+        running = folder.running()
+        local = running.url if running else DEFAULT_URL
+        url = (self.url or local).rstrip("/")
+        # The kept key opens the local platform, and is nobody else's to see.
+        key = self.key or (folder.key() if url == local else None)
+        if key is None:
+            raise ClientError(
+                f"No API key for {url}: give --key or set PROXIMAL_API_KEY. "
+                "Only the platform that `proximal up` runs in this folder needs none."
+            )
+        return Client(url, key)
 
 
 @app.callback()
@@ -40,40 +63,6 @@ def target(
     context.obj = Target(url, key)
 
 
-@app.command()
-def up(
-    data_dir: DataDir = None,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-    workers: Annotated[int, typer.Option(min=0, help="How many jobs run at a time.")] = 1,
-) -> None:
-    """Run the whole platform here: PostgreSQL, Redis, API, worker, data worker, sweeper. Ctrl-C stops it.
-
-    DATABASE_URL and REDIS_URL, where set, replace the embedded servers. Jobs may read local models from the folder `models`
-    beside the data folder, which this command makes, and from the folders that PROXIMAL_LOCAL_MODELS lists.
-    """
-    from client.local.options import Options
-    from client.local.platform import up as run
-
-    run(Options(data_dir, host, port, workers), lambda line: print(line, flush=True))
-
-
-@app.command()
-def demo(
-    exit_: Annotated[bool, typer.Option("--exit", help="End after the run: status 0 only if it learnt.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the run's figures to this file.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seeds the data and the run.")] = 0,
-    data_dir: DataDir = None,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-) -> None:
-    """Start the platform, run the demo job on it over REST, and show what it learnt. Ctrl-C stops everything."""
-    from client.demo.story import tell
-    from client.local.options import Options
-
-    raise typer.Exit(tell(Options(data_dir, host, port), seed, json_file, leave=exit_))
-
-
 def main() -> None:
     """Expected trouble becomes a message; the rest stays a traceback."""
     try:
@@ -82,3 +71,7 @@ def main() -> None:
         told = Text.assemble(("error:", "red"), " ", plain(error))
         Console(stderr=True).print(told, soft_wrap=True)
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,19 @@
 """Words from outside on the terminal, as they are: neither markup nor emoji codes nor control characters in them count."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from rich.table import Table
 from rich.text import Text
 
 _ID_WIDTH = 28
+
+
+class Output(StrEnum):
+    """How a command prints what it has found."""
+
+    TABLE = "table"
+    JSON = "json"
 
 
 def plain(value: object) -> Text:

@@ -26,7 +26,7 @@ from api.deps import After, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDe
 from api.jobs.schemas import Job
 from api.jobs.views import in_order, job_view
 from api.problems import BadRequest, documented
-from api.strict_json import StrictRoute
+from api.validation import StrictRoute
 from core import models
 from core.annotation import answers, closing, continuation, queue, results, rounds, scores, sources
 from core.annotation.answers import Given

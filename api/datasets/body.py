@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 
 from api.datasets.schemas import ImportDataset
 from api.deps import PrincipalDep
-from api.problems import invalid_body
-from api.strict_json import without_duplicates
+from api.validation import invalid_body, without_duplicates
 from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.errors import InvalidRequest, WrongMediaType

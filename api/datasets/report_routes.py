@@ -10,7 +10,7 @@ from api.datasets.report_schemas import ApplyFixes, Report, ReportList, RequestR
 from api.datasets.schemas import DataProgress, DatasetVersion
 from api.deps import After, BlobsDep, DatasetDep, Limit, PrincipalDep, SessionDep
 from api.problems import documented
-from api.strict_json import StrictRoute
+from api.validation import StrictRoute
 from core import models
 from core.datasets import fixes, reports, versions
 from core.errors import (

@@ -11,7 +11,7 @@ from api.datasets.body import DATASET_BODY, Form, read_body
 from api.datasets.schemas import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
 from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
 from api.problems import BadRequest, documented
-from api.strict_json import StrictRoute
+from api.validation import StrictRoute
 from core import models, tasks, uploads
 from core.access.keys import Principal
 from core.blobs import BlobStore

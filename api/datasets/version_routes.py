@@ -1,31 +1,56 @@
-"""The versions of a dataset, and their rows."""
+"""The versions of a dataset: their rows, their export, and the prompts that two of them share."""
 
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
 from api.datasets import views
-from api.datasets.schemas import DatasetRow, DatasetRowList, DatasetVersion, DatasetVersionList
-from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, SessionDep
+from api.datasets.schemas import (
+    DatasetRow,
+    DatasetRowList,
+    DatasetVersion,
+    DatasetVersionList,
+    Overlap,
+    OverlapSide,
+    SharedPrompts,
+)
+from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep
 from api.problems import documented
 from core import models
-from core.datasets import row_pages, versions
+from core.datasets import overlap, row_pages, rows, search, versions
 from core.datasets.row_pages import Filters, ShownRow
 from core.datasets.splits import EVAL_FRACTION
-from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound, NotSignedIn, SearchNotReady
+from core.errors import (
+    DatasetBlocked,
+    DatasetFailed,
+    DatasetNotReady,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    PlatformError,
+    SearchNotReady,
+)
 from core.pages import page
+from data.export import ExportFormat, export
+from data.kinds import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 MOST, MOST_VERSIONS = 2**62, 999_999_999
+LEFT_OUT = "X-Proximal-Left-Out"
+_REFUSALS = (NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetBlocked, DatasetFailed)
+
+
+VersionQuery = Annotated[
+    int | None, Query(ge=1, le=MOST_VERSIONS, description="Number of the version. Left out: the newest.")
+]
 
 
 def _version(
     dataset: DatasetDep,
     session: SessionDep,
-    version: Annotated[
-        int | None, Query(ge=1, le=MOST_VERSIONS, description="Which version. Left out: the newest.")
-    ] = None,
+    version: VersionQuery = None,
 ) -> models.DatasetVersion:
     reference = dataset.id if version is None else f"{dataset.id}@{version}"
     return versions.get(session, dataset.owner_id, reference)
@@ -93,6 +118,89 @@ def list_dataset_rows(
     return shown.model_copy(update={"total": rows.total})
 
 
+@router.get(
+    "/{dataset_id}/export",
+    response_class=StreamingResponse,
+    responses=documented(NotSignedIn, NotFound, DatasetNotReady, InvalidRequest, DatasetFailed)
+    | {
+        200: {
+            "description": "The file.",
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "headers": {
+                LEFT_OUT: {
+                    "description": "Rows that have no place in the format: ties and pairs that nobody has compared.",
+                    "schema": {"type": "integer"},
+                }
+            },
+        }
+    },
+)
+def export_dataset(
+    dataset: DatasetDep,
+    session: SessionDep,
+    blobs: BlobsDep,
+    format: Annotated[
+        ExportFormat,
+        Query(description="`trl` or `openai`: their JSON Lines. `parquet`, `rows`: the rows as they are stored."),
+    ] = ExportFormat.TRL,
+    version: VersionQuery = None,
+) -> StreamingResponse:
+    """A version's rows as a file, sent as it is made.
+
+    TRL's and OpenAI's formats know pairs with a winner only: of a ranking they get its pairs, of ties nothing.
+    """
+    reference = dataset.id if version is None else f"{dataset.id}@{version}"
+    found = versions.get(session, dataset.owner_id, reference)
+    key = rows.content_of(found).blob_key
+    blobs.open(key).close()  # what is missing is told before the first byte
+    made = export(lambda: blobs.open(key), DatasetKind(dataset.kind), format)
+    name = f"{dataset.id}-{found.number}-{format.value}{made.suffix}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', LEFT_OUT: str(made.left_out)}
+    return StreamingResponse(made.body, media_type=made.media_type, headers=headers)
+
+
+@router.get("/overlap", responses=documented(*_REFUSALS))
+def compare_datasets(
+    principal: PrincipalDep,
+    session: SessionDep,
+    blobs: BlobsDep,
+    dataset: Annotated[str, Query(description="Whose prompts are looked for: `ds_…`, `ds_…@2` or `ds_…@sha256:…`.")],
+    other: Annotated[str, Query(description="In which they are looked for, named in the same way.")],
+) -> Overlap:
+    """The prompts of one dataset that another holds too, equal or nearly: training data that hold evaluation prompts flatter
+    the figures. Both sides may be of any kind that has prompts."""
+    found: list[models.DatasetVersion] = []
+    for name, reference in (("dataset", dataset), ("other", other)):
+        try:
+            found.append(_with_prompts(versions.usable(session, principal.key_id, reference)))
+        except PlatformError as error:
+            error.extras.setdefault("param", name)
+            raise
+    try:
+        told = overlap.compare(session, blobs, *found)
+    except SearchNotReady:
+        _index(found)
+        raise
+    if told.near is None:
+        _index(found)
+    sides = [OverlapSide(id=one.dataset_id, version=one.number, rows=rows.content_of(one).rows) for one in found]
+    near = None if told.near is None else SharedPrompts.model_validate(told.near)
+    return Overlap(dataset=sides[0], other=sides[1], exact=SharedPrompts.model_validate(told.exact), near=near)
+
+
 def _row(row: ShownRow) -> DatasetRow:
     stored = row.stored
     return DatasetRow(line=stored.line, row_number=stored.number, row=stored.row, split=row.split)
+
+
+def _with_prompts(version: models.DatasetVersion) -> models.DatasetVersion:
+    """Raises InvalidRequest for plain texts: to find none of their prompts would look like an answer."""
+    if version.dataset.kind == DatasetKind.PRETRAINING:
+        raise InvalidRequest(f"{version.dataset_id} holds plain texts, which have no prompts to compare.")
+    return version
+
+
+def _index(compared: list[models.DatasetVersion]) -> None:
+    """Have the rows indexed that are not, or not with what near duplicates are found by."""
+    for version in compared:
+        search.request_again(version.id)

@@ -9,7 +9,7 @@ from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, Se
 from api.jobs import views
 from api.jobs.schemas import Job, JobList
 from api.problems import BadRequest, documented
-from api.strict_json import StrictRoute
+from api.validation import StrictRoute
 from core import jobs, models
 from core.broker import knock
 from core.db import after_commit

@@ -9,26 +9,31 @@ from sqlalchemy.orm import Session
 
 from api.deps import After, BlobsDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
 from api.problems import BadRequest, documented
-from api.strict_json import StrictRoute
 from api.uploads.parts import PART_BODY, PartDraft, PartNumber
 from api.uploads.schemas import (
     CompleteUpload,
     CreateUpload,
     CreateUploadFrom,
+    PreviewRequest,
     Upload,
     UploadLimits,
     UploadList,
     UploadPart,
     UploadPartSum,
+    UploadPreview,
 )
+from api.validation import StrictRoute
 from core import models, uploads
 from core.access.import_urls import prefixes_of
+from core.datasets.importing import limits_of
 from core.db import after_commit, session_scope
 from core.errors import (
     ChecksumMismatch,
     CrossOrigin,
     DiskFull,
     ImportRefused,
+    InvalidDataset,
+    InvalidMapping,
     InvalidRequest,
     NotFound,
     NotSignedIn,
@@ -36,15 +41,18 @@ from core.errors import (
     PartsMissing,
     TooLarge,
     UploadInUse,
+    UploadNotComplete,
     UploadNotOpen,
     WrongMediaType,
 )
 from core.models.uploads import UploadStatus
 from core.pages import page
 from core.uploads import RunningDigests, parts
+from data.preview import preview_file
 
 router = APIRouter(tags=["Uploads"], route_class=StrictRoute)
 NOTHING_KNOWN = CompleteUpload()
+NOTHING_SAID = PreviewRequest()
 
 
 def _digests(request: Request) -> RunningDigests:
@@ -211,6 +219,49 @@ def delete_upload(
     """Give it up: what arrived is removed, and nothing more is fetched. Datasets that were made of it stay."""
     uploads.delete(session, blobs, principal.key_id, upload_id)
     after_commit(session, lambda: digests.forget(upload_id))
+
+
+@router.post(
+    "/uploads/{upload_id}/preview",
+    responses=documented(
+        NotSignedIn,
+        CrossOrigin,
+        NotFound,
+        UploadNotComplete,
+        WrongMediaType,
+        InvalidRequest,
+        InvalidMapping,
+        InvalidDataset,
+    ),
+)
+def preview_upload(
+    upload_id: str,
+    principal: PrincipalDep,
+    settings: SettingsDep,
+    blobs: BlobsDep,
+    body: PreviewRequest = NOTHING_SAID,
+) -> UploadPreview:
+    """Its container, the formats that it may have, its columns, and its first rows as they would be stored, or why not.
+
+    Nothing is stored. Say `format`, `kind` or `mapping` to see what that would make of it.
+    """
+    with session_scope(settings.database_url) as session:  # no connection is held while the file is read
+        upload = uploads.get(session, principal.key_id, upload_id)
+        open_ = uploads.opener(blobs, upload)
+    scratch = settings.data_dir / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    limits = limits_of(settings)
+    seen = preview_file(
+        open_,
+        upload.filename,
+        limits,
+        format=body.format,
+        kind=body.kind,
+        mapping=body.mapping,
+        encoding=body.encoding,
+        scratch=scratch,
+    )
+    return UploadPreview.of(seen)
 
 
 def _shown(session: Session, row: models.Upload) -> Upload:

@@ -129,34 +129,6 @@ class UploadLimits(Schema):
     """What an address must begin with."""
 
 
-# Formats of data, and what a file looks like before it is imported.
-class DatasetFormat(Schema):
-    """A format that files may have."""
-
-    object: Literal["dataset.format"] = "dataset.format"
-    """Always `dataset.format`."""
-    id: str
-    """What `format` is set to."""
-    title: str
-    """Its name for people."""
-    kinds: list[DatasetKind]
-    """What it can be read as, the usual first."""
-    about: str
-    """What a record is, and what becomes of it."""
-    source: str
-    """Where it is described, or the data that it is known from. Empty: it is the platform's own."""
-    example: list[dict[str, Any]]
-    """Records as they come."""
-    mapping: dict[str, Any] | None
-    """The example's mapping, of `custom`."""
-    becomes: list[dict[str, Any]]
-    """The rows that the example gives, as they are stored."""
-
-
-class DatasetFormatList(ListOf[DatasetFormat]):
-    """Every format, in the order in which people look for them."""
-
-
 class PreviewRequest(Schema):
     """How to read an upload; what is left out is detected."""
 

@@ -2,7 +2,6 @@
 
 import json
 import time
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from rich.text import Text
 from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.types import DatasetVersion, Finding, Report, ReportResult
-from client.terminal import facts, plain
+from client.terminal import Output, facts, plain
 
 console = Console(highlight=False)
 progress = Console(highlight=False, stderr=True)
@@ -20,13 +19,6 @@ _POLL_SECONDS = 0.5
 _COLOURS = {"blocking": "red", "warning": "yellow", "info": "blue"}
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
 Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
-
-
-class Output(StrEnum):
-    """How the report is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def report(

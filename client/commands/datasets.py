@@ -3,16 +3,17 @@
 import json
 from collections.abc import Iterable
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from client.commands import dataset_formats, dataset_reports, dataset_uploads
+from client.commands import dataset_reports, dataset_uploads
 from client.errors import ClientError
 from client.sdk.types import Dataset, DatasetRow
-from client.terminal import facts, list_of, moment, plain
+from client.terminal import Output, facts, list_of, moment, plain
 
 app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
 console = Console(highlight=False)
@@ -20,8 +21,6 @@ app.command()(dataset_uploads.upload)
 app.command("import")(dataset_uploads.import_)
 app.command()(dataset_reports.report)
 app.command()(dataset_reports.fix)
-app.command()(dataset_formats.formats)
-app.command()(dataset_formats.export)
 
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
 _NEVER = "never"
@@ -170,6 +169,43 @@ def delete(context: typer.Context, dataset_id: DatasetId) -> None:
     with context.obj.client() as client:
         client.delete_dataset(dataset_id)
     console.print(f"{dataset_id}  deleted")
+
+
+@app.command()
+def formats(
+    context: typer.Context,
+    output: Annotated[Output, typer.Option(help="A table, or everything as JSON.")] = Output.TABLE,
+) -> None:
+    """List the formats that files may have, each with an example."""
+    with context.obj.client() as client:
+        found = client.list_formats()
+    if output is Output.JSON:
+        console.print(plain(json.dumps(found, ensure_ascii=False, indent=2)), soft_wrap=True)
+        return
+    table = list_of("title", "kinds", "an example")
+    for one in found:
+        table.add_row(
+            one["id"],
+            plain(one["title"]),
+            ", ".join(one["kinds"]),
+            plain(json.dumps(one["example"][0], ensure_ascii=False)),
+        )
+    console.print(table)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    dataset_id: Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Where to write it.", dir_okay=False, show_default=False)],
+    format: Annotated[str, typer.Option(help="trl, openai, parquet or rows.")] = "trl",
+    version: Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)] = None,
+) -> None:
+    """Write a dataset's rows to a file, in a format that other programs read."""
+    with context.obj.client() as client:
+        left_out = client.export_dataset(dataset_id, file, format, version)
+    rest = f", {left_out} rows left out: they have no place in this format" if left_out else ""
+    console.print(plain(f"{file}{rest}"), soft_wrap=True)
 
 
 def _status(dataset: Dataset) -> str:

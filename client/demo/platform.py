@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from client.errors import ApiError, Unreachable
-from client.local import background
-from client.local.background import Child
+from client.local import services
 from client.local.folder import UpError
 from client.local.options import Options
+from client.local.services import Child
 from client.sdk import Client
 
 _READY_SECONDS = 120.0
@@ -45,7 +45,7 @@ def platform(options: Options, console: Console) -> Iterator[Platform]:
             yield Platform(client, running.url, key, None)
         return
     console.print("Starting the platform: PostgreSQL, Redis, API, worker, sweeper …")
-    child = background.start(options)
+    child = services.start_in_background(options)
     try:
         key = _await(options, child)
         with Client(options.url, key) as client:

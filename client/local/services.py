@@ -10,6 +10,7 @@ from client.local.folder import DataFolder
 from client.local.options import Options
 from client.local.supervisor import Service, Supervisor
 from core import child
+from core.child import Child as Child  # the demo stops it
 from core.embedded.postgres import Postgres
 from core.embedded.redis import Redis
 from core.settings import LocalSettings
@@ -53,7 +54,7 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
     env = {**os.environ, **addresses, **folders}
 
     def start(name: str, *command: str, grace: float = 10.0) -> None:
-        def launch() -> child.Child:
+        def launch() -> Child:
             with folder.log(name).open("ab") as log:
                 return child.start(python(*command), stdout=log, env=env)
 
@@ -74,3 +75,13 @@ def postgres(folder: DataFolder) -> Postgres:
 def python(*module_and_arguments: str) -> list[str]:
     # -P: a folder named `api` or `worker` where we happen to be called is not ours.
     return [sys.executable, "-P", "-m", *module_and_arguments]
+
+
+def start_in_background(options: Options) -> Child:
+    """Start `proximal up` as a child process. It ends with this process, and ends all that it started."""
+    folder = options.folder
+    folder.prepare()
+    command = python("client.cli", "up", "--host", options.host, "--port", str(options.port))
+    command += ["--data-dir", str(folder.path), "--workers", str(options.workers)]
+    with folder.log("up").open("wb") as log:
+        return child.start(command, stdout=log, death_signal=signal.SIGTERM)

@@ -7,132 +7,20 @@ with Client("http://127.0.0.1:8000", "prx_…") as client:
         …
 """
 
-import logging
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from client.errors import ApiError, Unreachable
 from client.sdk.annotation import Annotation
-from client.sdk.formats import Formats
-from client.sdk.reports import Reports
-from client.sdk.sse import messages
-from client.sdk.types import (
-    Checkpoint,
-    Health,
-    Job,
-    JobEvent,
-    JobSample,
-    JobSummary,
-    MetricInfo,
-    Metrics,
-    Preset,
-    Readiness,
-    SampleStep,
-    Session,
-    Worker,
-)
+from client.sdk.jobs import Jobs
+from client.sdk.types import Health, MetricInfo, Preset, Readiness, Session, Worker
 from client.sdk.uploads import Uploads
-from trainer.spec import JobSpec
-
-_RECONNECT_SECONDS = (0.2, 5.0)
-log = logging.getLogger(__name__)
 
 
-class Client(Uploads, Reports, Formats, Annotation):
+class Client(Jobs, Uploads, Annotation):
     """Raises ApiError when the platform refuses and Unreachable when it does not answer."""
 
     def who_am_i(self) -> Session:
         answer: Session = self._get("/v1/session")
         return answer
-
-    # Jobs
-
-    def create_job(self, spec: JobSpec | Mapping[str, Any]) -> Job:
-        body = spec.model_dump(mode="json") if isinstance(spec, JobSpec) else dict(spec)
-        answer: Job = self._request("POST", "/v1/jobs", json=body).json()
-        return answer
-
-    def list_jobs(self, status: Sequence[str] = ()) -> Iterator[JobSummary]:
-        """Newest first."""
-        return self._pages("/v1/jobs", status=list(status) or None)
-
-    def get_job(self, job_id: str) -> Job:
-        answer: Job = self._get(f"/v1/jobs/{job_id}")
-        return answer
-
-    def cancel_job(self, job_id: str) -> Job:
-        answer: Job = self._request("POST", f"/v1/jobs/{job_id}/cancel").json()
-        return answer
-
-    # What a job says
-
-    def list_job_events(self, job_id: str, after: int = 0, types: Sequence[str] = ()) -> Iterator[JobEvent]:
-        return self._pages(f"/v1/jobs/{job_id}/events", after=after, types=",".join(types) or None)
-
-    def stream_job_events(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
-        """Every event behind `after`, as it happens, until the job has ended. Lost connections are taken up again."""
-        self.get_job(job_id)  # Whoever does not answer at the start is not away for a moment.
-        first, longest = _RECONNECT_SECONDS
-        pause = first
-        while True:
-            try:
-                for event in self._stream_once(job_id, after):
-                    if event is None:
-                        return
-                    after, pause = event["seq"], first
-                    yield event
-            except (Unreachable, ApiError) as error:
-                if isinstance(error, ApiError) and error.status < 500:
-                    raise
-                if pause == first:
-                    log.warning("%s. Trying until it answers again.", str(error).rstrip("."))
-                time.sleep(pause)
-                pause = min(2 * pause, longest)
-
-    def _stream_once(self, job_id: str, after: int) -> Iterator[JobEvent | None]:
-        """One connection; None says that nothing will follow."""
-        with self._stream(f"/v1/jobs/{job_id}/stream", params={"after": after}) as response:
-            if response.status_code == 204:
-                yield None
-            for message in messages(response.iter_lines()):
-                yield None if message.event == "done" else message.json()
-
-    def get_job_metrics(
-        self,
-        job_id: str,
-        stage: str | None = None,
-        names: Sequence[str] = (),
-        first: int | None = None,
-        last: int | None = None,
-        max_points: int = 1000,
-    ) -> Metrics:
-        """Series of numbers, in buckets where there are more than `max_points`."""
-        query = {"stage": stage, "names": ",".join(names) or None, "from": first, "to": last, "max_points": max_points}
-        answer: Metrics = self._get(f"/v1/jobs/{job_id}/metrics", **query)
-        return answer
-
-    def list_job_samples(self, job_id: str, stage: str | None = None, step: int | None = None) -> list[JobSample]:
-        """The completions of one step, by default the newest."""
-        return list(self._get(f"/v1/jobs/{job_id}/samples", stage=stage, step=step)["data"])
-
-    def list_job_sample_steps(self, job_id: str, stage: str | None = None) -> list[SampleStep]:
-        return list(self._get(f"/v1/jobs/{job_id}/samples/steps", stage=stage)["data"])
-
-    # Checkpoints
-
-    def list_job_checkpoints(self, job_id: str, final: bool | None = None) -> Iterator[Checkpoint]:
-        return self._pages(f"/v1/jobs/{job_id}/checkpoints", final=final)
-
-    def download_checkpoint(self, checkpoint_id: str, target: Path) -> Path:
-        """The folder as a .zip."""
-        return self._download(f"/v1/checkpoints/{checkpoint_id}/download", target)
-
-    def download_checkpoint_file(self, checkpoint_id: str, path: str, target: Path) -> Path:
-        return self._download(f"/v1/checkpoints/{checkpoint_id}/files/{path}", target)
-
-    # The platform itself
 
     def list_workers(self) -> list[Worker]:
         return list(self._get("/v1/workers")["data"])

@@ -1,7 +1,9 @@
 """One HTTP connection to the platform: the key on every request, problems turned into exceptions, pages into lists."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -87,3 +89,33 @@ def _raise_for_problem(response: httpx.Response) -> None:
     except ValueError:
         problem = {"detail": response.text[:500]}
     raise ApiError(response.status_code, problem if isinstance(problem, dict) else {})
+
+
+# Server-sent events, as the WHATWG's standard has them.
+@dataclass(frozen=True)
+class Message:
+    """One dispatched event."""
+
+    event: str
+    data: str
+
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+def messages(lines: Iterable[str]) -> Iterator[Message]:
+    """An event is complete at the blank line behind it; what the connection cut off before is not one."""
+    event = "message"
+    data: list[str] = []
+    for line in lines:
+        if not line:
+            if data:
+                yield Message(event, "\n".join(data))
+            event, data = "message", []
+            continue
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "event":
+            event = value
+        elif name == "data":
+            data.append(value)

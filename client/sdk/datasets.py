@@ -1,10 +1,11 @@
-"""Datasets and their versions."""
+"""Datasets: versions, rows, reports, fixes, formats, export."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from client.sdk.connection import Connection
-from client.sdk.types import Dataset, DatasetRow, DatasetVersion, DataTask, Overlap
+from client.sdk.types import Dataset, DatasetFormat, DatasetRow, DatasetVersion, DataTask, Overlap, Report
 
 
 class Datasets(Connection):
@@ -82,3 +83,46 @@ class Datasets(Connection):
         """Stop it; a version that it was to make has failed then."""
         answer: DataTask = self._request("POST", f"/v1/datasets/{dataset_id}/tasks/{task_id}/cancel").json()
         return answer
+
+    def request_report(self, dataset_id: str, **wishes: Any) -> Report:
+        """Have a version looked at. `wishes`: version, model, chat_template, max_prompt_tokens, max_completion_tokens,
+        eval_fraction; what is left out is the newest version, and a job's defaults."""
+        body = {name: value for name, value in wishes.items() if value is not None}
+        answer: Report = self._request("POST", f"/v1/datasets/{dataset_id}/reports", json=body).json()
+        return answer
+
+    def list_reports(self, dataset_id: str, version: int | None = None) -> Iterator[Report]:
+        """Newest first."""
+        return self._pages(f"/v1/datasets/{dataset_id}/reports", version=version)
+
+    def get_report(self, dataset_id: str, report_id: str) -> Report:
+        """How far it is, and what was found."""
+        answer: Report = self._get(f"/v1/datasets/{dataset_id}/reports/{report_id}")
+        return answer
+
+    def apply_fixes(
+        self, dataset_id: str, findings: Sequence[str], version: int | None = None, report: str | None = None
+    ) -> DatasetVersion:
+        """A new version without what these findings find; it may be importing at first. `leave_out`: whatever the import
+        could not use."""
+        given = {"findings": list(findings), "version": version, "report": report}
+        body = {name: value for name, value in given.items() if value is not None}
+        answer: DatasetVersion = self._request("POST", f"/v1/datasets/{dataset_id}/fixes", json=body).json()
+        return answer
+
+    def list_formats(self) -> list[DatasetFormat]:
+        """Each with an example and the rows that it becomes."""
+        return list(self._get("/v1/reference/formats")["data"])
+
+    def export_dataset(self, dataset_id: str, target: Path, format: str = "trl", version: int | None = None) -> int:
+        """Write a version's rows to a file that appears when it is whole: `trl`, `openai`, `parquet` or `rows`.
+
+        Answers how many rows have no place in the format.
+        """
+        draft = target.with_name(f".{target.name}.part")
+        params = {"format": format} | ({} if version is None else {"version": version})
+        with self._stream(f"/v1/datasets/{dataset_id}/export", params=params) as response, draft.open("wb") as file:
+            for chunk in response.iter_bytes():
+                file.write(chunk)
+        draft.replace(target)
+        return int(response.headers.get("X-Proximal-Left-Out", 0))

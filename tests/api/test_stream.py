@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from api.__main__ import Server
 from api.app import create_app
-from api.jobs.stream import Stream
+from api.jobs.events import Stream
 from core import jobs
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
@@ -180,7 +180,7 @@ def test_a_stream_whose_database_goes_away_ends_quietly(
 
 
 def test_a_silent_stream_gives_signs_of_life(settings: Settings, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.jobs.stream.KEEP_ALIVE_SECONDS", 0.1)
+    monkeypatch.setattr("api.jobs.events.KEEP_ALIVE_SECONDS", 0.1)
     brief = settings.model_copy(update={"stream_poll_seconds": 0.05, "stream_seconds": 0.4})
 
     async def collect() -> list[str]:

@@ -74,7 +74,7 @@ def free_port() -> int:
 def running_up(folder: Path, *options: str) -> Iterator[Up]:
     port, output = free_port(), folder / "output"
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "client", "up", "--data-dir", str(folder), "--port", str(port), *options]
+    command = [sys.executable, "-m", "client.cli", "up", "--data-dir", str(folder), "--port", str(port), *options]
     with output.open("wb") as file:
         process = child.start(command, stdout=file)
     up = Up(process, folder, f"http://127.0.0.1:{port}", output)

@@ -9,7 +9,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from client import cli
-from client.commands.jobs import _told
+from client.commands.jobs import _in_words
 from client.errors import ClientError
 from client.terminal import plain
 from tests.api.test_run_data import TOLD
@@ -96,4 +96,4 @@ def test_the_local_address_may_be_spelt_out(run, up: Up) -> None:  # type: ignor
 @pytest.mark.parametrize("told", TOLD, ids=lambda told: told.type)
 def test_every_kind_of_event_has_a_line(told: Event) -> None:
     data = told.model_dump(mode="json", exclude={"type", "at"})
-    assert _told({"type": told.type, "data": data}).strip()  # type: ignore[typeddict-item]
+    assert _in_words({"type": told.type, "data": data}).strip()  # type: ignore[typeddict-item]

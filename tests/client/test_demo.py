@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from client.demo import job
+from client.demo import submit_job
 from client.demo.progress import Watcher
 from client.demo.report import Range, has_learnt
 from client.sdk import Client
@@ -30,13 +30,13 @@ def test_an_unfinished_demo_goes_on_and_its_data_is_used_again(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generate, "write", partial(generate.write, reviews=20, pairs=20))
-    first = job.submit(client, 5, tmp_path, silent())
-    assert job.submit(client, 5, tmp_path, silent()) == first
+    first = submit_job(client, 5, tmp_path, silent())
+    assert submit_job(client, 5, tmp_path, silent()) == first
     client.cancel_job(first)
-    second = job.submit(client, 5, tmp_path, silent())
+    second = submit_job(client, 5, tmp_path, silent())
     assert second != first
     assert client.get_job(second)["spec"]["data"] == client.get_job(first)["spec"]["data"]
-    other = client.get_job(job.submit(client, 6, tmp_path, silent()))
+    other = client.get_job(submit_job(client, 6, tmp_path, silent()))
     assert (other["spec"]["seed"], other["name"]) == (6, "Demo: film reviews, seed 6")
 
 
@@ -73,7 +73,16 @@ def test_without_a_terminal_each_stage_is_a_line() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_however_it_ends_nothing_of_it_stays(number: signal.Signals, tmp_path: Path) -> None:
     output = tmp_path / "output"
-    command = [sys.executable, "-m", "client", "demo", "--data-dir", str(tmp_path / "data"), "--port", str(free_port())]
+    command = [
+        sys.executable,
+        "-m",
+        "client.cli",
+        "demo",
+        "--data-dir",
+        str(tmp_path / "data"),
+        "--port",
+        str(free_port()),
+    ]
     with output.open("wb") as file:
         demo = child.start(command, stdout=file)
     try:
@@ -92,7 +101,7 @@ def test_however_it_ends_nothing_of_it_stays(number: signal.Signals, tmp_path: P
 def test_the_demo_learns(seed: int, tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     options = ["--exit", "--json", str(figures), "--seed", str(seed), "--port", str(free_port())]
-    command = [sys.executable, "-m", "client", "demo", "--data-dir", str(tmp_path / "data"), *options]
+    command = [sys.executable, "-m", "client.cli", "demo", "--data-dir", str(tmp_path / "data"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=290, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(figures.read_text())

@@ -1,4 +1,4 @@
-from client.sdk.sse import Message, messages
+from client.sdk.connection import Message, messages
 
 
 def test_events_end_at_blank_lines() -> None:

@@ -139,7 +139,7 @@ def test_the_key_is_shown_on_a_terminal_and_kept_out_of_logs(up: Up, tmp_path: P
 
 def refused(*options: str) -> str:
     """What it says when it does not start."""
-    command = [sys.executable, "-m", "client", "up", *options]
+    command = [sys.executable, "-m", "client.cli", "up", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     return " ".join(done.stderr.split())

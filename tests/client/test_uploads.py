@@ -221,7 +221,7 @@ def test_a_bad_row_of_a_large_file_is_named_and_nothing_stays(
 def proximal(up: Up, *arguments: str) -> "subprocess.Popen[str]":
     """The command, as a process of its own."""
     environment = os.environ | {"PROXIMAL_DATA_DIR": str(up.folder)}
-    command = [sys.executable, "-m", "client", *arguments]
+    command = [sys.executable, "-m", "client.cli", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -1,0 +1,85 @@
+"""Validation of requests: strict JSON bodies, and an error that names each invalid field."""
+
+import json
+import typing
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+
+from core.errors import InvalidRequest, InvalidSpec, PlatformError, WrongMediaType
+from trainer.spec import JobSpec
+from trainer.spec.validation_errors import explain
+
+
+class StrictRoute(APIRoute):
+    """For routers whose routes read JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        return json.loads(await self.body(), object_pairs_hook=without_duplicates)
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in seen:
+            # The framework lets its own kind of exception through while it reads a body, and no other.
+            raise HTTPException(422, f"The body holds the key {name!r} twice in one object.")
+        seen[name] = value
+    return seen
+
+
+def refusal(request: Request, error: RequestValidationError) -> PlatformError:
+    """The error for a request that does not fit the parameters of its route."""
+    if any(item["type"] == "json_invalid" for item in error.errors()):
+        return _bad_json(error)
+    if isinstance(error.body, bytes):
+        # The framework parses only what calls itself JSON.
+        return WrongMediaType("Send the body with the header `Content-Type: application/json`.")
+    model = typing.get_type_hints(request.scope["endpoint"]).get("body")
+    if model is not None and all(item["loc"][0] == "body" for item in error.errors()):
+        return invalid_body(model, error.body)
+    errors = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in error.errors()]
+    return InvalidRequest(_summary(errors), param=errors[0]["pointer"].lstrip("?#/"), errors=errors)
+
+
+def invalid_body(model: type[BaseModel], body: Any) -> InvalidRequest:
+    """What is wrong with a body, told with the names that are known where it went wrong."""
+    kind = InvalidSpec if model is JobSpec else InvalidRequest
+    try:
+        model.model_validate(body)
+    except ValidationError as error:
+        errors = [{"pointer": found.pointer, "detail": found.detail} for found in explain(error, model)]
+        return kind(_summary(errors), param=errors[0]["pointer"].removeprefix("#/").replace("/", "."), errors=errors)
+    return kind()
+
+
+def _bad_json(error: RequestValidationError) -> PlatformError:
+    item = error.errors()[0]
+    detail = f"The body is not valid JSON: {item['ctx']['error']} (character {item['loc'][-1]})."
+    return InvalidRequest(detail, errors=[{"pointer": "#", "detail": str(item["ctx"]["error"])}])
+
+
+def _pointer(loc: tuple[int | str, ...]) -> str:
+    where, *path = loc
+    start = {"query": "?", "body": "#/", "path": "/", "header": "header ", "cookie": "cookie "}.get(str(where), "")
+    return start + "/".join(str(part) for part in path)
+
+
+def _summary(errors: list[dict[str, str]]) -> str:
+    first = f"{errors[0]['pointer']}: {errors[0]['detail']}"
+    return first if len(errors) == 1 else f"{first} ({len(errors) - 1} more)"
