@@ -39,7 +39,6 @@ OPTIONS = (
     Option("bfloat16 trained weights", {"model": {"dtype": "bfloat16", "trained_weights": "bfloat16"}}),
     Option("asynchronous", _rollout(asynchronous=True)),
     Option("asynchronous, bfloat16", {"model": {"dtype": "bfloat16"}} | _rollout(asynchronous=True), rehearsed=False),
-    Option("continuous batching", _rollout(engine="continuous_batching")),
     Option("vllm", {"model": {"dtype": "bfloat16"}} | _rollout(engine="vllm"), needs=("vllm",)),
     Option("log-probabilities of the sampler", _rollout(logprobs="sampler"), rehearsed=False),
     Option("8-bit Adam", {"ppo": {"optimizer": "adamw_8bit"}}),

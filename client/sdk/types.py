@@ -1456,8 +1456,8 @@ class RolledBackEvent(TypedDict):
 class RolloutSpec(TypedDict, closed=True):
     """Which engine samples the responses, and what stands in for the log-probabilities of the policy that did."""
 
-    engine: NotRequired[Literal["built_in", "continuous_batching", "vllm"]]
-    """`built_in`: the model itself, with a key-value cache that is written in place; `continuous_batching`: transformers' own scheduler with a paged cache, over the policy's own weights; `vllm`: vLLM in the trainer's process, where installed, its weights brought up to date before every rollout. The last two sample the policy that is trained; any other model is sampled by the first."""
+    engine: NotRequired[Literal["built_in", "vllm"]]
+    """`built_in`: the model itself, with a key-value cache that is written in place. `vllm`: vLLM in the trainer's process, if installed. Its weights are updated before every rollout. vLLM samples only the policy that is trained; the built-in engine samples every other model."""
     rows_at_once: NotRequired[int | None]
     """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
     decode: NotRequired[Literal["auto", "eager", "cuda_graphs"]]

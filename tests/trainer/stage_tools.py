@@ -1,8 +1,9 @@
-"""What a stage's test needs: a session in a folder, a codec, four models that all differ, and one sequence at a time."""
+"""Tools for the tests of stages: a session in a folder, a codec, four models that all differ, and one sequence at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,12 +12,17 @@ from tests.trainer.tiny_models import llama, scorer
 from trainer.events import EventLog
 from trainer.models import Model
 from trainer.ppo.experience import Experience, build_experience
+from trainer.ppo.loop import train
+from trainer.ppo.stage import PPOData
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.models import TokenScorer
-from trainer.rollout.batch import respond_and_score
-from trainer.rollout.context import PPOModels
+from trainer.rollout.batch import sample_and_score
+from trainer.rollout.context import PPOContext, PPOModels
+from trainer.sampling import uniforms
+from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.spec import DataSpec, JobSpec, PPOSpec, StageName
+from trainer.stages.evaluation import HeldOut
 from trainer.text.codec import Codec, TokenizedPrompt, train_tokenizer
 
 CPU = torch.device("cpu")
@@ -38,15 +44,33 @@ def new_codec() -> Codec:
     return Codec.for_tokenizer(train_tokenizer(["x"], 260), DataSpec(preferences="unused"))
 
 
+def context_of(models: PPOModels, spec: PPOSpec, codec: Codec | None = None, seed: int = 0) -> PPOContext:
+    return PPOContext(models, spec, codec or new_codec(), CPU, seed)
+
+
 def respond_and_learn(
-    actors: PPOModels, prompts: list[list[int]], codec: Codec, spec: PPOSpec, seed: int
+    models: PPOModels, prompts: list[list[int]], codec: Codec, spec: PPOSpec, seed: int
 ) -> Experience:
     """One batch of experience, as the loop collects it; V* is ¼ of each prompt's number, where it is the baseline."""
-    draws = torch.Generator().manual_seed(seed)
+    context, draws = context_of(models, spec, codec), torch.Generator().manual_seed(seed)
     encoded = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(prompts)]
-    scored = respond_and_score(actors, encoded, codec, spec, draws, CPU)
+    scored = sample_and_score(context, encoded, uniforms(draws, len(encoded), spec.max_new_tokens))
     best = [n / 4 for n in range(len(prompts))] if spec.advantage.baseline == "optimal_value" else None
-    return build_experience(scored, actors.critic, spec, kl_coef=spec.kl.coef, optimal_values=best)
+    return build_experience(context, scored, kl_coef=spec.kl.coef, optimal_values=best)
+
+
+def train_ppo(
+    session: Session,
+    spec: PPOSpec,
+    models: PPOModels,
+    prompts: list[TokenizedPrompt],
+    held_out: HeldOut,
+    codec: Codec | None = None,
+    **data: Any,
+) -> StageResult:
+    """Run the PPO stage."""
+    context = PPOContext.from_session(session, models, codec or new_codec(), spec)
+    return train(session, context, PPOData(prompts, held_out, **data))
 
 
 def scored_by(model: Model) -> Rewards:
@@ -73,7 +97,7 @@ def scores_alone(model: Model, prompt: list[int], response: list[int]) -> Tensor
 
 
 def stop_after(session: Session, step: int | None) -> None:
-    """As a signal in that step would: save at its end, and stop."""
+    """Act like a signal during that step: the run saves at its end, and stops."""
     report = session.report
 
     def watched(stage: StageName, done: int, total: int, values: dict[str, float]) -> None:

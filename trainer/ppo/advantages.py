@@ -1,7 +1,4 @@
-"""How much better each token was than expected. Pure functions.
-
-Shapes: B responses, R response positions, G groups of responses to the same prompt.
-"""
+"""Advantages: how much better each token was than expected. Pure functions."""
 
 import torch
 from torch import Tensor
@@ -18,9 +15,8 @@ def gae(
     """Generalised advantages and returns (Schulman et al. 2016, eq. 16), (B, R) each, 0 outside the mask.
 
     δₜ = rₜ + γ·V(sₜ₊₁) − V(sₜ),  Aₜ = δₜ + γλ·Aₜ₊₁,  return = Aₜ + V(sₜ).
-    `values_BR[:, t]` is V(sₜ), the state before token t. λ is one number, or one per response (B,). What stands for V
-    after a response's last token is `bootstrap_B`: 0, or left out, where the response ended there; the value of the state
-    after it where it was only cut off.
+    `values_BR[:, t]` is V(sₜ), the state before token t. λ is one number, or one per response (B,). `bootstrap_B` is V after
+    each response's last token: 0 (the default) if the response ended there, else the value of the state after the cut.
     """
     values_BR = torch.where(mask_BR, values_BR, torch.zeros_like(values_BR))
     last_B = mask_BR.sum(1) - 1
@@ -51,7 +47,7 @@ def rewards_to_go(rewards_BR: Tensor, mask_BR: Tensor, gamma: float) -> Tensor:
 
 
 def held_after_the_end(returns_BR: Tensor, mask_BR: Tensor) -> Tensor:
-    """The returns, and after the end of a response the return of its last token, (B, R)."""
+    """The returns, continued after the end of a response by the return of its last token, (B, R)."""
     last_B1 = mask_BR.sum(1, keepdim=True) - 1
     return torch.where(mask_BR, returns_BR, returns_BR.gather(1, last_B1))
 

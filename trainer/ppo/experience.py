@@ -1,7 +1,4 @@
-"""What one iteration learns from: rewards per token, values, advantages and returns of a scored batch.
-
-Shapes: B responses, R response positions, S = R + 1 states.
-"""
+"""The experience of one iteration: rewards per token, values, advantages and returns of a scored batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +6,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
 from trainer.models.sequences import completion_values, masked_whiten, state_values
 from trainer.optim.micro_batches import Limits
@@ -21,40 +17,43 @@ from trainer.ppo.advantages import (
     length_adaptive_lambda,
     rewards_to_go,
 )
-from trainer.rollout.batch import ScoredBatch, in_parts
+from trainer.rollout.batch import ScoredBatch, forward_in_parts
+from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import scaled_to_unit_variance, shaped_scores, shaped_tokens, token_rewards
 from trainer.spec import PPOSpec
 
 _GROUP_STD_EPS = 1e-4
-"""Beside a group's standard deviation, as in TRL: equal scores give no advantage, and rounding no large one."""
+"""Added to a group's standard deviation, as in TRL: equal scores give no advantage, and rounding no large one."""
 
 
 @dataclass(frozen=True)
 class Experience:
-    """What one PPO iteration learns from; everything per token is 0 outside the mask."""
+    """The data that one PPO iteration learns from. Everything per token is 0 outside the mask."""
 
     scored: ScoredBatch
     shaped_B: Tensor
-    """What of the score is optimised: the sum of all that stands on the response's tokens, the KL left out."""
+    """The shaped score: the sum of the rewards on the response's tokens without the KL."""
     rewards_BR: Tensor
     values_BR: Tensor | None
-    """The critic's, where there is one: V of the state before each token."""
+    """V of the state before each token; None without a critic."""
     advantages_BR: Tensor
     returns_BR: Tensor
 
 
 @torch.no_grad()
 def build_experience(
+    context: PPOContext,
     scored: ScoredBatch,
-    critic: Model | None,
-    spec: PPOSpec,
     *,
     kl_coef: float,
     score_scale: float = 1.0,
     optimal_values: Sequence[float] | None = None,
-    world: World = SINGLE,
 ) -> Experience:
-    """Shape the scores, add the KL where it sits in the reward, and work out advantages and returns."""
+    """Shape the scores, add the KL if it is part of the reward, and compute values, advantages and returns.
+
+    `optimal_values` holds V* of each response's prompt, for `ppo.advantage.baseline` = "optimal_value".
+    """
+    spec, critic = context.spec, context.models.critic
     mask_BR = scored.batch.mask_BR
     ends_B, tokens_BR = _shaped(scored, spec, score_scale)
     kl_BR = scored.kl_BR if spec.kl.in_reward else torch.zeros_like(scored.reference_logprobs_BR)
@@ -68,7 +67,7 @@ def build_experience(
         values_BR = None
         advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values)
     else:
-        values_BR, after_B = _values(critic, scored, spec, world)
+        values_BR, after_B = _values(critic, scored, context)
         lam = _lambda(scored.batch.completion_lengths_B, spec)
         advantages_BR, returns_BR = gae(rewards_BR, values_BR, mask_BR, spec.advantage.gamma, lam, after_B)
     if spec.advantage.normalize == "whiten":
@@ -77,22 +76,22 @@ def build_experience(
 
 
 def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, Tensor | None]:
-    """What the last token of each response earns (B,), and each token by itself (B, R) where a reward gives that."""
+    """The shaped reward of each response's last token (B,), and of each token (B, R) if a reward is per token."""
     ends_B, tokens_BR, finished_B = scored.ends_B, scored.tokens_BR, scored.finished_B
-    if spec.advantage.bootstrap_truncated:  # the value after the cut stands for the score
+    if spec.advantage.bootstrap_truncated:  # the value after the cut replaces the score
         ends_B = torch.where(finished_B, ends_B, torch.zeros_like(ends_B))
     ends_B = shaped_scores(ends_B, finished_B, scored.batch.completion_lengths_B, spec.shaping, scale)
     return ends_B, None if tokens_BR is None else shaped_tokens(tokens_BR, finished_B, spec.shaping, scale)
 
 
-def _values(critic: Model, scored: ScoredBatch, spec: PPOSpec, world: World) -> tuple[Tensor, Tensor | None]:
-    """V before each token (B, R), and V after the last token of each cut-off response (B,) where that is wanted."""
-    batch, size = scored.batch, Limits.from_spec(spec)
-    if not spec.advantage.bootstrap_truncated:
+def _values(critic: Model, scored: ScoredBatch, context: PPOContext) -> tuple[Tensor, Tensor | None]:
+    """V before each token (B, R). With `bootstrap_truncated`, also V after the last token of each cut-off response (B,)."""
+    batch, size, world = scored.batch, Limits.from_spec(context.spec), context.world
+    if not context.spec.advantage.bootstrap_truncated:
         with present(critic):
-            return in_parts(lambda part: completion_values(critic, part), batch, size, world), None
+            return forward_in_parts(lambda part: completion_values(critic, part), batch, size, world), None
     with present(critic):
-        states_BS = in_parts(lambda part: state_values(critic, part), batch, size, world)
+        states_BS = forward_in_parts(lambda part: state_values(critic, part), batch, size, world)
     after_B = states_BS.gather(1, batch.completion_lengths_B[:, None]).squeeze(1)
     before_BR = torch.where(batch.mask_BR, states_BS[:, :-1], torch.zeros_like(states_BS[:, :-1]))
     return before_BR, torch.where(scored.finished_B, torch.zeros_like(after_B), after_B)
@@ -106,7 +105,7 @@ def _lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
 def _against_a_baseline(
     rewards_BR: Tensor, mask_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None
 ) -> tuple[Tensor, Tensor]:
-    """Advantages and returns without a critic: each token's own return or the whole response's, less a baseline."""
+    """Advantages and returns without a critic: the return from each token on, or of the whole response, less a baseline."""
     to_go_BR = rewards_to_go(rewards_BR, mask_BR, spec.advantage.gamma)
     whole_B = to_go_BR[:, 0]
     if spec.advantage.estimator == "sequence":
@@ -121,14 +120,14 @@ def _against_a_baseline(
 
 
 def _baseline(returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None) -> Tensor:
-    """What is subtracted from the returns, at each position; (B, R) or broadcast to it."""
+    """The baseline that is subtracted from the returns: (B, R), or broadcast to it."""
     match spec.advantage.baseline:
         case "none":
             return torch.zeros_like(returns_BR)
         case "batch_mean":
             return returns_BR.mean(0, keepdim=True)
         case "optimal_value":
-            assert optimal_values is not None  # the loop works them out before the first iteration
+            assert optimal_values is not None  # computed before the first iteration
             return returns_BR.new_tensor(optimal_values)[:, None]
         case name:
             return group_means(returns_BR, spec.samples_per_prompt, leave_one_out=name == "leave_one_out")

@@ -1,4 +1,7 @@
-"""What an iteration reports, under the names that TRL and the N+ paper use; `trainer/metrics/ppo.py` explains each."""
+"""The metrics and token tables of one iteration, under the names that TRL and the N+ paper use.
+
+`trainer/metrics/ppo.py` explains each metric.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +10,11 @@ from trainer.events import TokenRow, finite
 from trainer.models.sequences import masked_sum
 from trainer.ppo.advantages import explained_variance
 from trainer.ppo.experience import Experience
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.state import Dials
+from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
-from trainer.rollout.batch import ScoredBatch, describe_gap
+from trainer.rollout.batch import ScoredBatch, off_policy_metrics
 from trainer.spec import PPOSpec
 from trainer.text.codec import Tokenizer
 
@@ -28,11 +32,59 @@ _AVERAGED = {
     "grad_norm": "grad_norm",
     "critic_grad_norm": "critic_grad_norm",
 }
-"""Means over the iteration's minibatches."""
+"""Metrics that are means over the iteration's minibatches."""
+_BROKEN = "\N{REPLACEMENT CHARACTER}"
 
 
-def describe(experience: Experience) -> dict[str, float]:
-    """The batch's rewards and lengths, before the update. Sums per response, means over responses."""
+def iteration_metrics(
+    result: UpdateResult,
+    learners: Learners,
+    state: PPOState,
+    coefficients: KLCoefficients,
+    spec: PPOSpec,
+    iteration: int,
+) -> dict[str, float]:
+    """Return all metrics of an iteration (0-based) except its times, memory and evaluation.
+
+    `state` is the state before it adapts to the iteration.
+    """
+    experience, metrics = result.experience, update_metrics(result.history)
+    metrics |= {"time/train": result.seconds}
+    metrics |= rate_metrics(learners, result, spec, iteration)
+    metrics |= experience_metrics(experience)
+    metrics |= option_metrics(experience, spec, state, coefficients.reference)
+    metrics |= spread_metrics(experience.scored, spec, coefficients.reference, state.scale.deviation)
+    return metrics | {"episode": (iteration + 1) * spec.batch_size}
+
+
+def update_metrics(history: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Means over the minibatches; also the first ratio and KL, which must be 1 and 0 because no step precedes them."""
+    values = {}
+    for short, name in _AVERAGED.items():
+        found = [entry[short] for entry in history if short in entry]
+        if found:
+            values[name] = sum(found) / len(found)
+    if "ratio" in history[0]:
+        mean = values["val/ratio"]
+        ratios = [entry["ratio"] for entry in history if "ratio" in entry]
+        values["val/ratio_var"] = sum((ratio - mean) ** 2 for ratio in ratios) / len(ratios)
+        values["val/first_minibatch_ratio"] = history[0]["ratio"]
+        values["val/first_minibatch_approxkl"] = history[0]["approxkl"]
+    return values
+
+
+def rate_metrics(learners: Learners, result: UpdateResult, spec: PPOSpec, iteration: int) -> dict[str, float]:
+    """The learning rates of the last step; with early stopping, also the number of steps taken."""
+    values = {"lr": learners.policy.lr(iteration) * result.rate_factor}
+    if learners.critic is not None:
+        values["critic_lr"] = learners.critic.lr(iteration) * result.rate_factor
+    if spec.guards.target_kl is not None:
+        values["policy/optimizer_steps"] = sum(bool(entry) for entry in result.history) - result.stopped_early
+    return values
+
+
+def experience_metrics(experience: Experience) -> dict[str, float]:
+    """Rewards, KL and lengths of the batch before the update. Sums per response, means over responses."""
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
     count = len(scored.batch)
     finished = sum(response.finished for response in scored.responses)
@@ -50,32 +102,33 @@ def describe(experience: Experience) -> dict[str, float]:
     if experience.values_BR is not None:
         values["val/explained_var"] = explained_variance(experience.values_BR, experience.returns_BR, mask_BR)
     if scored.sampler_logprobs_BR is not None:
-        values |= describe_gap(scored.logprobs_BR, scored.sampler_logprobs_BR, mask_BR, scored.importance_BR)
+        values |= off_policy_metrics(scored.logprobs_BR, scored.sampler_logprobs_BR, mask_BR, scored.importance_BR)
     if scored.initial_logprobs_BR is not None:
         drift_BR = scored.logprobs_BR - scored.initial_logprobs_BR
         values["objective/kl_initial"] = float(masked_sum(drift_BR, mask_BR)) / count
-    return values | _rewards(scored) | scored.seconds
+    means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in scored.rewards.parts.items()}
+    return values | means | scored.rewards.figures | scored.seconds
 
 
-def describe_dials(experience: Experience, spec: PPOSpec, dials: Dials, kl_coef: float) -> dict[str, float]:
-    """What the options that are on say of themselves: by default, nothing."""
+def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_coef: float) -> dict[str, float]:
+    """Metrics of options that are off by default: shaping, KL controllers and the KL to the old policy."""
     values, shaping = {}, spec.shaping
     if shaping.normalize != "none" or shaping.clip or shaping.length_penalty or spec.advantage.bootstrap_truncated:
         values["objective/shaped_scores"] = float(experience.shaped_B.mean())
     if shaping.normalize == "running":
-        values["objective/score_scale"] = dials.scale.deviation
+        values["objective/score_scale"] = state.scale.deviation
     if spec.kl.controller != "fixed":
         values["objective/kl_coef"] = kl_coef
     if spec.policy_loss.old_kl_target is not None:
-        values["policy/old_kl_beta"] = dials.old_kl_beta
+        values["policy/old_kl_beta"] = state.old_kl_beta
     return values
 
 
-def describe_spreads(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_scale: float) -> dict[str, float]:
+def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_scale: float) -> dict[str, float]:
     """The mean of the raw rewards, and how far responses differ in them and in their KL penalty.
 
-    Both are population standard deviations over responses, in the units of the raw rewards: where those are divided by
-    `score_scale`, the penalty is multiplied by it.
+    Both spreads are population standard deviations over responses, in the units of the raw rewards. If rewards are divided
+    by `score_scale`, the penalty is multiplied by it.
     """
     totals_B = scored.totals_B
     values = {
@@ -88,49 +141,10 @@ def describe_spreads(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_s
     return values
 
 
-def describe_rates(learners: Learners, updated: UpdateResult, spec: PPOSpec, iteration: int) -> dict[str, float]:
-    """The learning rates as the last step took them, and how many steps there were where a guard decides."""
-    values = {"lr": learners.policy.lr(iteration) * updated.rate_factor}
-    if learners.critic is not None:
-        values["critic_lr"] = learners.critic.lr(iteration) * updated.rate_factor
-    if spec.guards.target_kl is not None:
-        values["policy/optimizer_steps"] = sum(bool(entry) for entry in updated.history) - updated.stopped_early
-    return values
-
-
-def summarise(history: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Means over the minibatches, and what must be 1 and 0 on the first, before any of them stepped."""
-    values = {}
-    for short, name in _AVERAGED.items():
-        found = [entry[short] for entry in history if short in entry]
-        if found:
-            values[name] = sum(found) / len(found)
-    if "ratio" in history[0]:
-        mean = values["val/ratio"]
-        ratios = [entry["ratio"] for entry in history if "ratio" in entry]
-        values["val/ratio_var"] = sum((ratio - mean) ** 2 for ratio in ratios) / len(ratios)
-        values["val/first_minibatch_ratio"] = history[0]["ratio"]
-        values["val/first_minibatch_approxkl"] = history[0]["approxkl"]
-    return values
-
-
-def _rewards(scored: ScoredBatch) -> dict[str, float]:
-    """Each reward by itself, unweighted, and what it says of how the asking went."""
-    means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in scored.rewards.parts.items()}
-    return means | scored.rewards.figures
-
-
-# Completions token by token, for people who want to see where the reward came from and what the update did with it.
-# Shapes: B responses, R response positions.
-_BROKEN = "\N{REPLACEMENT CHARACTER}"
-
-
-def token_tables(
-    experience: Experience, updated: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec, iteration: int
-) -> list[list[TokenRow]]:
-    """One table for each of the first `log_token_tables` responses, a row per token."""
+def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec, iteration: int) -> list[list[TokenRow]]:
+    """Return one table for each of the first `log_token_tables` responses, with a row per token."""
     warming_up = spec.uses_critic and iteration < spec.critic.warmup_steps
-    scored = experience.scored
+    experience, scored = result.experience, result.experience.scored
     columns = {
         "logprob": scored.logprobs_BR,
         "reference_logprob": scored.reference_logprobs_BR,
@@ -138,7 +152,7 @@ def token_tables(
         "value": experience.values_BR,
         "advantage": experience.advantages_BR,
         "reward": experience.rewards_BR,
-        "clipped": None if warming_up or spec.policy_loss.kind != "clipped" else updated.clipped_BR,
+        "clipped": None if warming_up or spec.policy_loss.kind != "clipped" else result.clipped_BR,
     }
     tables = []
     for row, response in enumerate(scored.responses[: spec.log_token_tables]):
@@ -155,7 +169,7 @@ def _row(text: str, numbers: dict[str, list[float]], position: int) -> TokenRow:
 
 
 def token_texts(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
-    """What each token adds to the text; the vocabulary's own name for one that is only a part of a character."""
+    """The text that each token adds. A token that is only a part of a character is shown by its name in the vocabulary."""
     texts, before = [], ""
     for end, token in enumerate(ids, 1):
         text = tokenizer.decode(ids[:end], skip_special_tokens=False, clean_up_tokenization_spaces=False)

@@ -1,9 +1,7 @@
-"""Estimates of KL divergences at sampled tokens (Schulman 2020), and the weights that tie the policy to its reference.
-
-Pure functions. Shapes: B responses, R response positions.
-"""
+"""Estimates of KL divergences at sampled tokens (Schulman 2020), and the coefficients that weight them. Pure functions."""
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -14,15 +12,25 @@ from trainer.spec import KLSpec, PolicyLossSpec
 Estimator = Literal["k1", "k2", "k3"]
 
 
+@dataclass(frozen=True)
+class KLCoefficients:
+    """The coefficients β that hold during one iteration."""
+
+    reference: float
+    """β of the KL to the reference, in the reward or in the loss (`ppo.kl.placement`)."""
+    old_policy: float
+    """β of the KL to the old policy, for `ppo.policy_loss.kind` = "kl_penalty"."""
+
+
 def kl_estimate(estimator: Estimator, logprobs: Tensor, reference_logprobs: Tensor) -> Tensor:
-    """Of KL(π ‖ π_ref) at tokens sampled from π: k1 = x, k2 = x²/2, k3 = e⁻ˣ − 1 + x, with x = log π − log π_ref.
+    """Estimate KL(π ‖ π_ref) at tokens sampled from π: k1 = x, k2 = x²/2, k3 = e⁻ˣ − 1 + x, x = log π − log π_ref.
 
-    k1 and k3 are unbiased; k3 is never negative and varies less; k2 is biased, but its plain gradient is the KL's.
+    k1 and k3 are unbiased. k3 is never negative and varies less. k2 is biased, but its plain gradient is the KL's.
 
-    In a reward the estimate only weighs ∇log π, and its own derivative is missing. ∇E_π[k] = E_π[k·∇log π] + E_π[∇k], and
-    E_π[∇k] is 0 for k1, ∇KL(π ‖ π_ref) for k2 and ∇KL(π_ref ‖ π) for k3. Hence k1 in the reward has the gradient of the KL,
-    while k3 has ∇KL(π ‖ π_ref) − ∇KL(π_ref ‖ π) and k2 E_π[½x²·∇log π]. Both are of second order in x where the KL's is of
-    first, so the spec accepts k1 alone there.
+    In a reward, the estimate only weights ∇log π, and its own derivative is missing: ∇E_π[k] = E_π[k·∇log π] + E_π[∇k].
+    E_π[∇k] is 0 for k1. It is ∇KL(π ‖ π_ref) for k2 and ∇KL(π_ref ‖ π) for k3. Hence k1 in the reward has the gradient of the KL.
+    k3 has ∇KL(π ‖ π_ref) − ∇KL(π_ref ‖ π), and k2 has E_π[½x²·∇log π]. Both are of second order in x, where the KL's is of
+    first order. The spec therefore accepts only k1 in the reward.
     """
     x = logprobs - reference_logprobs
     match estimator:
@@ -37,14 +45,18 @@ def kl_estimate(estimator: Estimator, logprobs: Tensor, reference_logprobs: Tens
 def kl_loss(
     estimator: Estimator, logprobs: Tensor, reference_logprobs: Tensor, old_logprobs: Tensor, unbiased_gradient: bool
 ) -> Tensor:
-    """The estimate as a loss, at tokens sampled from π_old.
+    """The KL estimate as a loss, at tokens sampled from π_old.
 
-    With `unbiased_gradient` its expectation over π_old has the gradient of the exact KL of the token's distribution: k1
-    and k3 are weighed by ρ = π/π_old with the gradient through both, since E_old[ρ·k] = KL; k2 by ρ held fixed, since
-    E_π[x·∇log π] = ∇KL. Without, it is the estimate's plain derivative, as TRL, OpenRLHF and DeepSeek's GRPO have it. At
-    π = π_old that of k2 has the KL's gradient on average, that of k3 the gradient of KL(π_ref ‖ π) (verl #2953,
-    OpenRLHF #1309). Either way the gradient holds the states fixed: it leaves out how a token changes the KL of later ones,
-    which k1 in the reward includes.
+    With `unbiased_gradient`, its expectation over π_old has the gradient of the exact KL of the token's distribution:
+
+    - k1 and k3 are weighted by ρ = π/π_old with the gradient through both, since E_old[ρ·k] = KL;
+    - k2 is weighted by a constant ρ, since E_π[x·∇log π] = ∇KL.
+
+    Without it, the gradient is the estimate's plain derivative, as in TRL, OpenRLHF and DeepSeek's GRPO. At π = π_old, that
+    of k2 is on average the KL's own, and that of k3 is the gradient of KL(π_ref ‖ π) (verl #2953, OpenRLHF #1309).
+
+    In both cases the states are constants. The gradient leaves out how a token changes the KL of later tokens, which k1 in
+    the reward includes.
     """
     estimate = kl_estimate(estimator, logprobs, reference_logprobs)
     if not unbiased_gradient:
@@ -54,7 +66,7 @@ def kl_loss(
 
 
 def old_policy_kl(log_ratio: Tensor) -> Tensor:
-    """KL(π_old ‖ π) at tokens sampled from π_old: (ρ − 1) − log ρ, the k3 form; log ρ = log π − log π_old."""
+    """KL(π_old ‖ π) at tokens sampled from π_old: (ρ − 1) − log ρ, the k3 form, with log ρ = log π − log π_old."""
     return torch.expm1(log_ratio) - log_ratio
 
 
@@ -69,7 +81,7 @@ def scheduled_coef(spec: KLSpec, iteration: int, iterations: int) -> float:
 
 
 def adapted_coef(coef: float, kl: float, responses: int, spec: KLSpec) -> float:
-    """β after `responses` responses of mean KL `kl` (nats per response): Ziegler et al. (2019), eq. 4–5."""
+    """β after `responses` responses of mean KL `kl` (nats per response): Ziegler et al. (2019), eq. 4 and 5."""
     error = min(max(kl / spec.target - 1, -0.2), 0.2)
     return coef * (1 + error * responses / spec.horizon)
 

@@ -1,4 +1,4 @@
-"""Who learns in PPO, each with its optimizer."""
+"""The models that learn in PPO, each with its optimizer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,45 +12,46 @@ from trainer.optim.learner import Learner
 from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec
 
-LeaveOut = Callable[[int, Diverged], None]
-"""Hears of a loss or gradient of an iteration (1-based) that is not finite; returns if the step is just to be left out."""
+OnNotFinite = Callable[[int, Diverged], None]
+"""Called with the iteration (1-based) if a loss or gradient is not finite. Returns if the optimizer step may be skipped."""
 
 
-def never(step: int, trouble: Diverged) -> None:
-    """No step is left out: the run has diverged."""
-    raise trouble
+def always_raise(step: int, error: Diverged) -> None:
+    """Skip no optimizer step: the run has diverged."""
+    raise error
 
 
 @dataclass(frozen=True)
 class Learners:
-    """The policy, and the critic: a learner of its own, or a head that learns with the policy, or none."""
+    """The policy and the critic: a learner of its own, or a head that learns with the policy, or none."""
 
     policy: Learner
     critic: Learner | None
     value_head: ValueHead | None
-    leave_out: LeaveOut = never
+    on_not_finite: OnNotFinite = always_raise
     pair: PairedExecutor = SEQUENTIAL
-    """How the policy and a separate critic share the time."""
+    """Runs the policy's and a separate critic's work in turn or at the same time."""
 
     @classmethod
-    def of(cls, actors: PPOModels, spec: PPOSpec) -> "Learners":
-        head = actors.critic if isinstance(actors.critic, ValueHead) else None
-        policy = Learner(actors.policy, spec, spec.steps, eps=spec.adam_eps, head=head, world=actors.world)
-        if actors.critic is None or head is not None:
+    def build(cls, models: PPOModels, spec: PPOSpec) -> "Learners":
+        """Create fresh optimizers for the models that learn."""
+        head = models.critic if isinstance(models.critic, ValueHead) else None
+        policy = Learner(models.policy, spec, spec.steps, eps=spec.adam_eps, head=head, world=models.world)
+        if models.critic is None or head is not None:
             return cls(policy, None, head)
         rate = spec.critic.learning_rate
-        critic = Learner(actors.critic, spec, spec.steps, peak=rate, eps=spec.adam_eps, world=actors.world)
-        return cls(policy, critic, None, pair=actors.pair)
+        critic = Learner(models.critic, spec, spec.steps, peak=rate, eps=spec.adam_eps, world=models.world)
+        return cls(policy, critic, None, pair=models.pair)
 
     def state(self) -> dict[str, dict[str, Tensor]]:
-        """Optimizer moments by name."""
+        """Return the optimizer moments by name, for a checkpoint."""
         optimizers = {"policy_optimizer": self.policy.state()}
         return optimizers if self.critic is None else optimizers | {"critic_optimizer": self.critic.state()}
 
     def take_step(self, iteration: int, factor: float, only_critic: bool) -> dict[str, float]:
-        """One optimizer step of everyone who has a gradient, at `factor` × the rates of `iteration`; the gradient norms.
+        """Take one optimizer step of every model with a gradient, at `factor` × the iteration's rates.
 
-        Raises Diverged, no one having moved, when a gradient is not finite.
+        Returns the gradient norms. Raises Diverged, before any weight moves, if a gradient is not finite.
         """
         policy = self.policy if not only_critic or self.value_head is not None else None
 
@@ -61,7 +62,7 @@ class Learners:
             if learner is not None:
                 learner.take_step(iteration, factor)
 
-        # all are looked at before any moves: a step is taken whole or not at all
+        # all gradients are checked before any weight moves, so that a step is taken whole or not at all
         norms = zip(
             ("grad_norm", "critic_grad_norm"), self.pair(lambda: clip(policy), lambda: clip(self.critic)), strict=True
         )
@@ -69,14 +70,14 @@ class Learners:
         self.pair(lambda: step(policy), lambda: step(self.critic))
         return found
 
-    def at(self, rate_factor: float, leave_out: LeaveOut) -> "Learners":
-        """The same with all rates multiplied, who say of what is not finite to `leave_out`."""
+    def adjusted(self, rate_factor: float, on_not_finite: OnNotFinite) -> "Learners":
+        """Multiply all learning rates, and return the learners with this callback."""
         for learner in (self.policy, self.critic):
             if learner is not None:
                 learner.peak *= rate_factor
-        return replace(self, leave_out=leave_out)
+        return replace(self, on_not_finite=on_not_finite)
 
-    def forget(self) -> None:
+    def drop_gradients(self) -> None:
         """Drop all accumulated gradients."""
         for learner in (self.policy, self.critic):
             if learner is not None:

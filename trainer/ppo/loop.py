@@ -1,173 +1,88 @@
-"""PPO for language models, read from top to bottom: sample → score → advantages → update → log → save.
+"""PPO for language models. Start here: the loop reads from top to bottom.
 
-The algorithm is Schulman et al. (2017) as adapted by Ziegler et al. (2019), Stiennon et al. (2020) and Ouyang et al.
-(2022), with the implementation details of Huang et al. (2024, "The N+ implementation details of RLHF with PPO"). Its
-relatives (REINFORCE, RLOO, GRPO, A*-PO, the KL-penalty form, online iterative RLHF) are the same loop with other parts
-chosen. `docs/explanation/ppo.md` has every formula with its source.
+    sample → score → advantages → update → log → save
+
+The algorithm is PPO (Schulman et al. 2017), adapted to language models by Ziegler et al. (2019), Stiennon et al. (2020) and
+Ouyang et al. (2022). Details follow Huang et al. (2024, "The N+ implementation details of RLHF with PPO"). REINFORCE, RLOO,
+GRPO, A*-PO, the KL-penalty form and online iterative RLHF are the same loop with other parts. `docs/explanation/ppo.md` gives
+every formula with its source, and `trainer/__init__.py` the suffixes of tensor names.
+
+    one step of the loop           where it is
+    sample responses               trainer/rollout/producer.py → trainer/sampling/
+    score them                     trainer/rollout/batch.py → trainer/rewards/
+    rewards, values, advantages    trainer/ppo/experience.py → advantages.py
+    update policy and critic       trainer/ppo/update.py → minibatch.py → losses.py
+    state between iterations       trainer/ppo/state.py
+    set-up, start and end          trainer/ppo/stage.py
 """
 
-import time
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import zip_longest
-
-from trainer.events import Curve
-from trainer.health import Monitor
-from trainer.models import Model
-from trainer.ppo import optimal_value, self_test, state
 from trainer.ppo.experience import build_experience
-from trainer.ppo.health import Watch
-from trainer.ppo.iteration_log import (
-    describe,
-    describe_dials,
-    describe_rates,
-    describe_spreads,
-    summarise,
-    token_tables,
-)
-from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.online import Feedback, refit, round_beginning_at
-from trainer.ppo.ptx import Pretraining
-from trainer.ppo.state import Dials, RunHistory, restore, trainer_state
-from trainer.ppo.update import moved_from_old_policy, update
+from trainer.ppo.iteration_log import iteration_metrics
+from trainer.ppo.stage import PPOData, PPOStage
+from trainer.ppo.state import move_reference
+from trainer.ppo.update import kl_to_old_policy, update
 from trainer.rollout.batch import score
-from trainer.rollout.context import PPOModels
-from trainer.rollout.producer import RolloutProducer
-from trainer.sampling.sampler import let_go, sampler_for
+from trainer.rollout.context import PPOContext
 from trainer.session.checkpoint import StageResult
-from trainer.session.peak_memory import Peak
+from trainer.session.peak_memory import PeakMemory
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageRun, run_steps, save
-from trainer.spec import PPOSpec
-from trainer.stages.evaluation import Evaluation, HeldOut, completions
-from trainer.stages.tokenized_rows import TokenizedDemonstration
-from trainer.text.codec import Codec, TokenizedPrompt
 
 
-def train(  # noqa: PLR0913 each is one of the stage's own inputs
-    session: Session,
-    spec: PPOSpec,
-    actors: PPOModels,
-    codec: Codec,
-    prompts: list[TokenizedPrompt],
-    held_out: HeldOut,
-    texts: Sequence[list[int]] = (),
-    feedback: Feedback | None = None,
-    references: Sequence[TokenizedDemonstration] = (),
-) -> StageResult:
-    """Train the policy (and the critic) in place from the newest checkpoint on, and save the policy as the stage's result.
+def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
+    """Train the policy and the critic in place, from the newest checkpoint on, and save the policy as the stage's result.
 
-    The policy and a separate critic come loaded from that checkpoint; everything else that moves is put back here. `texts`
-    are for `ppo.ptx`, `feedback` is for `ppo.online`, `references` are the answers on which the run's reward model was
-    normalised, for `ppo.self_test`. Raises SelfTestFailed, Diverged, Unhealthy, RewardError, DataError,
-    ModelError, Stopped; and RolledBackError, when the actors are to be built anew from the newest checkpoint.
+    Raises SelfTestFailed, Diverged, Unhealthy, Paused, Stopped, RewardError, DataError and ModelError. After RolledBackError
+    the caller builds the models anew from the newest checkpoint and calls again.
     """
-    point = ResumePoint.of(session, "ppo")
-    seed, device = session.seed("ppo"), session.device
-    actors = replace(actors, sampler=sampler_for(session, spec, codec, actors.policy, [*prompts, *held_out.prompts]))
-    course = RunHistory(Monitor(session.spec.health, spec))
-    watch = Watch(session, course, held_out.spec.keep_best)
-    learners = Learners.of(actors, spec)
-    pretraining = Pretraining.of(texts, spec, codec.pad_id, seed, device, session.world)
-    evaluation = Evaluation(session, held_out, actors, codec, spec)
-    dials = restore(point.checkpoint, actors, learners, course) if point.checkpoint else Dials.of(spec)
-    learners = learners.at(course.rate_factor, watch.leave_out)
-    rollouts = RolloutProducer(spec, actors, codec, prompts, seed, device)
-    rollouts.restore(point.checkpoint)
+    stage = PPOStage(session, context, data)
+    context, state, learners = stage.context, stage.state, stage.learners
+    loop, producer, health = stage.loop, stage.producer, stage.health
+    spec, models = context.spec, context.models
+    stage.begin()
 
-    def iteration(index: int) -> dict[str, float]:
-        metrics = refit_if_due(index)
+    for index in loop.steps():
+        metrics = stage.refit_if_due(index)
 
         # sample
-        peak = Peak(device)
-        batch, responses, seconds = rollouts.of(index)
-        metrics |= peak.reached("rollout") | {"time/rollout": seconds}
-        with rollouts.ahead_of(index + 1):
+        memory = PeakMemory(context.device)
+        rollout = producer.take(index)
+        metrics |= memory.reached("rollout") | {"time/rollout": rollout.seconds}
+
+        with producer.sample_ahead(index + 1):  # no effect unless `ppo.rollout.asynchronous`
             # score
-            pass_before = not spec.update_gives_old_logprobs(index)
-            scored = score(actors, batch, responses, codec, spec, device, spec.temperature, pass_before)
-            dials.scale = dials.scale.with_scores(scored.rewards.totals)
+            policy_pass = not spec.update_gives_old_logprobs(index)
+            scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
+            state.scale = state.scale.with_scores(scored.rewards.totals)
 
             # advantages
-            kl_coef = dials.kl_coef_at(index, spec)
-            best = [dials.optimal_values[row] for row in rollouts.rows(index)] if dials.optimal_values else None
+            coefficients = state.kl_coefficients(spec, index)
             experience = build_experience(
+                context,
                 scored,
-                actors.critic,
-                spec,
-                kl_coef=kl_coef,
-                score_scale=dials.scale.deviation,
-                optimal_values=best,
-                world=actors.world,
+                kl_coef=coefficients.reference,
+                score_scale=state.scale.deviation,
+                optimal_values=state.optimal_values_at(rollout.rows),
             )
+            metrics |= memory.reached("score")
 
             # update
-            metrics |= peak.reached("score")
-            began = time.perf_counter()
-            coefficients = Coefficients(kl_coef, dials.old_kl_beta)
-            updated = update(experience, learners, spec, index, seed, coefficients, dials.cut_steps_left, pretraining)
-            experience = updated.experience
-            actors.sampler.policy_moved()
-            metrics |= summarise(updated.history) | {"time/train": time.perf_counter() - began}
-        metrics |= peak.reached("train")
-        metrics |= describe_rates(learners, updated, spec, index)
-        metrics |= describe(experience) | describe_dials(experience, spec, dials, kl_coef)
-        metrics |= describe_spreads(experience.scored, spec, kl_coef, dials.scale.deviation)
-        metrics |= {"episode": (index + 1) * spec.batch_size} | watch.figures()
+            cut_steps = state.cut_steps_left
+            result = update(context, experience, learners, coefficients, index, cut_steps, stage.pretraining)
+            models.sampler.policy_moved()
+        metrics |= memory.reached("train")
+        metrics |= iteration_metrics(result, learners, state, coefficients, spec, index)
 
-        # what moves between iterations
-        dials.cut_steps_left = updated.cut_steps_left
-        dials.turn(
-            spec, index, metrics["objective/kl"], moved_from_old_policy(experience, actors.policy, spec, actors.world)
-        )
-        state.move(actors.reference, actors.policy, spec.reference, index)
+        # adapt
+        state.cut_steps_left = result.cut_steps_left
+        state.adapt_kl(spec, index, metrics["objective/kl"], kl_to_old_policy(context, result.experience))
+        move_reference(models.reference, models.policy, spec.reference, index)
 
         # log
-        evaluated = (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps
-        if spec.log_samples:
-            shown = completions(experience.scored, held_out.judge, spec.log_samples)
-            tables = token_tables(experience, updated, codec.tokenizer, spec, index) if evaluated else []
-            rows_shown = zip_longest(shown, tables[: len(shown)])
-            session.show("ppo", index + 1, [row.sample(token_table=table) for row, table in rows_shown])
-        return metrics | (evaluation.metrics() if evaluated else {})
+        stage.log_samples(result, index)
+        metrics |= health.metrics() | stage.evaluate_if_due(index)
+        metrics = loop.report(index + 1, metrics)
 
-    def refit_if_due(index: int) -> dict[str, float]:
-        """Between two rounds of online iterations: the reward model learns from fresh labels. Else nothing."""
-        number = round_beginning_at(index, spec)
-        if number is None or feedback is None:
-            return {}
-        figures, fresh = refit(session, spec, actors, codec, prompts, feedback, dials.pairs, number)
-        dials.refits, dials.pairs = number, [*dials.pairs, *fresh]
-        if spec.advantage.baseline == "optimal_value":  # other rewards, another best
-            optimal_value.estimate(session, spec, actors, codec, prompts, dials)
-        return figures
-
-    run = StageRun(
-        "ppo",
-        spec.steps,
-        spec.save_every,
-        actors.policy,
-        codec.tokenizer,
-        iteration,
-        lambda: trainer_state(actors, learners, dials, course, rollouts.state()),
-        lambda done, metrics, seconds: watch.look(run, done, metrics, seconds),
-    )
-    session.begin("ppo", spec.steps, point.step)
-    if point.checkpoint is None:
-        if spec.self_test:
-            self_test.run(session, spec, actors, learners, codec, prompts, references)
-        if spec.advantage.baseline == "optimal_value":
-            optimal_value.estimate(session, spec, actors, codec, prompts, dials)
-        metrics = evaluation.metrics()
-        session.report("ppo", 0, spec.steps, metrics)
-        watch.look(run, 0, metrics, 0.0)
-        if dials.optimal_values:  # their sampling may have taken hours
-            save(session, run, 0, 0.0)
-    seconds = run_steps(session, run, point)
-    session.emit(Curve(stage="ppo", points=course.curve))
-    result = StageResult(spec.steps, seconds, course.summary(held_out.spec.keep_best))
-    beside: dict[str, Model] = {"reward_model": actors.reward_model} if dials.refits else {}
-    let_go(session)
-    session.finish("ppo", actors.policy, codec.tokenizer, result, models=beside)
-    return result
+        # save
+        health.after_step(loop, index + 1, metrics)
+        loop.save_if_due(index + 1)
+    return stage.finish()

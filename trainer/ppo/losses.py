@@ -1,7 +1,7 @@
-"""The losses of PPO and its relatives. Pure functions.
+"""The losses of PPO and its relatives, and how they are averaged over an optimizer step. Pure functions.
 
-Shapes: B responses, R response positions. Losses per token come unaveraged: how tokens are averaged is `averaging.py`'s.
-ρ = π/π_old; A the advantage. Nothing outside the mask has a value or a gradient.
+ρ = π/π_old; A is the advantage. Losses per token are not averaged; `StepMean` does that. Positions outside the
+mask have neither a value nor a gradient.
 """
 
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ def policy_loss(
     mask_BR: Tensor,
     old_kl_beta: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Loss of each token, and True where a clip decided it, (B, R) each. Not for `least_squares`.
+    """Return the loss of each token, and True where a clip decided it, (B, R) each.
 
-    `old_kl_beta` is β of `kl_penalty`, where it is no longer the spec's.
+    `old_kl_beta` replaces the spec's β of "kl_penalty". Raises ValueError for "least_squares", a loss per response.
     """
     log_ratio_BR = log_ratios(logprobs_BR, old_logprobs_BR, mask_BR)
     ratio_BR = log_ratio_BR.exp()
@@ -56,7 +56,7 @@ def _clipped(
 ) -> tuple[Tensor, Tensor]:
     """max(−A·ρ, −A·clip(ρ, 1 − ε, 1 + ε_high)) (Schulman et al. 2017, eq. 7; clip-higher: Yu et al. 2025).
 
-    Dual clip (Ye et al. 2020): where A < 0, at most −c·A.
+    Dual clip (Ye et al. 2020): if A < 0, the loss is at most −c·A.
     """
     high = spec.clip_range if spec.clip_range_high is None else spec.clip_range_high
     bounded_BR = -advantages_BR * ratio_BR.clamp(1 - spec.clip_range, 1 + high)
@@ -79,9 +79,9 @@ def least_squares_loss(
 def value_loss(
     values_BR: Tensor, old_values_BR: Tensor, returns_BR: Tensor, mask_BR: Tensor, clip_range: float | None
 ) -> tuple[Tensor, Tensor]:
-    """½ max((V − R)², (V_clip − R)²) of each token, and True where the clipped error was the larger, (B, R) each.
+    """½ max((V − R)², (V_clip − R)²) of each token, and True where the clipped error was larger, (B, R) each.
 
-    V_clip is within `clip_range` of the old value (the code of Ziegler et al. 2019); no clipping for None.
+    V_clip is V bounded to the old value ± `clip_range` (code of Ziegler et al. 2019); None does not clip.
     """
     values_BR = torch.where(mask_BR, values_BR, returns_BR)
     errors_BR = (values_BR - returns_BR) ** 2
@@ -92,15 +92,12 @@ def value_loss(
     return 0.5 * torch.maximum(errors_BR, bounded_errors_BR), bounded_errors_BR > errors_BR
 
 
-# How the tokens of one optimizer step are averaged into its loss.
-# Shapes: B responses of the step, R response positions.
 @dataclass(frozen=True)
 class StepMean:
-    """Weights of a weighted mean over one whole optimizer step, fixed before it is split into micro-batches.
+    """A weighted mean over the tokens of one whole optimizer step, fixed before the step is split into micro-batches.
 
-    Each micro-batch adds its share of the sum over the same divisor, so the split changes nothing but rounding; a mean of
-    micro-batch means would weigh short ones too high. The divisor is the only number that several processes would have to
-    sum.
+    Each micro-batch adds its part of the sum over the same divisor, so the split changes only the rounding. A mean of
+    micro-batch means would weight short micro-batches too high.
     """
 
     weights_B: Tensor
@@ -121,5 +118,5 @@ class StepMean:
                 return cls(equal_B, count * max_new_tokens)
 
     def share(self, values_BR: Tensor, mask_BR: Tensor, rows: Tensor | slice) -> Tensor:
-        """What the responses `rows` of the step add to the mean of `values_BR` (those rows only)."""
+        """Return what the responses `rows` of the step add to the mean. `values_BR` holds those rows only."""
         return masked_sum(values_BR * self.weights_B[rows, None], mask_BR) / self.divisor

@@ -1,4 +1,4 @@
-"""Online iterative RLHF: between rounds, the policy's own answers are labelled and the reward model learns from them.
+"""Online iterative RLHF: between rounds, a judge labels the policy's own answers and the reward model learns from them.
 
 Bai et al. (2022), §4.5; Dong et al. (2024).
 """
@@ -15,8 +15,8 @@ from trainer.optim.micro_batches import pairs_at_once
 from trainer.randomness import batch_indices, generator
 from trainer.rewards.base import RewardInput
 from trainer.rewards.judges import Judge
-from trainer.rollout.batch import respond
-from trainer.rollout.context import PPOModels
+from trainer.rollout.batch import sample_responses, to_answers
+from trainer.rollout.context import PPOContext
 from trainer.sampling import uniforms
 from trainer.session.session import Session
 from trainer.spec import OnlineSpec, PPOSpec
@@ -28,70 +28,64 @@ from trainer.text.codec import Codec, TokenizedPrompt
 
 @dataclass(frozen=True)
 class Feedback:
-    """Where preferences come from, and what the reward model learnt from before."""
+    """The source of the labels, and the data that the reward model was trained on."""
 
     judge: Judge
     pairs: list[TokenizedPair]
     references: list[TokenizedDemonstration]
-    """SFT answers that set the level of the scores."""
+    """SFT answers on which the scores are normalised."""
 
 
 def round_beginning_at(iteration: int, spec: PPOSpec) -> int | None:
-    """The round (1, 2, …; the first is 0) that begins with this iteration after a refit; None for any other iteration."""
+    """Return the round (1, 2, …; the first round is 0) that begins with this iteration; None if no later round does."""
     if spec.online is None:
         return None
     starts = {number * spec.steps // spec.online.rounds: number for number in range(1, spec.online.rounds)}
     return starts.get(iteration)
 
 
-def refit(
+def refit_reward_model(
     session: Session,
-    spec: PPOSpec,
-    actors: PPOModels,
-    codec: Codec,
+    context: PPOContext,
     prompts: Sequence[TokenizedPrompt],
     feedback: Feedback,
     collected: list[TokenizedPair],
     number: int,
 ) -> tuple[dict[str, float], list[TokenizedPair]]:
-    """Label pairs of the policy and train the reward model in place on them and as many old ones.
+    """Label pairs of the policy's answers, and train the reward model in place on them and on as many old pairs.
 
-    `collected` are the earlier rounds' pairs. Returns figures and the new pairs. A function of (seed, round) and the weights,
-    so a resume from before it repeats it.
+    `collected` are the pairs of earlier rounds. Returns metrics and the new pairs. The result is a function of the seed, the
+    round and the weights, so a resume from before it repeats it.
     """
-    online = spec.online
-    assert online is not None and actors.reward_model is not None  # the spec demands both
-    fresh = _labelled(session, spec, actors, codec, prompts, feedback.judge, number)
+    online, model, codec = context.spec.online, context.models.reward_model, context.codec
+    assert online is not None and model is not None  # the spec requires both
+    fresh = _labelled(session, context, online, prompts, feedback.judge, number)
     old = [*feedback.pairs, *collected]
-    order = torch.randperm(len(old), generator=generator(session.seed("ppo"), "old pairs", number)).tolist()
+    order = torch.randperm(len(old), generator=generator(context.seed, "old pairs", number)).tolist()
     pairs = [*fresh, *(old[row] for row in order[: len(fresh)])]
-    figures: dict[str, float] = {"online/round": number, "online/pairs": len(fresh)}
-    figures["online/old_pairs"] = len(pairs) - len(fresh)
+    metrics: dict[str, float] = {"online/round": number, "online/pairs": len(fresh)}
+    metrics["online/old_pairs"] = len(pairs) - len(fresh)
     if fresh:
-        figures |= _figures_before(session, actors.reward_model, codec, fresh)
-        _train(session, online, actors.reward_model, codec, pairs, number)
+        metrics |= _metrics_before(session, model, codec, fresh)
+        _train(session, online, model, codec, pairs, number)
         at_once = pairs_at_once(session.spec.reward_model)
-        level = normalise(
-            session, session.spec.reward_model, actors.reward_model, codec, feedback.references, 2 * at_once
-        )
-        after = evaluate_pairs(actors.reward_model, fresh, codec, at_once, session.device, session.world)
-        figures |= {"online/accuracy": after["accuracy"]} if "accuracy" in after else {}
-        figures |= {"online/loss": after["loss"], "online/score_bias": level["score_bias"]}
-    return figures, fresh
+        level = normalise(session, session.spec.reward_model, model, codec, feedback.references, 2 * at_once)
+        after = evaluate_pairs(model, fresh, codec, at_once, session.device, session.world)
+        metrics |= {"online/accuracy": after["accuracy"]} if "accuracy" in after else {}
+        metrics |= {"online/loss": after["loss"], "online/score_bias": level["score_bias"]}
+    return metrics, fresh
 
 
 def _labelled(
     session: Session,
-    spec: PPOSpec,
-    actors: PPOModels,
-    codec: Codec,
+    context: PPOContext,
+    online: OnlineSpec,
     prompts: Sequence[TokenizedPrompt],
     judge: Judge,
     number: int,
 ) -> list[TokenizedPair]:
-    """Two answers of the policy to each of the round's prompts, labelled; pairs of equal answers are left out."""
-    online, seed = spec.online, session.seed("ppo")
-    assert online is not None
+    """Two answers of the policy to each of the round's prompts, labelled. Pairs of equal answers are left out."""
+    spec, seed = context.spec, context.seed
     rows = batch_indices(len(prompts), online.prompts, number - 1, seed, "online prompts")
     flips = torch.rand(online.prompts, generator=generator(seed, "label noise", number)) < online.noise
     pairs = []
@@ -100,9 +94,9 @@ def _labelled(
         some = [prompts[row] for row in rows[first : first + spec.batch_size]]
         sides: list[list[RewardInput]] = []
         for side in ("a", "b"):
-            draws_BR = uniforms(generator(seed, "online answers", number, first, side), len(some), spec.max_new_tokens)
-            how = (codec, draws_BR, spec.temperature, session.device, session.world, actors.sampler)
-            sides.append(respond(actors.policy, some, *how)[1])
+            draws = generator(seed, "online answers", number, first, side)
+            responses = sample_responses(context, some, uniforms(draws, len(some), spec.max_new_tokens))
+            sides.append(to_answers(some, responses, context.codec))
         preferred_b = judge.points(*sides)
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
             if a.scored_ids != b.scored_ids:
@@ -111,19 +105,19 @@ def _labelled(
     return pairs
 
 
-def _figures_before(session: Session, model: Model, codec: Codec, fresh: list[TokenizedPair]) -> dict[str, float]:
-    """How the reward model ranks the new pairs before it has learnt from them: where it has gone stale."""
+def _metrics_before(session: Session, model: Model, codec: Codec, fresh: list[TokenizedPair]) -> dict[str, float]:
+    """How well the reward model ranks the new pairs before it learns from them; a low accuracy shows that it is stale."""
     found = evaluate_pairs(model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device, session.world)
-    figures = {"online/ties": sum(not pair.decided for pair in fresh) / len(fresh)}
-    return figures | ({"online/accuracy_before": found["accuracy"]} if "accuracy" in found else {})
+    metrics = {"online/ties": sum(not pair.decided for pair in fresh) / len(fresh)}
+    return metrics | ({"online/accuracy_before": found["accuracy"]} if "accuracy" in found else {})
 
 
 def _train(
     session: Session, online: OnlineSpec, model: Model, codec: Codec, pairs: list[TokenizedPair], number: int
 ) -> None:
-    """`epochs` passes over the pairs with a fresh optimizer, as the reward model's own stage trains.
+    """Train for `epochs` passes over the pairs with a fresh optimizer, as the reward model's own stage does.
 
-    A model that is frozen as a whole is freed for that time; one of which a part learns (an adapter) keeps its own say.
+    A model that is frozen as a whole is trainable meanwhile. In a model with trainable parts (an adapter), only these learn.
     """
     spec, seed = session.spec.reward_model, session.seed("ppo")
     rate = spec.learning_rate if online.learning_rate is None else online.learning_rate

@@ -1,4 +1,4 @@
-"""V* of every training prompt: what the best policy near the reference would score (A*-PO, Brantley et al. 2025, stage 1)."""
+"""V* of every training prompt: the expected score of the best policy near the reference (A*-PO, Brantley et al. 2025, stage 1)."""
 
 import math
 from collections.abc import Sequence
@@ -6,64 +6,52 @@ from collections.abc import Sequence
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from trainer.ppo.state import Dials
 from trainer.randomness import generator
 from trainer.rewards import RewardInput, Scores
-from trainer.rollout.batch import respond
-from trainer.rollout.context import PPOModels
+from trainer.rollout.batch import sample_responses, to_answers
+from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import shaped_scores, shaped_tokens
 from trainer.sampling import uniforms
 from trainer.session.session import Session
 from trainer.spec import PPOSpec
-from trainer.text.codec import Codec, TokenizedPrompt
+from trainer.text.codec import TokenizedPrompt
 
 
 def optimal_value(scores: Sequence[float], beta: float) -> float:
-    """β·log mean exp(score/β) over responses of the reference: their mean for a large β, their best for a small one."""
+    """β·log mean exp(score/β) over responses of the reference: close to their mean for a large β, to their best for a small β."""
     highest = max(scores)
     return highest + beta * math.log(math.fsum(math.exp((score - highest) / beta) for score in scores) / len(scores))
 
 
-def estimate(
-    session: Session, spec: PPOSpec, actors: PPOModels, codec: Codec, prompts: Sequence[TokenizedPrompt], dials: Dials
-) -> None:
-    """Sample the reference on every prompt, score, and keep V* in `dials`.
+def estimate_optimal_values(session: Session, context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> list[float]:
+    """Sample the reference on every prompt, score the responses, and return V* of each prompt.
 
-    The responses to a prompt depend on the seed and on its place alone. Their scores are clipped and penalised as those of
-    training are; the spec refuses a scale that moves.
+    The responses to a prompt depend only on the seed and on the prompt's index. Their scores are clipped and penalised as in
+    training; the spec refuses a running scale. Reports each tenth of the prompts. Raises Stopped if asked to stop.
     """
-    samples, at_once = spec.optimal_value.samples, max(1, spec.batch_size // spec.optimal_value.samples)
-    told = 0
+    spec, samples = context.spec, context.spec.optimal_value.samples
+    at_once, reported = max(1, spec.batch_size // samples), 0
     scores: list[float] = []
     for first in range(0, len(prompts), at_once):
         session.check_lease()
         session.stop_if_asked()
         some = range(first, min(first + at_once, len(prompts)))
-        draws_BR = torch.cat(
-            [uniforms(generator(session.seed("ppo"), "optimal value", n), samples, spec.max_new_tokens) for n in some]
-        )
-        repeated = [prompts[n] for n in some for _ in range(samples)]
-        _, answers = respond(
-            actors.reference,
-            repeated,
-            codec,
-            draws_BR,
-            spec.temperature,
-            session.device,
-            session.world,
-            actors.sampler,
-        )
-        scores += _shaped(actors.rewards.score(answers), answers, spec)
+        draws = [generator(context.seed, "optimal value", row) for row in some]
+        draws_BR = torch.cat([uniforms(own, samples, spec.max_new_tokens) for own in draws])
+        repeated = [prompts[row] for row in some for _ in range(samples)]
+        responses = sample_responses(context, repeated, draws_BR, context.models.reference)
+        answers = to_answers(repeated, responses, context.codec)
+        scores += _shaped(context.models.rewards.score(answers), answers, spec)
         tenth = 10 * some.stop // len(prompts)
-        if tenth > told:
+        if tenth > reported:
             session.say(f"V*: {some.stop} of {len(prompts)} prompts, {samples} responses of the reference each.")
-            told = tenth
+            reported = tenth
     starts = range(0, len(scores), samples)
-    dials.optimal_values = [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]
+    return [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]
 
 
 def _shaped(scores: Scores, answers: Sequence[RewardInput], spec: PPOSpec) -> list[float]:
-    """What PPO would optimise of each response."""
+    """The shaped score of each response, as PPO optimises it."""
     finished_B = torch.tensor([answer.finished for answer in answers])
     lengths_B = torch.tensor([len(answer.response_ids) for answer in answers])
     ends_B = torch.tensor(scores.totals if scores.dense is None else scores.dense.ends)

@@ -1,4 +1,4 @@
-"""PPO-ptx: the language-model loss on plain texts beside the policy's (Ouyang et al. 2022, eq. 2)."""
+"""PPO-ptx: a language-model loss on plain texts, added to the policy's loss (Ouyang et al. 2022, eq. 2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ from trainer.models.sequences import Batch, completion_logprobs, masked_sum
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import Limits
 from trainer.randomness import batch_indices
-from trainer.spec import PPOSpec, PtxSpec
+from trainer.rollout.context import PPOContext
+from trainer.spec import PtxSpec
 
 
 @dataclass(frozen=True)
 class Pretraining:
-    """Texts as token ids, and where in their endless stream of shuffled passes each optimizer step stands."""
+    """Texts as token ids. Optimizer steps take them in order from an endless stream of shuffled passes."""
 
     texts: list[list[int]]
     spec: PtxSpec
@@ -31,28 +32,21 @@ class Pretraining:
     world: World = SINGLE
 
     @classmethod
-    def of(
-        cls,
-        texts: Sequence[list[int]],
-        spec: PPOSpec,
-        pad_id: int,
-        seed: int,
-        device: torch.device,
-        world: World = SINGLE,
-    ) -> "Pretraining | None":
-        """None where the spec wants none. Raises DataError where no text has two tokens: there is nothing to predict."""
+    def build(cls, context: PPOContext, texts: Sequence[list[int]]) -> "Pretraining | None":
+        """Return None if the spec has no `ppo.ptx`. Raises DataError if no text has two tokens, so that one is predicted."""
+        spec = context.spec
         if spec.ptx is None:
             return None
         usable = [text for text in texts if len(text) > 1]
         if not usable:
             raise DataError("`data.pretraining` has no text of at least two tokens.")
-        steps = spec.epochs * spec.minibatches
-        return cls(usable, spec.ptx, pad_id, seed, steps, Limits.from_spec(spec), device, world)
+        steps, pad_id = spec.epochs * spec.minibatches, context.codec.pad_id
+        return cls(usable, spec.ptx, pad_id, context.seed, steps, Limits.from_spec(spec), context.device, context.world)
 
     def accumulate(self, policy: Model, iteration: int, step: int) -> float:
-        """Add `coef` × the gradient of the mean loss per predicted token of this step's texts; return that loss.
+        """Add `coef` × the gradient of the mean loss per predicted token of this step's texts. Return that loss, in nats.
 
-        `step` counts the optimizer steps of the iteration. Raises Diverged, on all processes, where the loss is not finite.
+        `step` counts the optimizer steps of the iteration. Raises Diverged on all processes if the loss is not finite.
         """
         position = iteration * self.steps_per_iteration + step
         rows = batch_indices(len(self.texts), self.spec.batch_size, position, self.seed, "ptx")

@@ -1,32 +1,60 @@
-"""The models and rewards of a PPO run, by the part that each plays."""
+"""The models of a PPO run, and the context that sampling, scoring and the update share."""
 
 from dataclasses import dataclass
+
+import torch
 
 from trainer.distributed import SINGLE, World
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.models import Model
 from trainer.rewards.base import Rewards
 from trainer.sampling import BUILT_IN, Sampler
+from trainer.session.session import Session
+from trainer.spec import PPOSpec
+from trainer.text.codec import Codec
 
 
 @dataclass(frozen=True)
 class PPOModels:
-    """Who takes part. Only the policy and the critic learn by gradient; the loop does not know which share a backbone."""
+    """The models and rewards of a PPO run, by role. Only the policy and the critic learn by gradient.
+
+    Roles may share a backbone; no code of PPO depends on which do.
+    """
 
     policy: Model
     reference: Model
-    """What the KL is taken to; moves where `ppo.reference.update` says so."""
+    """The KL is measured against this model. It moves if `ppo.reference.update` asks for it."""
     initial: Model
-    """The policy as the stage started, which never moves: what evaluation compares with. The same object as `reference`
-    where that is fixed and no other is named."""
+    """The policy as the stage started; it never moves, and evaluation compares with it. The same object as `reference` if
+    that is fixed and the spec names no other."""
     critic: Model | None
-    """None where the advantage needs none; else a model of its own, or a head on the policy's trunk."""
+    """A model of its own, or a head on the policy's trunk; None if the advantage needs no values."""
     rewards: Rewards
     reward_model: Model | None
-    """The one trained in this run, where there is one: online iterations refit it in place."""
+    """The reward model that this run trained, if any. Online iterations refit it in place."""
     world: World = SINGLE
     """The processes that share the work."""
     sampler: Sampler = BUILT_IN
-    """How they answer."""
     pair: PairedExecutor = SEQUENTIAL
-    """Whether two models may compute at the same time."""
+    """Runs the policy's and the critic's passes in turn or at the same time."""
+
+
+@dataclass(frozen=True)
+class PPOContext:
+    """Everything that sampling, scoring and the update need and that no iteration changes, apart from the weights."""
+
+    models: PPOModels
+    spec: PPOSpec
+    codec: Codec
+    device: torch.device
+    seed: int
+    """Every random number of the stage is derived from it and from a purpose."""
+
+    @classmethod
+    def from_session(cls, session: Session, models: PPOModels, codec: Codec, spec: PPOSpec) -> "PPOContext":
+        """Take the device and the stage's seed from the session."""
+        return cls(models, spec, codec, session.device, session.seed("ppo"))
+
+    @property
+    def world(self) -> World:
+        return self.models.world

@@ -1,7 +1,4 @@
-"""From the score of a response to what is optimised: normalise, clip, missing EOS, length; then per token.
-
-Pure functions. Shapes: B responses, R response positions.
-"""
+"""Reward shaping: a response's score is normalised, clipped and penalised, and becomes rewards per token. Pure functions."""
 
 import math
 from collections.abc import Sequence
@@ -16,9 +13,9 @@ from trainer.spec import ShapingSpec
 
 @dataclass(frozen=True)
 class RunningScale:
-    """Spread of the scores of all responses so far; a score is the sum of all rewards of its response.
+    """Spread of the scores of all responses so far. A score is the sum of all rewards of its response.
 
-    Batches are merged exactly (Chan et al. 1983). A resume keeps the three numbers.
+    Batches are merged exactly (Chan et al. 1983). Checkpoints hold the three numbers.
     """
 
     count: int = 0
@@ -27,7 +24,7 @@ class RunningScale:
     """Sum of squared deviations from the mean."""
 
     def with_scores(self, scores: Sequence[float]) -> "RunningScale":
-        """The same, after further scores."""
+        """Return the scale after further scores."""
         if not scores:
             return self
         fresh = math.fsum(scores) / len(scores)
@@ -38,7 +35,7 @@ class RunningScale:
 
     @property
     def deviation(self) -> float:
-        """Population standard deviation; 1 where the scores do not vary, so that dividing by it is always safe."""
+        """Population standard deviation; 1 if the scores do not vary, so that it is never a divisor of 0."""
         variance = self.squares / self.count if self.count else 0.0
         return math.sqrt(variance) if variance > 0 else 1.0
 
@@ -46,7 +43,7 @@ class RunningScale:
 def shaped_scores(
     totals_B: Tensor, finished_B: Tensor, lengths_B: Tensor, spec: ShapingSpec, scale: float = 1.0
 ) -> Tensor:
-    """(B,) in the spec's order: ÷ `scale` (where `normalize` asks for it), clipped, missing EOS, length penalty."""
+    """(B,) the scores, in this order: divided by `scale` if the spec normalises, clipped, missing EOS, length penalty."""
     scores_B = totals_B / scale if spec.normalize == "running" else totals_B
     if spec.clip is not None:
         scores_B = scores_B.clamp(-spec.clip, spec.clip)
@@ -57,8 +54,11 @@ def shaped_scores(
 
 
 def shaped_tokens(tokens_BR: Tensor, finished_B: Tensor, spec: ShapingSpec, scale: float = 1.0) -> Tensor:
-    """(B, R) rewards that stand on tokens, shaped as the score is: ÷ `scale`, each clipped by itself, and 0 in a cut-off
-    response whose score is replaced. The missing-EOS and length penalties are subtracted from the score alone."""
+    """(B, R) the rewards per token: divided by `scale` if the spec normalises, and each clipped.
+
+    They are 0 in a cut-off response whose score is replaced. The penalties for a missing EOS and for length apply only to
+    the score.
+    """
     if spec.normalize == "running":
         tokens_BR = tokens_BR / scale
     if spec.clip is not None:
@@ -69,13 +69,13 @@ def shaped_tokens(tokens_BR: Tensor, finished_B: Tensor, spec: ShapingSpec, scal
 
 
 def missing_eos(scores_B: Tensor, finished_B: Tensor, spec: ShapingSpec) -> Tensor:
-    """Scores of cut-off responses less the penalty, or minus the penalty in their place (Huang et al. 2024)."""
+    """Subtract the penalty from the scores of cut-off responses, or replace them by its negative (Huang et al. 2024)."""
     kept_B = scores_B if spec.missing_eos == "subtract" else torch.zeros_like(scores_B)
     return torch.where(finished_B, scores_B, kept_B - spec.missing_eos_penalty)
 
 
 def token_rewards(scores_B: Tensor, kl_BR: Tensor, mask_BR: Tensor, kl_coef: float) -> Tensor:
-    """−β·kl at every response token, plus the score on the last one: the EOS itself where there is one.
+    """(B, R) −β·kl at every response token, plus the score at the last one, which is the EOS of a finished response.
 
     Ziegler et al. (2019), §2; Stiennon et al. (2020). TRL puts the score one position later, on a padding state.
     """
@@ -85,7 +85,10 @@ def token_rewards(scores_B: Tensor, kl_BR: Tensor, mask_BR: Tensor, kl_coef: flo
 
 
 def scaled_to_unit_variance(rewards_BR: Tensor, mask_BR: Tensor) -> Tensor:
-    """Variance 1 over the mask, the mean kept (Huang et al. 2024); 0 elsewhere. Population variance; TRL's has n − 1."""
+    """Scale to variance 1 over the mask, and keep the mean (Huang et al. 2024); 0 elsewhere.
+
+    The variance is the population's. TRL divides by n − 1.
+    """
     mean = masked_mean(rewards_BR, mask_BR)
     variance = masked_mean((rewards_BR - mean) ** 2, mask_BR)
     return torch.where(mask_BR, (rewards_BR - mean) * torch.rsqrt(variance + 1e-8) + mean, torch.zeros_like(rewards_BR))

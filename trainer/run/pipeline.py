@@ -20,9 +20,10 @@ from trainer.optim.learner import total_steps
 from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
+from trainer.ppo.stage import PPOData
 from trainer.preflight.loaded_model import check_config, check_fit
 from trainer.preflight.scorers import check_places
-from trainer.rollout.context import PPOModels
+from trainer.rollout.context import PPOContext, PPOModels
 from trainer.sampling.engine import check_engine
 from trainer.session.session import Session
 from trainer.spec import StageName
@@ -112,29 +113,29 @@ def _optimise_on_thumbs(job: Job) -> None:
 
 
 def _optimise(job: Job) -> None:
-    spec, encoded, actors = job.session.spec, job.encoded, job.assembly.ppo_models()
-    judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
+    spec, encoded, ppo_models = job.session.spec, job.encoded, job.assembly.ppo_models()
+    judge = job.assembly.judge(spec.evaluation.judge, ppo_models.reward_model)
     feedback = None
     if spec.ppo.online is not None:
         labels = spec.ppo.online.label_by
-        source = judge if labels is None else job.assembly.judge(labels, actors.reward_model)
+        source = judge if labels is None else job.assembly.judge(labels, ppo_models.reward_model)
         assert source is not None  # the spec demands one
         feedback = Feedback(source, encoded.pairs, encoded.references)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
-    texts, references = encoded.texts, encoded.references
-    with _pair(job.session, actors) as pair:
-        actors = replace(actors, pair=pair)
-        loop.train(job.session, spec.ppo, actors, job.codec, encoded.prompts, held_out, texts, feedback, references)
+    data = PPOData(encoded.prompts, held_out, encoded.texts, feedback, encoded.references)
+    with _pair(job.session, ppo_models) as pair:
+        context = PPOContext.from_session(job.session, replace(ppo_models, pair=pair), job.codec, spec.ppo)
+        loop.train(job.session, context, data)
 
 
-def _pair(session: Session, actors: PPOModels) -> PairedExecutor:
+def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
     """How the policy and a critic of its own share the time of this machine's cores."""
     runtime, world = session.spec.runtime, session.world
-    own = actors.critic is not None and underlying(actors.critic) is not underlying(actors.policy)
+    own = ppo_models.critic is not None and underlying(ppo_models.critic) is not underlying(ppo_models.policy)
     return cpu_threads.choose_pairing(
         runtime.critic_thread,
         separate=own and session.device.type == "cpu" and world.size == 1,
-        parameters=int(actors.policy.num_parameters()),
+        parameters=int(ppo_models.policy.num_parameters()),
         threads=torch.get_num_threads(),
         cores=runtime.threads if isinstance(runtime.threads, int) else cpu_threads.available_cores(),
         record=session.run_dir / "critic_thread",
@@ -142,11 +143,12 @@ def _pair(session: Session, actors: PPOModels) -> PairedExecutor:
 
 
 def _evaluate(job: Job) -> None:
-    spec, (actors, against, best) = job.session.spec, job.assembly.compared()
-    judge = job.assembly.judge(spec.evaluation.judge, actors.reward_model)
+    spec, (ppo_models, against, best) = job.session.spec, job.assembly.compared()
+    judge = job.assembly.judge(spec.evaluation.judge, ppo_models.reward_model)
     held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
     extra = _reward_model_accuracy(job.session)
-    evaluation.run(job.session, held_out, actors, job.codec, spec.ppo, extra, against, best)
+    context = PPOContext.from_session(job.session, ppo_models, job.codec, spec.ppo)
+    evaluation.run(job.session, context, held_out, extra, against, best)
 
 
 _STAGES = {

@@ -1,4 +1,8 @@
-"""The engine that is always there: the model itself, with a cache of its own."""
+"""The built-in engine: the model's own forward pass with a key-value cache.
+
+Most models get the in-place cache (`decoding.py`). Models that keep more than keys and values get the cache that
+transformers makes for them, which is slower: it is copied at each token and whenever a row ends.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +16,7 @@ from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import Caches, Stepper, eager, fresh_cache, sample_in_place
 from trainer.sampling.draws import draw_with_logprobs, uniforms
 from trainer.sampling.engine import Response
-from trainer.sampling.prefill import Part
+from trainer.sampling.prefill import PromptGroup
 from trainer.text.stops import StopMatcher, Stops
 
 
@@ -27,12 +31,12 @@ def sample(
     generator: torch.Generator,
     device: torch.device,
 ) -> list[Response]:
-    """One response per prompt, until one of `stops` or `max_new_tokens`."""
+    """Return one response per prompt, up to one of `stops` or `max_new_tokens` tokens."""
     draws_BR = uniforms(generator, len(prompts), max_new_tokens)
     return sample_with(model, prompts, draws_BR, stops=stops, pad_id=pad_id, temperature=temperature, device=device)
 
 
-def sample_with(  # noqa: PLR0913 each is one thing to say
+def sample_with(  # noqa: PLR0913 the options of the engine are independent
     model: Model,
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
@@ -46,17 +50,18 @@ def sample_with(  # noqa: PLR0913 each is one thing to say
     step: Stepper = eager,
     caches: Caches = fresh_cache,
 ) -> list[Response]:
-    """As `sample`, from given uniform numbers (B, `max_new_tokens`), `rows_at_once` rows in memory at a time (None: all).
+    """Return one response per prompt from given uniform numbers (B, `max_new_tokens`).
 
-    Rows are sampled in order of their prompts' length: those of a part are then all about as long.
+    `rows_at_once` rows are in memory at a time (None: all). Rows are sampled in order of their prompts' length, so that the
+    rows of a part have similar lengths.
     """
     order = sorted(range(len(prompts)), key=lambda row: (len(prompts[row]), prompts[row]))
-    way = partial(sample_in_place, stepper=step, caches=caches) if keeps_in_place(model) else sample_growing
+    sampled = partial(sample_in_place, stepper=step, caches=caches) if keeps_in_place(model) else sample_growing
     draws_BR = draws_BR.to(device)
     responses: dict[int, Response] = {}
     for first in range(0, len(order), rows_at_once or len(order)):
         rows = order[first : first + (rows_at_once or len(order))]
-        found = way(
+        found = sampled(
             model,
             [prompts[row] for row in rows],
             draws_BR[rows],
@@ -69,8 +74,6 @@ def sample_with(  # noqa: PLR0913 each is one thing to say
     return [responses[row] for row in range(len(prompts))]
 
 
-# Sampling with the cache that transformers itself makes for a model, for those that keep more than keys and values.
-# It is slower than `decoding.py`: the cache is copied at every token, and whenever a row ends.
 @torch.no_grad()
 def sample_growing(
     model: Model,
@@ -82,9 +85,11 @@ def sample_growing(
     temperature: float,
     with_logprobs: bool,
 ) -> list[Response]:
-    """One response per prompt, in any order."""
+    """Return one response per prompt, sampled with transformers' own cache. The prompts come in any order."""
     device = draws_BR.device
-    tokens_B1, mask = (values.to(device) for values in Part(0, len(prompts), list(prompts), None).left_padded(pad_id))
+    tokens_B1, mask = (
+        values.to(device) for values in PromptGroup(0, len(prompts), list(prompts), None).left_padded(pad_id)
+    )
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     alive = torch.arange(len(prompts), device=device)
     responses: list[list[int]] = [[] for _ in prompts]

@@ -3,8 +3,8 @@
 Shapes: B rows, L layers, H key heads, W columns (positions), D size of a head.
 
 Every row ends at the same column: prompts stand at the right of their part, so that all rows write their next token into
-one column. Rows that are live stand first; one that has finished is overwritten by the last live one, so that nothing else
-of the cache is ever copied (transformers' DynamicCache copies all of it at every token and every time a row ends).
+one column. Live rows stand first. The last live row overwrites a row that has ended, and nothing else of the cache is
+copied. The cache of transformers (DynamicCache) copies all of itself at every token and every time a row ends.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from trainer.models import Model
 
 @dataclass
 class Window:
-    """The part of the cache that the next forward pass reads and writes; all layers share it."""
+    """The part of the cache that the next forward pass reads and writes. All layers share it."""
 
     width: int
     """W: columns of the cache."""
@@ -29,23 +29,21 @@ class Window:
     at: int = 0
     """The column that the next token is written to."""
     live: int = 0
-    """Rows that are live: they stand first."""
+    """Number of live rows, which stand first."""
     prefilled: tuple[slice, Tensor | None] | None = None
-    """While prompts are read: the rows that are written, and for each of them the row of the forward pass to take (None:
-    one for one)."""
+    """While prompts are read: the rows that are written, and the row of the forward pass for each (None: row by row)."""
     column: Tensor | None = field(default=None)
-    """(1,) `at` on the device, where every pass must run over the same memory (captured graphs): then the first `columns`
-    are read."""
+    """(1,) `at` on the device, for captured graphs, whose passes all run over the same memory: the first `columns`."""
     columns: int = 0
 
     def begin(self) -> None:
-        """As before the first batch: what the cache holds is of another one."""
+        """Forget the previous batch."""
         self.first = self.at = self.live = self.columns = 0
         self.prefilled = self.column = None
 
 
 class InPlaceLayer(CacheLayerMixin):
-    """Keys and values (B, H, W, D) of one layer. A layer with a sliding window keeps all columns too: its mask says what counts."""
+    """Keys and values (B, H, W, D) of one layer. A sliding window keeps all columns too; its mask selects those in it."""
 
     is_compileable = False
 
@@ -60,7 +58,7 @@ class InPlaceLayer(CacheLayerMixin):
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         def allocated(states: Tensor) -> Tensor:
             shape = (self.window.rows, states.shape[1], self.window.width, states.shape[3])
-            # what has never been written is masked, but 0 × NaN would be NaN
+            # columns that were never written are masked, but 0 × NaN would be NaN
             return states.new_zeros(shape)
 
         self.keys, self.values = allocated(key_states), allocated(value_states)
@@ -69,14 +67,14 @@ class InPlaceLayer(CacheLayerMixin):
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
     ) -> tuple[Tensor, Tensor]:
-        # under autocast rotated keys are float32: kept so, all of them would be cast again at every step
+        # under autocast rotated keys are float32; stored so, all of them would be cast at every step
         key_states = key_states.to(value_states.dtype)
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         return self._put(self.keys, key_states), self._put(self.values, value_states)
 
     def _put(self, kept: Tensor, states: Tensor) -> Tensor:
-        """Write new states, and return all that the pass attends to."""
+        """Write new states, and return all states that the pass attends to."""
         window = self.window
         if window.prefilled is not None:
             rows, source = window.prefilled
@@ -99,7 +97,7 @@ class InPlaceLayer(CacheLayerMixin):
         return self.get_seq_length() + query_length, 0
 
     def get_seq_length(self) -> int:
-        """Columns that the pass finds written."""
+        """Columns that were written before this pass."""
         return 0 if self.window.prefilled is not None else self.window.at - self.window.first
 
     def get_max_length(self) -> int:
@@ -107,7 +105,7 @@ class InPlaceLayer(CacheLayerMixin):
 
 
 class InPlaceCache(Cache):
-    """For `rows` rows of up to `width` positions each. Raises ValueError for a model that `keeps_in_place` says no to."""
+    """For `rows` rows of up to `width` positions. Raises ValueError for a model that `keeps_in_place` rejects."""
 
     def __init__(self, model: Model, rows: int, width: int) -> None:
         kinds = _layer_kinds(model)
@@ -124,16 +122,16 @@ class InPlaceCache(Cache):
 
 
 _GROWING: set[str] = set()
-"""Architectures that were found to be sampled right only with the cache that transformers makes for them."""
+"""Architectures whose samples are correct only with the cache that transformers makes for them."""
 
 
 def keeps_in_place(model: Model) -> bool:
-    """Whether the model's layers all keep keys and values, and nothing else (as linear attention would)."""
+    """Whether all layers of the model keep keys and values and nothing else. Linear attention keeps other states."""
     return model.config.model_type not in _GROWING and _known(_layer_kinds(model))
 
 
 def let_grow(model_type: str, grow: bool = True) -> None:
-    """From now on models of this type are sampled with transformers' own cache, or no longer."""
+    """Sample models of this type with transformers' own cache from now on, or (`grow` False) with the in-place one again."""
     (_GROWING.add if grow else _GROWING.discard)(model_type)
 
 

@@ -1,7 +1,7 @@
-"""Sampling a batch with the in-place cache: prompts are read, then every live row takes one token at a time.
+"""Sampling a batch with the in-place cache: the prompts are read, then every live row takes one token at a time.
 
-Shapes: B rows, P columns of prompts, R response positions, W = P + R − 1 columns, V vocabulary. A row's prompt ends in
-column P − 1, its response begins in column P; its last token is never read.
+The cache has W = P + R − 1 columns, P of them for prompts. A row's prompt ends in column P − 1, and its response
+begins in column P. Its last token is never read.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,34 +16,34 @@ from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
 from trainer.sampling.engine import Response
-from trainer.sampling.prefill import in_parts
+from trainer.sampling.prefill import prompt_groups
 from trainer.text.stops import StopMatcher, Stops
 
 
 @dataclass
 class Progress:
-    """A batch in progress. Its live rows stand first; `number_B` says which row of the outcome each of them is."""
+    """A batch in progress. Its live rows stand first; `number_B` is the row of the result that each of them belongs to."""
 
     cache: InPlaceCache
     number_B: Tensor
     starts_B: Tensor
     """The column in which each row's prompt begins."""
     mask_BW: Tensor
-    """True from there on."""
+    """True from that column on."""
     draws_BR: Tensor
     tokens_BR: Tensor
-    """The outcome, by number; −1 where nothing was drawn."""
+    """The result by row; −1 where no token was drawn."""
     logprobs_BR: Tensor | None
     stops: Stops
     stop_ids: Tensor
     watches: list[StopMatcher]
-    """One for each row of the outcome where there are stop strings, else none."""
+    """One for each row of the result if there are stop strings, else empty."""
     lengths: list[int]
-    """Tokens of each row of the outcome up to the end of its stop string; 0 for a row without one."""
+    """Tokens of each row of the result up to the end of its stop string; 0 for a row without one."""
     temperature: float
 
     @classmethod
-    def of(
+    def begin(
         cls,
         model: Model,
         prompts: Sequence[list[int]],
@@ -72,7 +72,7 @@ class Progress:
         )
 
     def take(self, logits_BV: Tensor, rows: slice, position: int) -> Tensor:
-        """Draw response token `position` of each of those rows, note it and return it."""
+        """Draw response token `position` of these live rows, store it and return it."""
         number_B = self.number_B[rows]
         uniforms_B = self.draws_BR[number_B, position]
         if self.logprobs_BR is None:
@@ -84,7 +84,7 @@ class Progress:
         return drawn_B
 
     def going(self, drawn_B: Tensor, position: int) -> Tensor:
-        """(B,) True for the live rows that their token `position`, just drawn, does not end."""
+        """(B,) True for the live rows that do not end with their newest token, at `position`."""
         going_B = torch.isin(drawn_B, self.stop_ids, invert=True)
         if not self.watches:
             return going_B
@@ -96,7 +96,7 @@ class Progress:
         return going_B
 
     def drop_finished(self, drawn_B: Tensor, position: int) -> Tensor:
-        """Let the last live rows take the places of those that token `position` ended; what the live ones drew."""
+        """Move the last live rows into the places of those that ended at `position`. Return the tokens of the live rows."""
         going_B = self.going(drawn_B, position)
         live = int(going_B.count_nonzero())  # here a step waits for the device
         if live == len(drawn_B):
@@ -111,30 +111,33 @@ class Progress:
         return drawn_B[:live]
 
     def responses(self) -> list[Response]:
-        said = [None] * len(self.tokens_BR) if self.logprobs_BR is None else self.logprobs_BR.tolist()
+        """Return the responses up to their stops, in the order of the result."""
+        logprobs_by_row = [None] * len(self.tokens_BR) if self.logprobs_BR is None else self.logprobs_BR.tolist()
         stopped_BR = torch.isin(self.tokens_BR, self.stop_ids)
         ends = torch.where(stopped_BR.any(1), stopped_BR.int().argmax(1) + 1, 0).tolist()
         found = []
-        for ids, logprobs, by_token, by_string in zip(self.tokens_BR.tolist(), said, ends, self.lengths, strict=True):
+        for ids, logprobs, by_token, by_string in zip(
+            self.tokens_BR.tolist(), logprobs_by_row, ends, self.lengths, strict=True
+        ):
             end = by_token or by_string or None
             found.append(Response(ids[:end], end is not None, logprobs and logprobs[:end]))
         return found
 
 
 Step = Callable[[Tensor], Tensor]
-"""The live rows' last tokens (B,) to the logits (B, V) of what comes next; the column is the window's `at`."""
+"""Maps the live rows' last tokens (B,) to the logits (B, V) of their next tokens. The column is the window's `at`."""
 Stepper = Callable[[Model, Progress], Step]
 Caches = Callable[[Model, int, int, torch.device], InPlaceCache]
-"""A cache of at least so many rows and columns."""
+"""Makes a cache for a model, with at least so many rows and columns."""
 
 
 def fresh_cache(model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
-    """One that is let go after the batch."""
+    """A new cache, which is freed after the batch."""
     return InPlaceCache(model, rows, width)
 
 
 @torch.no_grad()
-def sample_in_place(  # noqa: PLR0913 each is one thing to say
+def sample_in_place(  # noqa: PLR0913 the options of the engine are independent
     model: Model,
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
@@ -146,8 +149,8 @@ def sample_in_place(  # noqa: PLR0913 each is one thing to say
     stepper: Stepper | None = None,
     caches: Caches | None = None,
 ) -> list[Response]:
-    """One response per prompt; `prompts` come in order of their length, equal ones together."""
-    progress = Progress.of(model, prompts, draws_BR, stops, temperature, with_logprobs, caches)
+    """Return one response per prompt. `prompts` come in order of their length, equal ones together."""
+    progress = Progress.begin(model, prompts, draws_BR, stops, temperature, with_logprobs, caches)
     window = progress.cache.window
     with autocast(model):  # around all steps, so that weights of a larger type are cast once
         drawn_B = _read(model, progress, prompts, pad_id)
@@ -163,9 +166,9 @@ def sample_in_place(  # noqa: PLR0913 each is one thing to say
 
 
 def _read(model: Model, progress: Progress, prompts: Sequence[list[int]], pad_id: int) -> Tensor:
-    """Put the prompts into the cache; everyone's first token, (B,)."""
+    """Read the prompts into the cache. Return each row's first response token, (B,)."""
     window, longest, device, drawn = progress.cache.window, len(prompts[-1]), progress.draws_BR.device, []
-    for part in in_parts(prompts):
+    for part in prompt_groups(prompts):
         ids, mask = (values.to(device) for values in part.left_padded(pad_id))
         source = None if part.source is None else torch.tensor(part.source, device=device)
         window.prefilled, window.at = (slice(part.first, part.last), source), longest - part.width
@@ -184,7 +187,7 @@ def _read(model: Model, progress: Progress, prompts: Sequence[list[int]], pad_id
 
 
 def eager(model: Model, progress: Progress) -> Step:
-    """The model's own forward pass, over the columns in use alone."""
+    """Steps by the model's own forward pass over the columns in use."""
     window, ready_masks = progress.cache.window, takes_ready_masks(model, progress.cache)
 
     def step(tokens_B: Tensor) -> Tensor:
@@ -203,10 +206,10 @@ def eager(model: Model, progress: Progress) -> Step:
 
 
 def takes_ready_masks(model: Model, cache: InPlaceCache) -> bool:
-    """Whether a (B, 1, 1, W) mask reaches every layer as it is, so that transformers need not make one at every step."""
+    """Whether a (B, 1, 1, W) mask reaches every layer unchanged, so that transformers makes none at every step."""
     whole = underlying(model)
     config = whole.config.get_text_config()
-    # a model comes to be packed only when it is first trained or scored with: both names must come to the same bits
+    # packing changes the name when a model is first trained or scored with; both names must give the same bits
     plain = config._attn_implementation in ("sdpa", PACKED)
     backend = getattr(whole, "_supports_attention_backend", False)
     return backend and plain and not any(cache.is_sliding)

@@ -1,17 +1,14 @@
-"""Drawing tokens from logits by inverse CDF, from uniform numbers fixed beforehand for each (row, position).
-
-Shapes: B rows, R response positions, V vocabulary, C whole blocks of it.
-"""
+"""Drawing tokens from logits by inverse CDF, from uniform numbers fixed beforehand for each (row, position)."""
 
 import torch
 from torch import Tensor
 
 _SMALL = 1024
-"""Vocabulary up to which one cumulative sum over all of it costs least."""
+"""Up to this vocabulary size, one cumulative sum over all of it is fastest."""
 
 
 def uniforms(generator: torch.Generator, rows: int, max_new_tokens: int) -> Tensor:
-    """(rows, max_new_tokens) uniform numbers in [0, 1), one behind every token that may be drawn."""
+    """(rows, max_new_tokens) uniform numbers in [0, 1), one for every token that may be drawn."""
     return torch.rand(rows, max_new_tokens, generator=generator)
 
 
@@ -21,14 +18,14 @@ def draw(logits_BV: Tensor, uniforms_B: Tensor, temperature: float) -> Tensor:
 
 
 def draw_with_logprobs(logits_BV: Tensor, uniforms_B: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    """As `draw`, and the log-probability of each token drawn, (B,)."""
+    """Return token ids, as `draw` does, and the log-probability of each token drawn, (B,)."""
     probabilities_BV = _softmax(logits_BV, temperature)
     tokens_B = _chosen(probabilities_BV, uniforms_B)
     return tokens_B, probabilities_BV.gather(1, tokens_B[:, None]).squeeze(1).log()
 
 
 def _chosen(probabilities_BV: Tensor, uniforms_B: Tensor) -> Tensor:
-    """First by blocks of tokens, then inside the block that is hit: only that one is gone through token by token."""
+    """Find the block of tokens first, then the token in it, so that only one block is searched token by token."""
     vocabulary = probabilities_BV.shape[1]
     if vocabulary <= _SMALL:
         return _first_beyond(probabilities_BV, uniforms_B.double())[0]
@@ -43,7 +40,7 @@ def _chosen(probabilities_BV: Tensor, uniforms_B: Tensor) -> Tensor:
 
 
 def _softmax(logits_BV: Tensor, temperature: float) -> Tensor:
-    """In fp32, fp64 where the logits are: their sums are taken in fp64, so that no mass gets lost on the way."""
+    """In fp32, or fp64 if the logits are. Their sums are taken in fp64, so that no probability mass is lost."""
     dtype = torch.float64 if logits_BV.dtype == torch.float64 else torch.float32
     if temperature != 1.0:
         logits_BV = logits_BV.to(dtype) / temperature
@@ -51,13 +48,13 @@ def _softmax(logits_BV: Tensor, temperature: float) -> Tensor:
 
 
 def _first_beyond(masses_BX: Tensor, shares_B: Tensor) -> tuple[Tensor, Tensor]:
-    """The first column at which the cumulative mass exceeds that share of all, (B,), and how far into that column's own
-    mass this is, as a share of it."""
+    """Return the first column whose cumulative mass exceeds that share of the total, (B,), and the share of the column's own
+    mass below that threshold."""
     cumulative_BX = masses_BX.double().cumsum(1)
     thresholds_B1 = shares_B[:, None] * cumulative_BX[:, -1:]
     columns_B1 = torch.searchsorted(cumulative_BX, thresholds_B1, right=True).clamp_(max=masses_BX.shape[1] - 1)
     masses_B1 = masses_BX.gather(1, columns_B1).double()
     before_B1 = cumulative_BX.gather(1, columns_B1) - masses_B1
-    # by rounding it may come out as 1 or a little below 0: the next draw is from [0, 1)
+    # rounding may give 1 or a little below 0, but the next draw needs [0, 1)
     shares_B1 = ((thresholds_B1 - before_B1) / masses_B1).clamp_(0.0, 1 - 2**-53)
     return columns_B1.squeeze(1), shares_B1.squeeze(1)

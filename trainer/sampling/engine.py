@@ -1,41 +1,66 @@
-"""What every engine gives back."""
+"""The interface of sampling engines, their responses, and the check that a spec's engine can work on this machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from importlib.util import find_spec
+from typing import Protocol
+
+from torch import Tensor
 
 from trainer.errors import ModelError
+from trainer.models import Model
 from trainer.spec import JobSpec
 from trainer.text.stops import Stops
 
 
 @dataclass(frozen=True)
 class Response:
-    """Sampled token ids, and whether they end with a stop (else the length limit cut them)."""
+    """Sampled token ids, and whether they end with a stop. Otherwise the length limit cut them off."""
 
     ids: list[int]
     finished: bool
     logprobs: list[float] | None = None
-    """Of each token as the sampler drew it, by its own forward pass, where they were asked for."""
+    """Log-probability of each token by the sampler's own forward pass; None if not asked for."""
 
     @classmethod
     def cut(cls, ids: Sequence[int], logprobs: Sequence[float], stops: Stops) -> "Response":
-        """The tokens up to the first stop: an engine that does not know all stops goes on after it."""
+        """Keep the tokens up to the first stop. An engine without stop strings samples on after them."""
         end = stops.end(ids)
         return cls(list(ids[:end]), end is not None, list(logprobs[:end]))
 
 
-# Whether the engine of a spec can work here: asked before anything is loaded.
+class Engine(Protocol):
+    """Samples the policy that is trained, outside its own forward pass. An engine gets only this process's rows."""
+
+    def serves(self, model: Model) -> bool:
+        """Whether `model` is the policy that the engine was made for."""
+        ...
+
+    def sample(self, prompts: Sequence[list[int]], draws_BR: Tensor, temperature: float) -> list[Response]:
+        """One response per prompt by the policy's current weights, of at most R tokens.
+
+        An engine with its own random numbers takes only a seed per row from the draws.
+        """
+        ...
+
+    def rest(self, keep_weights: bool = False) -> None:
+        """Free the memory that only sampling needs. `keep_weights`: the next batch probably samples the same policy."""
+        ...
+
+    def policy_moved(self) -> None:
+        """Called after each update: the policy has other weights."""
+        ...
+
+
 def check_engine(spec: JobSpec) -> None:
-    """Raise ModelError where the engine is not installed, or cannot sample the policy that the spec describes."""
-    rollout, lora = spec.ppo.rollout, spec.model.lora is not None
+    """Raise ModelError if the engine is not installed, or cannot sample the policy that the spec describes.
+
+    It is called before any model is loaded.
+    """
+    rollout = spec.ppo.rollout
     if "ppo" not in spec.stages:
         return
-    if rollout.engine == "continuous_batching" and lora:
-        raise ModelError(
-            '`ppo.rollout.engine` = "continuous_batching" samples whole models of transformers, not adapters on a shared '
-            'backbone (`model.lora`). Set it to "built_in".'
-        )
     if rollout.engine == "vllm":
         require_vllm()
     if spec.model.quantization is not None and (rollout.engine == "vllm" or rollout.asynchronous):
@@ -45,9 +70,15 @@ def check_engine(spec: JobSpec) -> None:
 
 
 def require_vllm() -> None:
-    """Raise ModelError where it is not installed."""
+    """Raise ModelError if vLLM is not installed."""
     if find_spec("vllm") is None:
         raise ModelError(
             '`ppo.rollout.engine` = "vllm" needs vLLM, which is not installed here. Install it (pip install vllm, on a '
             'machine with a GPU that it supports), or set the engine to "built_in".'
         )
+
+
+def seed_from(draws_BR: Tensor) -> int:
+    """A seed that is a function of the draws, and therefore of their purpose."""
+    digest = blake2b(draws_BR.cpu().contiguous().numpy().tobytes(), digest_size=4).digest()
+    return int.from_bytes(digest, "big") >> 1

@@ -1,11 +1,9 @@
-"""The decoding step as CUDA graphs: its kernels are launched once and then replayed, which spares the processor's time for
-every launch. That is most of a step's time where a batch is small or a model's layers are.
+"""The decoding step as CUDA graphs: its kernels are captured once and replayed, which saves the time of launching them.
 
-A graph runs over fixed memory, so a step here reads one of a few numbers of rows and of columns of the cache, the unused
-ones masked. The graphs of a model, with the cache that they run over, are kept from one batch of responses to the next,
-while they take a small share of the device's memory and the weights stay where they are.
-
-Shapes: B rows of a bucket, W columns, V vocabulary.
+Launches take most of a step's time if the batch or the layers are small. A graph runs over fixed memory. A step therefore
+reads one of a few numbers of rows and columns of the cache, and unused ones are masked. The graphs of a model and their
+cache are kept for the next batch of responses if they take a small share of the device's memory. They are captured again
+when the weights have moved to other addresses.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,20 +24,20 @@ from trainer.sampling.cache import InPlaceCache, InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, fresh_cache, takes_ready_masks
 
 _COLUMNS = 256
-"""A capture costs about as much time as twenty steps; the columns that a step reads in vain, a few percent of its own."""
+"""Columns per bucket. A capture takes as long as about twenty steps; unused columns cost a few percent of a step."""
 _ALIGNED = 8
-"""Numbers: the kernels copy a mask in which rows begin elsewhere, in every layer."""
+"""Numbers per row of a mask. The kernels copy a mask with other row starts, in every layer."""
 _WIDTHS = 64
-"""A kept cache is this many columns wide, or a multiple: the longest prompt of the next batch may be a few tokens longer."""
+"""The width of a kept cache is a multiple, because the longest prompt of the next batch may be a few tokens longer."""
 KEPT_SHARE = 1 / 16
-"""Of the device's memory: a cache that is larger is let go after each batch, and the graphs with it."""
+"""Share of the device's memory. A larger cache is freed after each batch, and the graphs with it."""
 _LONGEST_PAUSE = 64
-"""Batches of responses without another try, after captures that ran out of memory."""
+"""Maximum of batches without another try after captures that ran out of memory."""
 
 
 def buckets(rows: int) -> list[int]:
-    """Numbers of rows that are captured: halves of the batch, the smallest first, so that no step computes more than about
-    twice its live rows."""
+    """The numbers of rows that are captured, smallest first: halves of the batch. A step computes at most about twice its
+    live rows."""
     found = [rows]
     while found[-1] > 8:
         found.append((found[-1] + 1) // 2)
@@ -48,12 +46,12 @@ def buckets(rows: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where every graph reads from; each takes its first rows."""
+    """The memory that every graph reads its inputs from; each takes its first rows."""
 
     tokens_B1: Tensor
     positions_B1: Tensor
     mask_B11W: Tensor
-    """To be added to the scores, in their type: a mask of truth values would be made into this one in every layer."""
+    """Added to the attention scores, in their type. A boolean mask would be converted to this in every layer."""
     column: Tensor
 
     @classmethod
@@ -70,13 +68,13 @@ class Inputs:
         )
 
     def begin(self) -> None:
-        """Before the first step of a batch. A row that the batch does not have sees one column: of none at all the softmax
-        is NaN, which would stay in the cache."""
+        """Prepare for a batch. A row that the batch does not have attends to one column, because the softmax over none is NaN,
+        which would stay in the cache."""
         self.mask_B11W.fill_(-torch.inf)
         self.mask_B11W[..., 0] = 0.0
 
     def take(self, progress: Progress, tokens_B: Tensor, rows: int) -> None:
-        """What this step is about: of the live rows, and of those up to `rows` whatever they left, which is not read."""
+        """Set the inputs of a step for the live rows. Rows from there up to `rows` keep stale inputs; no result of theirs is read."""
         window, live, rows = progress.cache.window, len(tokens_B), min(rows, len(progress.number_B))
         self.tokens_B1[:live, 0].copy_(tokens_B)
         torch.sub(window.at, progress.starts_B[:rows, None], out=self.positions_B1[:rows])
@@ -86,8 +84,10 @@ class Inputs:
 
 
 class Casts:
-    """Weights of linear layers that are trained in float32, in the type that autocast multiplies them in. Autocast's own
-    casts live as long as one batch, and a graph would go on to read where they were."""
+    """Copies of float32 weights of linear layers in the type that autocast multiplies them in.
+
+    Autocast frees its own copies after each batch, and a graph would still read their memory.
+    """
 
     def __init__(self, model: Model, dtype: torch.dtype) -> None:
         trained = {
@@ -105,13 +105,13 @@ class Casts:
 
     @torch.no_grad()
     def refresh(self) -> None:
-        """Take over the weights as they are now."""
+        """Copy the current weights."""
         for _, _, weight, cast in self._places:
             cast.copy_(weight)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """While inside, the layers compute with the casts. The weights themselves are not touched."""
+        """While inside, the layers compute with the copies. The weights themselves do not change."""
         for module, name, _, cast in self._places:
             module._parameters[name] = cast
         try:
@@ -123,20 +123,20 @@ class Casts:
 
 Repeat = Callable[[], Tensor]
 Capture = Callable[[Repeat], Repeat]
-"""Turns a computation over fixed memory into one that can be repeated."""
+"""Turns a computation over fixed memory into one that can be replayed."""
 
 
 @dataclass
 class Kept:
-    """What the graphs of one model run over, and the graphs, by their numbers of rows and columns."""
+    """The cache and inputs of one model's graphs, and the graphs by their numbers of rows and columns."""
 
     cache: InPlaceCache
     captured: dict[tuple[int, int], Repeat] = field(default_factory=dict)
     inputs: Inputs | None = None
     weights: tuple[int, ...] = ()
-    """Where the model's weights lie: graphs read them there."""
+    """The addresses at which the graphs read the model's weights."""
     casts: Casts | None = None
-    """Of weights that are trained under autocast."""
+    """Copies of weights that are trained under autocast."""
 
     def nbytes(self) -> int:
         layers = [layer for layer in self.cache.layers if isinstance(layer, InPlaceLayer) and layer.is_initialized]
@@ -144,7 +144,7 @@ class Kept:
         return of_cache + (self.casts.nbytes() if self.casts else 0)
 
     def begin(self, model: Model, device: torch.device) -> None:
-        """Before the first step of a batch, whose prompts have been read into the cache."""
+        """Prepare for the first step of a batch, after its prompts were read into the cache."""
         now = _addresses(model)
         if now != self.weights:
             self.captured.clear()
@@ -158,14 +158,14 @@ class Kept:
 
 @dataclass
 class Trouble:
-    """Captures of one model that failed."""
+    """Failed captures of one model."""
 
     never: bool = False
-    """It cannot be captured, whatever the shape."""
+    """The model cannot be captured in any shape."""
     smallest: tuple[int, int] | None = None
-    """Rows and columns of the smallest capture that ran out of memory, while larger ones are not tried."""
+    """Rows and columns of the smallest capture that ran out of memory. Larger ones are not tried during the pause."""
     pause: int = 0
-    """Batches of responses until they are."""
+    """Batches of responses until they are tried again."""
     failures: int = 0
 
     def next_batch(self) -> None:
@@ -189,7 +189,7 @@ _TROUBLE: WeakKeyDictionary[Any, Trouble] = WeakKeyDictionary()
 
 
 class FixedSteps:
-    """Steps over fixed memory, of one batch of responses that `kept` has begun."""
+    """Steps over fixed memory for one batch of responses, after `Kept.begin`."""
 
     def __init__(self, model: Model, progress: Progress, capture: Capture, kept: Kept) -> None:
         self._model, self._progress, self._capture, self._kept = model, progress, capture, kept
@@ -232,18 +232,18 @@ class FixedSteps:
 
 
 def captured_on_cuda(device: torch.device, run: Repeat) -> Repeat:
-    """A graph of `run`, which writes to the same memory whenever it is replayed.
+    """Return a graph of `run`, which writes to the same memory at each replay.
 
-    All graphs share one pool of memory: they are replayed one after the other, and their results are read before the next
-    replay. Raises torch.OutOfMemoryError, and RuntimeError for what cannot be captured, as where a layer reads a number
-    back from the device.
+    All graphs share one pool of memory, because they are replayed one after the other and their results are read before the
+    next replay. Raises torch.OutOfMemoryError, and RuntimeError if `run` cannot be captured, for example because a layer
+    reads a number back from the device.
     """
     before, side = torch.cuda.current_stream(device), _side(device)
-    # a thread of its own begins on the first device, and a capture that fails does not go back to the stream before it
+    # a new thread begins on the first device, and a failed capture does not restore the previous stream
     with torch.cuda.device(device), torch.cuda.stream(before):
         side.wait_stream(before)
         with torch.cuda.stream(side):
-            run()  # kernels are chosen and work spaces made
+            run()  # chooses kernels and allocates work spaces
         before.wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.stream(side):
@@ -258,8 +258,8 @@ def captured_on_cuda(device: torch.device, run: Repeat) -> Repeat:
 
 
 def _recorded(graph: Any, pool: Any, run: Repeat) -> Tensor:
-    """Not by `torch.cuda.graph`: it empties the allocator's cache before each capture, and the next phase then waits for
-    the driver to hand out again what it had."""
+    """Capture `run`. `torch.cuda.graph` would empty the allocator's cache first, and the next phase would wait for the
+    driver to allocate that memory again."""
     graph.capture_begin(pool=pool, capture_error_mode="thread_local")  # another thread may be training meanwhile
     try:
         logits = run()
@@ -273,7 +273,7 @@ def _recorded(graph: Any, pool: Any, run: Repeat) -> Tensor:
 
 @cache
 def _side(device: torch.device) -> torch.cuda.Stream:
-    """One for all captures: cuBLAS keeps a work space for every stream that it has seen."""
+    """One stream for all captures, because cuBLAS keeps a work space for every stream."""
     return torch.cuda.Stream(device)
 
 
@@ -284,20 +284,20 @@ def _pool(device: torch.device) -> Any:
 
 
 class Decoding:
-    """How `ppo.rollout.decode` takes its steps: the cache of each batch, and its steps.
+    """The cache and the steps of each batch, as `ppo.rollout.decode` asks for them.
 
-    A model that cannot be captured goes on without graphs, and so does a shape that there is no memory for: smaller ones
-    are still captured, and after a pause of some batches that shape is tried again. `notify` hears of it once.
+    A model that cannot be captured is decoded without graphs, and so is a shape for which memory is short. Smaller shapes
+    are still captured, and that shape is tried again after a pause of some batches. `notify` receives one warning.
     """
 
     def __init__(
         self, decode: str, notify: Callable[[str], None], capture: Callable[[torch.device], Capture] | None = None
     ) -> None:
-        """`capture` stands for `captured_on_cuda` on another kind of device."""
+        """`capture` replaces `captured_on_cuda`, for tests on another device."""
         self._decode, self._notify, self._capture = decode, notify, capture
 
     def cache(self, model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
-        """For a batch of that many rows and columns: the one that the model's graphs run over, where it is large enough."""
+        """Return the cache that the model's graphs run over, if it has at least so many rows and columns; else a new one."""
         if not self._captures(model, device):
             return fresh_cache(model, rows, width, device)
         kept = _KEPT.get(model)
@@ -316,7 +316,7 @@ class Decoding:
         trouble.next_batch()
         capture = partial(captured_on_cuda, device) if self._capture is None else self._capture(device)
         graphs = FixedSteps(model, progress, capture, self._kept(model, progress))
-        torch.clear_autocast_cache()  # what the prompts were read with, and the graphs are not
+        torch.clear_autocast_cache()  # the casts of reading the prompts, which the graphs do not use
 
         def step(tokens_B: Tensor) -> Tensor:
             shape = graphs.shape()
@@ -334,11 +334,11 @@ class Decoding:
         if self._decode == "eager" or (device.type != "cuda" and self._capture is None):
             return False
         known = _TROUBLE.get(model)
-        # a gathered model's weights lie elsewhere the next time, and its layers' hooks bring in streams of their own
+        # a gathered model's weights have other addresses each time, and its layers' hooks use other streams
         return not is_sharded(model) and not (known is not None and known.never)
 
     def _kept(self, model: Model, progress: Progress) -> Kept:
-        """For this batch alone where it takes too much of the device, or reads weights that only autocast can cast."""
+        """The graphs are kept for this batch only if they take too much memory, or if only autocast can cast some weights."""
         device, kept = progress.draws_BR.device, _KEPT.get(model)
         if kept is None or kept.cache is not progress.cache:
             kept = Kept(progress.cache)
@@ -352,8 +352,8 @@ class Decoding:
             rows, columns = shape
             if not trouble.failures:
                 self._notify(
-                    f"Decoding goes on without a CUDA graph of {rows} rows and {columns} columns, for which there is no "
-                    "memory; it is tried again in later iterations."
+                    f"Decoding goes on without a CUDA graph of {rows} rows and {columns} columns, because memory is short. "
+                    "Later iterations try it again."
                 )
             trouble.out_of_memory(rows, columns)
             return
@@ -362,12 +362,12 @@ class Decoding:
 
 
 def _addresses(model: Model) -> tuple[int, ...]:
-    """Where the weights lie, of a role those of its backbone too."""
+    """The addresses of the weights, including those of a role's backbone."""
     return tuple(weight.data_ptr() for part in (model, underlying(model)) for weight in part.parameters())
 
 
 def _is_cast_anew(model: Model, device: torch.device) -> bool:
-    """Whether autocast casts trained matrices outside linear layers: those casts live as long as one batch."""
+    """Whether autocast casts trained matrices outside linear layers. It frees those copies after each batch."""
     if not torch.is_autocast_enabled(device.type):
         return False
     trained = {id(weight) for weight in model.parameters() if weight.requires_grad and weight.dtype == torch.float32}
@@ -380,8 +380,10 @@ def _is_cast_anew(model: Model, device: torch.device) -> bool:
 
 
 def _room(before: Kept | None, rows: int, width: int, device: torch.device) -> tuple[int, int]:
-    """Rows and columns of a new cache: those of a batch and those of the cache before, so that batches of both shapes
-    keep their graphs; the batch's alone where that cache would be too large to be kept."""
+    """Rows and columns of a new cache: the maximum of the batch's and the previous cache's, so that both keep their graphs.
+
+    If such a cache would be too large to keep, they are the batch's.
+    """
     if before is None:
         return rows, width
     window = before.cache.window

@@ -1,9 +1,9 @@
-"""vLLM as an engine, in the trainer's own process: it wakes with the policy's weights of now, samples, and sleeps again.
+"""vLLM as an engine, in the trainer's own process: it wakes, takes the policy's current weights, samples, and sleeps again.
 
-The model is made without weights of its own. It takes them from the policy, adapters merged into them, once after each
-update. Asleep at level 2 it holds neither weights nor cache on the GPU or in host memory. At level 1 its weights wait in host
-memory, for an evaluation that more samples of the same policy follow. Its log-probability of each token is compared with the
-trainer's own forward pass, and weighs it (`ppo.rollout.importance_cap`).
+The model is made without weights. It takes them from the policy once after each update, with adapters merged in. Asleep at
+level 2 it holds neither weights nor cache on the GPU or in host memory. At level 1 its weights stay in host memory, for
+evaluations that sample the same policy several times. The trainer compares vLLM's log-probability of each token with its
+own forward pass, and weights the token's loss by it (`ppo.rollout.importance_cap`).
 """
 
 import os
@@ -18,17 +18,16 @@ from torch import Tensor
 from trainer.errors import ModelError
 from trainer.models import Model
 from trainer.models.heads import underlying
-from trainer.sampling.continuous import seed_of
-from trainer.sampling.engine import Response, require_vllm
+from trainer.sampling.engine import Response, require_vllm, seed_from
 from trainer.spec import ModelSpec, PPOSpec
 from trainer.text.stops import Stops
 
 _TOKENS = 8192
-"""Of one forward pass at most; its own guess leads its memory profile astray."""
+"""Tokens of one forward pass at most. vLLM's default distorts its memory profile."""
 
 
 class VLLM:
-    """Raises ModelError where vLLM is not installed, and for a policy whose weights it cannot be given."""
+    """Raises ModelError if vLLM is not installed, or cannot take the policy's weights."""
 
     def __init__(
         self,
@@ -41,19 +40,19 @@ class VLLM:
         folder: Path,
         processes: int,
     ) -> None:
-        """`context`: tokens of the longest prompt and response together. `folder`: where the model's configuration is written for vLLM to read."""
+        """`context`: tokens of the longest prompt and response together. `folder`: receives the configuration that vLLM reads."""
         require_vllm()
         if hasattr(policy, "run_inside") or model.quantization is not None:
             raise ModelError(
                 '`ppo.rollout.engine` = "vllm" takes whole weights: not quantized ones, nor such as are spread over processes.'
             )
         self._policy, self._stops = policy, stops
-        # in this process, where its model can be reached; must stand before the import
+        # in this process, so that its model can be reached; vLLM reads it at import
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         from vllm import LLM  # type: ignore[import-not-found]
 
         config = deepcopy(policy.config)
-        config.architectures = [type(underlying(policy)).__name__]  # a model of random weights has not noted it
+        config.architectures = [type(underlying(policy)).__name__]  # a model of random weights does not record it
         config.save_pretrained(folder)
         self._llm: Any = LLM(
             model=str(folder),
@@ -74,7 +73,7 @@ class VLLM:
         self.rest()
 
     def adopt(self, policy: Model) -> None:
-        """Sample this policy from now on: the one before was built anew from a checkpoint."""
+        """Sample this policy from now on. A roll-back built it anew from a checkpoint."""
         self._policy, self._current = policy, False
 
     def policy_moved(self) -> None:
@@ -88,7 +87,7 @@ class VLLM:
         from vllm import SamplingParams
 
         self._wake()
-        first, tokens = seed_of(draws_BR), draws_BR.shape[1]
+        first, tokens = seed_from(draws_BR), draws_BR.shape[1]
         how = [
             SamplingParams(
                 temperature=temperature, top_p=1.0, top_k=-1, min_p=0.0, max_tokens=tokens, seed=first + row, logprobs=0,
@@ -106,32 +105,32 @@ class VLLM:
             self._asleep, self._current = True, self._current and keep_weights
 
     def _wake(self) -> None:
-        """Weights first, so that the cache need not find room beside a second set of them.
+        """Load the weights before the cache, which then needs no room beside a second set of weights.
 
-        After level 2 vLLM must load by `reload_weights`: the model's own `load_weights` leaves out what vLLM derives from
-        the weights, and the responses are gibberish (vllm#29341).
+        After level 2, vLLM must load by `reload_weights`. The model's own `load_weights` leaves out the values that vLLM
+        derives from the weights, and the responses are gibberish (vllm#29341).
         """
         asleep, current = self._asleep, self._current
         if asleep:
-            torch.cuda.empty_cache()  # what training has let go of
+            torch.cuda.empty_cache()  # memory that training has freed
             self._llm.wake_up(tags=["weights"])
         if not current:
             self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": iter(weights_of(self._policy))})
         if asleep:
             self._llm.wake_up(tags=["kv_cache"])
         if asleep or not current:
-            self._llm.reset_prefix_cache()  # it is of other weights, or lost
+            self._llm.reset_prefix_cache()  # it was computed from other weights, or lost
         self._asleep, self._current = False, True
 
     def _response(self, output: Any) -> Response:
         ids = list(output.token_ids)
-        said = [float(at[token].logprob) for token, at in zip(ids, output.logprobs, strict=True)]
-        return Response.cut(ids, said, self._stops)  # without a tokenizer vLLM knows no stop strings
+        logprobs = [float(at[token].logprob) for token, at in zip(ids, output.logprobs, strict=True)]
+        return Response.cut(ids, logprobs, self._stops)  # vLLM has no stop strings without a tokenizer
 
 
 def weights_of(policy: Model) -> Iterable[tuple[str, Tensor]]:
-    """Name and value of every weight, under transformers' own names; of a role those of the backbone with its adapter
-    merged in, one at a time."""
+    """Yield the name and value of every weight, under transformers' names. For a role, they are the backbone's weights with
+    its adapter merged in, one at a time."""
     backbone = getattr(policy, "backbone", None)
     if backbone is None:
         return dict(policy.state_dict()).items()

@@ -5,11 +5,12 @@
     checkpoints/ppo-best/            the one with the best held-out win rate, with best.json (step, metrics)
     checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
 
-Of sharded models (`runtime.sharding`) each process writes a part of the tensors, whole ones, into a file of its own
-(…-00001-of-00002.safetensors): an intermediate checkpoint is still a folder that transformers loads, on any number of processes.
+With sharded models (`runtime.sharding`) each process writes some whole tensors into its own file
+(…-00001-of-00002.safetensors). transformers loads such a folder too, on any number of processes.
 
-With adapters (`model.lora`) an intermediate checkpoint holds these alone, as peft saves them; a result holds the merged
-weights as well, unless the backbone is quantized. A folder is written under a temporary name, flushed to disk and renamed: a name that exists is complete.
+With adapters (`model.lora`) an intermediate checkpoint holds only the adapters, in peft's format. A result also holds the
+merged weights, unless the backbone is quantized. A folder is written under a temporary name, flushed to disk and renamed, so
+a folder with its final name is complete.
 """
 
 import json
@@ -40,7 +41,7 @@ _INTERMEDIATE = re.compile(r"(?P<stage>[a-z_]+)-(?P<step>\d{6,})")
 
 @dataclass(frozen=True)
 class StageResult:
-    """What a finished stage left in `stage.json`."""
+    """The content of a finished stage's `stage.json`."""
 
     steps: int
     seconds: float
@@ -51,7 +52,7 @@ class Checkpoints:
     """The checkpoints of one run folder."""
 
     def __init__(self, folder: Path, keep_last: int, world: World = SINGLE) -> None:
-        """Of several processes the main one writes, and says what is there."""
+        """With several processes, only the main one reads and writes the folder."""
         self.folder = folder
         self.keep_last = keep_last
         self.world = world
@@ -63,11 +64,11 @@ class Checkpoints:
             shutil.rmtree(leftover)
 
     def final(self, stage: StageName) -> Path:
-        """Where the stage's result is, or will be."""
+        """The folder of the stage's result, which may not exist yet."""
         return self.folder / stage
 
     def result(self, stage: StageName) -> StageResult | None:
-        """The finished stage's result; None while it is not finished."""
+        """The result of a finished stage; None before that."""
         return self.world.from_main(lambda: self._result(stage))
 
     def _result(self, stage: StageName) -> StageResult | None:
@@ -75,7 +76,7 @@ class Checkpoints:
         return StageResult(**json.loads(path.read_text())) if path.exists() else None
 
     def newest(self, stage: StageName) -> tuple[Path, int] | None:
-        """The newest intermediate checkpoint of a stage and its step. Raises StorageError for one whose files are damaged."""
+        """The newest intermediate checkpoint of a stage and its step. Raises StorageError if its files are damaged."""
         return self.world.from_main(lambda: self._newest(stage))
 
     def _newest(self, stage: StageName) -> tuple[Path, int] | None:
@@ -85,9 +86,9 @@ class Checkpoints:
         return found
 
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: "TrainerState") -> Path:
-        """Save an intermediate checkpoint and drop the stage's oldest beyond `keep_last`."""
+        """Save an intermediate checkpoint, and delete the stage's oldest ones beyond `keep_last`."""
         path = self.folder / f"{stage}-{step:06d}"
-        with _appearing(path, self.world) as folder:
+        with _publishing(path, self.world) as folder:
             _save_model(folder, model, tokenizer, self.world)
             state.save(folder / STATE, self.world)
         self._prune(stage)
@@ -110,9 +111,9 @@ class Checkpoints:
         metrics: Mapping[str, float],
         state: "TrainerState | None",
     ) -> Path:
-        """Put this one in the place of the best so far; with `state`, a run can go back to it."""
+        """Replace the stage's best checkpoint. With `state`, a run can roll back to it."""
         path = self._best(stage)
-        with _appearing(path, self.world) as folder:
+        with _publishing(path, self.world) as folder:
             _save_result(folder, model, tokenizer, self.world)
             if self.world.is_main:
                 (folder / _BEST).write_text(json.dumps({"step": step, "metrics": dict(metrics)}, indent=2))
@@ -121,9 +122,9 @@ class Checkpoints:
         return path
 
     def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
-        """Make an earlier checkpoint the newest one, as of `step`, with some of its `numbers` changed."""
+        """Make an earlier checkpoint the newest one, at `step`, with some of its `numbers` replaced."""
         path = self.folder / f"{stage}-{step:06d}"
-        with _appearing(path, self.world) as folder:
+        with _publishing(path, self.world) as folder:
             if self.world.is_main:
                 changed = load_numbers(source) | dict(numbers)
                 shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
@@ -142,9 +143,9 @@ class Checkpoints:
         files: Mapping[str, str] | None = None,
         models: Mapping[str, Model] | None = None,
     ) -> Path:
-        """Save a stage's result, and further texts and models under the names given."""
+        """Save a stage's result, and further texts and models by name."""
         path = self.final(stage)
-        with _appearing(path, self.world) as folder:
+        with _publishing(path, self.world) as folder:
             if model is not None:
                 _save_result(folder, model, tokenizer, self.world)
             for name, further in (models or {}).items():
@@ -162,7 +163,7 @@ class Checkpoints:
         if not self.world.is_main:
             return
         for old, _ in sorted(self._intermediate(stage), key=lambda found: found[1])[: -self.keep_last]:
-            _vanish(old)
+            _delete(old)
 
     def _intermediate(self, stage: StageName) -> list[tuple[Path, int]]:
         matches = [(path, _INTERMEDIATE.fullmatch(path.name)) for path in self.folder.iterdir()]
@@ -190,7 +191,7 @@ class TrainerState:
 
 
 def load_optimizer(checkpoint: Path, name: str) -> dict[str, Tensor]:
-    """What `TrainerState` saved under that name, by however many processes."""
+    """Load the tensors that `TrainerState` saved under that name, from any number of processes."""
     folder = checkpoint / STATE
     files = [folder / f"{name}.safetensors", *sorted(folder.glob(f"{name}-*-of-*.safetensors"))]
     return {key: value for file in files if file.exists() for key, value in load_file(file).items()}
@@ -202,7 +203,7 @@ def load_numbers(checkpoint: Path) -> dict[str, Any]:
 
 
 def _refuse_damaged(checkpoint: Path) -> None:
-    """Raise StorageError for tensors that end too soon, by the files' heads alone, and numbers that are no JSON."""
+    """Raise StorageError for truncated tensor files, found by their headers, and for numbers that are not JSON."""
     try:
         for file in sorted(checkpoint.rglob("*.safetensors")):
             with safe_open(file, "pt"):
@@ -216,8 +217,8 @@ def _refuse_damaged(checkpoint: Path) -> None:
 
 
 def copied(source: Path, target: Path) -> Path:
-    """Make `target` a copy of a checkpoint folder: by hard links where the file system can. It appears whole or not at all."""
-    with _appearing(target) as folder:
+    """Copy a checkpoint folder to `target`, by hard links if the file system has them. `target` appears complete or not at all."""
+    with _publishing(target) as folder:
         shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
     return target
 
@@ -241,8 +242,8 @@ def _save_result(folder: Path, model: Model, tokenizer: Tokenizer, world: World)
         tokenizer.save_pretrained(folder)
 
 
-class _appearing:
-    """Write into a temporary folder that takes its real name only when complete and on disk, and once all have written."""
+class _publishing:
+    """Write into a temporary folder, which gets its final name once all processes have written and the files are on disk."""
 
     def __init__(self, path: Path, world: World = SINGLE) -> None:
         self.path = path
@@ -257,28 +258,28 @@ class _appearing:
         return self.temporary
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is not None:  # of several processes the others come to their end by themselves
+        if kind is not None:  # the other processes end by themselves
             shutil.rmtree(self.temporary, ignore_errors=True)
             return
         self.world.barrier()
         if self.world.is_main:
-            self._take_its_name()
+            self._publish()
         self.world.barrier()
 
-    def _take_its_name(self) -> None:
+    def _publish(self) -> None:
         for file in self.temporary.rglob("*"):
             _flush(file)
         if self.path.exists():
-            _vanish(self.path)
+            _delete(self.path)
         self.temporary.rename(self.path)
         _flush(self.path.parent)
 
 
-def _vanish(path: Path) -> None:
-    """Remove a folder; killed half-way, it leaves only what the next start sweeps, never half a checkpoint under its name."""
-    doomed = path.with_name(f".tmp-old-{path.name}")
-    path.rename(doomed)
-    shutil.rmtree(doomed)
+def _delete(path: Path) -> None:
+    """Delete a folder. A kill during it leaves a temporary folder for the next start to delete, never half a checkpoint."""
+    temporary = path.with_name(f".tmp-old-{path.name}")
+    path.rename(temporary)
+    shutil.rmtree(temporary)
 
 
 def _flush(path: Path) -> None:

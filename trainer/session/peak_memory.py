@@ -1,7 +1,7 @@
-"""The most memory that was in use at once, from one moment to the next.
+"""The peak memory of each phase of an iteration, and the return of freed memory to the system between phases.
 
-On a GPU what tensors took, by PyTorch's own count; else the process' resident memory, which Linux keeps a high-water mark of.
-Either costs microseconds.
+On a GPU the peak is PyTorch's own count of tensor memory. On a CPU it is the process's peak resident memory, which Linux
+records. Either costs microseconds.
 """
 
 import ctypes
@@ -13,24 +13,24 @@ from typing import Any
 import torch
 
 _MARK, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-_FORGET_THE_MARK = "5"
-"""proc(5): resets the peak resident set size to what it is now."""
+_RESET_PEAK = "5"
+"""proc(5): resets the peak resident set size to its current value."""
 
 
-class Peak:
-    """Counts anew from its making, and from each time it is asked."""
+class PeakMemory:
+    """Measures from its creation on, and again after each call of `reached`."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._restart()
 
     def reached(self, phase: str) -> dict[str, float]:
-        """`memory/<phase>`: bytes at the peak since then; nothing where the system does not say.
+        """Return `memory/<phase>`, the peak in bytes since the last call; {} if the system does not report it.
 
-        What the phase left unused is given back, so that the next one's peak is its own.
+        Freed memory is returned to the system, so that the next phase has its own peak.
         """
         found = self._bytes()
-        give_back(self._device)
+        trim_freed_memory(self._device)
         self._restart()
         return {} if found is None else {f"memory/{phase}": float(found)}
 
@@ -48,25 +48,24 @@ class Peak:
             torch.cuda.reset_peak_memory_stats(self._device)
             return
         try:
-            _RESET.write_text(_FORGET_THE_MARK)
-        except (
-            OSError
-        ):  # another system, or a container that forbids it: a mark of all time would say nothing of a phase
+            _RESET.write_text(_RESET_PEAK)
+        except OSError:  # another system, or a container that forbids it: the mark would cover the whole process
             self._resets = False
 
 
-# What the C library's allocator keeps for later, given back to the system.
-# glibc keeps freed blocks below 32 MiB, and what one phase of an iteration left lies there while the next one asks for blocks of
-# other sizes. Giving it back costs milliseconds, and the faults by which pages come again.
-def give_back(device: torch.device) -> None:
-    """Between two phases of work on a CPU. Elsewhere, and without glibc, nothing."""
-    trim = _trim()
+def trim_freed_memory(device: torch.device) -> None:
+    """Return freed memory to the system, on a CPU with glibc; else do nothing.
+
+    glibc keeps freed blocks below 32 MiB, while the next phase asks for blocks of other sizes. Trimming costs milliseconds
+    and the page faults of memory that is needed again.
+    """
+    trim = _malloc_trim()
     if device.type == "cpu" and trim is not None:
         trim(0)
 
 
 @cache
-def _trim() -> Any:
+def _malloc_trim() -> Any:
     try:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):

@@ -1,4 +1,4 @@
-"""What every stage of a run needs at hand: the spec, the event log, the checkpoints, and whether to go on."""
+"""The session of a run: its spec, event log, checkpoints and device, and the requests to stop."""
 
 import signal
 import sys
@@ -36,10 +36,10 @@ from trainer.text.codec import Tokenizer
 
 
 class Session:
-    """One process's turn at a run.
+    """One process's work on a run, from its start or resume to its end.
 
-    Of several processes all call the same methods in the same order; the main one alone writes, and what they ask (is the
-    run to stop, is the lease still ours) is answered for all of them alike.
+    With several processes, all call the same methods in the same order. Only the main one writes. A request to stop and an
+    expired lease reach all processes at the same call.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Session:
         """`log`: None in every process but the main one."""
         self._given = spec
         self.spec = precision.resolved(spec, "cpu")
-        """The spec with the type that `model.dtype` = "auto" stands for."""
+        """The spec with `model.dtype` = "auto" replaced by the type that it selects."""
         self.run_dir = run_dir
         self.world = world
         self.device = torch.device("cpu")
@@ -60,7 +60,7 @@ class Session:
         self._stop_asked = False
 
     def compute_on(self, device: torch.device) -> None:
-        """Use this device from now on, and the type that belongs to it or that the run began with."""
+        """Use this device from now on. "auto" then selects the type that the run began with, or the device's default."""
         self.device = device
         precision.multiply_float32(self._given.model, device.type)
         if self._given.model.dtype == "auto":
@@ -77,7 +77,7 @@ class Session:
         self.emit(Message(text=text, level="warning" if warning else "info"))
 
     def warn(self, text: str) -> None:
-        """Of trouble that this process alone has met, and deals with: the others may know nothing of it."""
+        """Report a problem that only this process has met and that it has dealt with."""
         if self.world.is_main:
             self.say(text, warning=True)
         else:
@@ -88,7 +88,7 @@ class Session:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """While inside, SIGTERM and SIGINT ask the run to stop at the end of its step."""
+        """While inside, SIGTERM and SIGINT request the run to stop at the end of its step."""
         previous = {number: signal.signal(number, self._ask_to_stop) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
@@ -123,7 +123,7 @@ class Session:
         metrics: Mapping[str, float],
         state: TrainerState | None,
     ) -> None:
-        """Keep this one as the stage's best so far, and say so."""
+        """Save the stage's best checkpoint so far, and emit its event."""
         self.check_lease()
         path = self.checkpoints.save_best(stage, step, model, tokenizer, metrics, state)
         relative = str(path.relative_to(self.run_dir))
@@ -134,7 +134,7 @@ class Session:
         )
 
     def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> None:
-        """Make an earlier checkpoint the one to go on from, as of `step`, and say so."""
+        """Make an earlier checkpoint the newest one, at `step`, and emit its event."""
         self.check_lease()
         path = self.checkpoints.put_back(stage, source, step, numbers)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
@@ -148,7 +148,7 @@ class Session:
         files: Mapping[str, str] | None = None,
         models: Mapping[str, Model] | None = None,
     ) -> None:
-        """Save the stage's result, with further files and models by name, and say so. One without a model leaves figures only."""
+        """Save the stage's result, with further files and models by name, and emit its events. `model` None saves only figures."""
         self.check_lease()
         for name, value in result.summary.items():
             require_finite(torch.tensor(value), f"{stage} figure {name}")
@@ -161,25 +161,25 @@ class Session:
         self.emit(StageFinished(stage=stage, seconds=result.seconds, summary=result.summary))
 
     def stop_asked(self) -> bool:
-        """Whether a signal came, to any of the processes."""
+        """Whether any process has received a signal."""
         return self.world.any(self._stop_asked)
 
     def stop_if_asked(self) -> None:
-        """Raise Stopped when a signal came; whatever had to be saved has been."""
+        """Raise Stopped if a signal came. The caller has saved everything."""
         if self.stop_asked():
             self._stopped("signal")
 
     def pause(self, why: str) -> NoReturn:
-        """Raise Paused: a person should look. Whatever had to be saved has been."""
+        """Raise Paused, for a person to look at the run. The caller has saved everything."""
         message = f"Paused in stage {self.stage} after step {self.step}: {why}"
         self.emit(RunStopped(reason="health", stage=self.stage, step=self.step, message=message))
         raise Paused(f"{message} Run the same command to go on from there.")
 
     def check_lease(self) -> None:
-        """Raise Stopped when the worker's lease on this job has run out: another attempt may be at work.
+        """Raise Stopped if the worker's lease on this job has expired, because another attempt may be running.
 
-        Checked at every step and before every save, so that a worker that was suspended and woken cannot have two
-        trainers writing.
+        It is checked at every step and before every save. A suspended worker that wakes therefore cannot make two trainers
+        write to one run.
         """
         if self._lease is None:
             return
@@ -187,7 +187,7 @@ class Session:
             self._stopped("lease_lost")
 
     def _lease_end(self, lease: Path) -> float:
-        """A lease whose file is gone has ended."""
+        """When the lease expires, in Unix time; 0 if its file is gone."""
         return float(lease.read_text()) if lease.exists() else 0.0
 
     def _stopped(self, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from trainer.spec.section import Fraction, Positive, PositiveInt, Section
 
@@ -10,8 +10,8 @@ from trainer.spec.section import Fraction, Positive, PositiveInt, Section
 class RolloutSpec(Section):
     """Which engine samples the responses, and what stands in for the log-probabilities of the policy that did."""
 
-    engine: Literal["built_in", "continuous_batching", "vllm"] = "built_in"
-    """`built_in`: the model itself, with a key-value cache that is written in place; `continuous_batching`: transformers' own scheduler with a paged cache, over the policy's own weights; `vllm`: vLLM in the trainer's process, where installed, its weights brought up to date before every rollout. The last two sample the policy that is trained; any other model is sampled by the first."""
+    engine: Literal["built_in", "vllm"] = "built_in"
+    """`built_in`: the model itself, with a key-value cache that is written in place. `vllm`: vLLM in the trainer's process, if installed. Its weights are updated before every rollout. vLLM samples only the policy that is trained; the built-in engine samples every other model."""
     rows_at_once: PositiveInt | None = None
     """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
     decode: Literal["auto", "eager", "cuda_graphs"] = "auto"
@@ -24,6 +24,13 @@ class RolloutSpec(Section):
     """Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: Fraction = 0.3
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples."""
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _continuous_batching_was_removed(cls, value: object) -> object:
+        if value == "continuous_batching":
+            raise ValueError('"continuous_batching" was removed; use "built_in", or "vllm" on a GPU')
+        return value
 
     @model_validator(mode="before")
     @classmethod

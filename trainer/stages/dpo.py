@@ -24,7 +24,7 @@ from trainer.optim.micro_batches import AtOnce, limits, pair_limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import DPOSpec
 from trainer.stages.tokenized_rows import TokenizedPair
 from trainer.text.codec import Codec
@@ -71,7 +71,7 @@ def train(
 
     The pairs of a ranking count one by one, like any others.
     """
-    point = ResumePoint.of(session, "dpo")
+    point = ResumePoint.newest(session, "dpo")
     steps = total_steps(len(pairs), spec)
     at_once = pair_limits(spec)
     learner = Learner(policy, spec, steps, world=session.world)
@@ -94,8 +94,8 @@ def train(
 
     session.begin("dpo", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    run = StageRun("dpo", steps, spec.save_every, policy, codec.tokenizer, step, state)
-    seconds = run_steps(session, run, point)
+    loop = StageLoop(session, "dpo", steps, spec.save_every, point, policy, codec.tokenizer, state)
+    seconds = loop.run(step)
     result = StageResult(steps, seconds, summary)
     session.finish("dpo", policy, codec.tokenizer, result)
     return result

@@ -27,7 +27,7 @@ from trainer.optim.micro_batches import AtOnce, Limits, limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import KTOSpec
 from trainer.stages.tokenized_rows import TokenizedThumb
 from trainer.text.codec import Codec
@@ -79,7 +79,7 @@ def train(
     held_out: Sequence[TokenizedThumb],
 ) -> StageResult:
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result."""
-    point = ResumePoint.of(session, "kto")
+    point = ResumePoint.newest(session, "kto")
     steps = total_steps(len(verdicts), spec)
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
@@ -100,8 +100,8 @@ def train(
 
     session.begin("kto", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    run = StageRun("kto", steps, spec.save_every, policy, codec.tokenizer, step, state)
-    seconds = run_steps(session, run, point)
+    loop = StageLoop(session, "kto", steps, spec.save_every, point, policy, codec.tokenizer, state)
+    seconds = loop.run(step)
     result = StageResult(steps, seconds, summary)
     session.finish("kto", policy, codec.tokenizer, result)
     return result

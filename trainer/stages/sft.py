@@ -20,7 +20,7 @@ from trainer.optim.micro_batches import AtOnce, Limits, limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import SFTSpec
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import Codec
@@ -35,7 +35,7 @@ def train(
     held_out: list[TokenizedDemonstration],
 ) -> StageResult:
     """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
-    point = ResumePoint.of(session, "sft")
+    point = ResumePoint.newest(session, "sft")
     steps = total_steps(len(examples), spec)
     at_once = Limits.from_spec(spec, spec.batch_size)
     learner = Learner(model, spec, steps, world=session.world)
@@ -61,8 +61,8 @@ def train(
 
     session.begin("sft", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    run = StageRun("sft", steps, spec.save_every, model, codec.tokenizer, step, state)
-    seconds = run_steps(session, run, point)
+    loop = StageLoop(session, "sft", steps, spec.save_every, point, model, codec.tokenizer, state)
+    seconds = loop.run(step)
     result = StageResult(steps, seconds, summary)
     session.finish("sft", model, codec.tokenizer, result)
     return result

@@ -7,12 +7,12 @@ from typing import Literal
 import pytest
 import torch
 
-from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn
+from tests.trainer.stage_tools import context_of, four_models, new_codec, respond_and_learn
 from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor, choose_pairing, choose_threads
 from trainer.errors import Diverged
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
 from trainer.spec import PPOSpec
 
@@ -25,9 +25,9 @@ def learned(pair: PairedExecutor) -> list[torch.Tensor]:
     actors = four_models()
     experience = respond_and_learn(actors, [[5, 6], [7], [8, 9, 10], [11]], new_codec(), SPEC, seed=1)
     learners = Learners(
-        *(vars(Learners.of(actors, SPEC))[name] for name in ("policy", "critic", "value_head")), pair=pair
+        *(vars(Learners.build(actors, SPEC))[name] for name in ("policy", "critic", "value_head")), pair=pair
     )
-    update(experience, learners, SPEC, 0, 0, Coefficients(0.05, 0.0))
+    update(context_of(actors, SPEC), experience, learners, KLCoefficients(0.05, 0.0), 0)
     assert actors.critic is not None
     return [*actors.policy.parameters(), *actors.critic.parameters()]
 

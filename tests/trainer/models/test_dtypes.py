@@ -12,7 +12,7 @@ from transformers.pytorch_utils import Conv1D
 
 from tests import tolerance
 from tests.trainer.models.lora.tools import BATCH, maker, policy_in, stir
-from tests.trainer.stage_tools import CPU, new_codec
+from tests.trainer.stage_tools import CPU, context_of
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Model, WeightUse, builder_for, load_policy, save_result
 from trainer.models.builders import ModelBuilder
@@ -136,9 +136,9 @@ def test_the_copy_that_samples_meanwhile_follows_the_policy_to_the_bit(
     model = whole(tmp_path, "bfloat16").policy("policy", tmp_path, "trained")
     actors = PPOModels(model, model, model, None, Rewards([]), None)
     spec = PPOSpec.model_validate({"rollout": {"asynchronous": True}})
-    ahead = producer.RolloutProducer(spec, actors, new_codec(), [], 0, CPU)
+    ahead = producer.RolloutProducer(context_of(actors, spec), [])
     for _ in range(2):
-        behind = ahead._policy_as_it_is()
+        behind = ahead._copy_of_policy()
         assert torch.equal(completion_logprobs(behind, BATCH)[0], completion_logprobs(model, BATCH)[0])
         with torch.no_grad():
             for weight in model.parameters():

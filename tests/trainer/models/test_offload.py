@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.trainer.stage_tools import CPU, new_codec
+from tests.trainer.stage_tools import CPU, context_of
 from tests.trainer.tiny_models import llama, scorer
 from trainer.errors import OutOfMemory
 from trainer.models import Model, offload, present, settle
 from trainer.models.offload import OffloadedWeights
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.models import TokenScorer
-from trainer.rollout.batch import ScoredBatch, respond_with
+from trainer.rollout.batch import ScoredBatch, sample_and_score
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.spec import PPOSpec, RuntimeSpec
@@ -114,7 +114,7 @@ def test_a_rollout_brings_reference_and_reward_model_for_their_passes_and_scores
 
     def scored() -> ScoredBatch:
         draws = uniforms(torch.Generator().manual_seed(0), 4, 6)
-        return respond_with(actors, prompts, new_codec(), PPOSpec(batch_size=4, micro_batch_size=2), draws, CPU)
+        return sample_and_score(context_of(actors, PPOSpec(batch_size=4, micro_batch_size=2)), prompts, draws)
 
     before = scored()
     seen: list[bool] = []

@@ -8,8 +8,9 @@ from tests import tolerance
 from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, respond_and_learn
 from trainer.models.sequences import completion_logprobs, completion_values
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients, Minibatch
+from trainer.ppo.minibatch import Minibatch
 
 HEAD = {"critic": {"kind": "value_head", "coef": 0.3}}
 
@@ -27,14 +28,14 @@ def test_the_gradient_is_the_policys_plus_coef_times_the_values_from_one_pass() 
     spec = spec_of(**HEAD, minibatches=1)
     cast = cast_for(spec)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
-    learners = Learners.of(cast, spec)
+    learners = Learners.build(cast, spec)
     passes: list[int] = []
     watching = cast.policy.base_model.register_forward_hook(lambda *_: passes.append(1))
-    Minibatch.of(experience, list(range(6)), spec, Coefficients(0.0, 1.0)).accumulate(learners, only_critic=False)
+    Minibatch.select(experience, list(range(6)), spec, KLCoefficients(0.0, 1.0)).accumulate(learners, only_critic=False)
     watching.remove()
     assert len(passes) == 1
     found = [parameter.grad.clone() for parameter in learners.policy.parameters]
-    learners.forget()
+    learners.drop_gradients()
     batch, mask, tokens = (
         experience.scored.batch,
         experience.scored.batch.mask_BR,

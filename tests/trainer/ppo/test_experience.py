@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, scored_by_hand, spec_of
-from tests.trainer.stage_tools import new_codec, respond_and_learn, scores_alone
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, scores_alone
 from trainer.ppo.experience import Experience, build_experience
 from trainer.spec import PPOSpec
 
@@ -19,9 +19,8 @@ def learnt_from(
     spec = PPOSpec.model_validate(
         {"batch_size": 4, "samples_per_prompt": 2, "advantage": {**NO_CRITIC, **advantage}, **options}
     )
-    return build_experience(
-        scored_by_hand(KL, SCORES, [True] * 4), None, spec, kl_coef=1.0, optimal_values=optimal_values
-    )
+    scored = scored_by_hand(KL, SCORES, [True] * 4)
+    return build_experience(context_of(cast_for(spec), spec), scored, kl_coef=1.0, optimal_values=optimal_values)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,8 @@ def test_equal_responses_have_no_advantage_whatever_the_discount(baseline: str) 
             "advantage": {"estimator": "reward_to_go", "baseline": baseline, "normalize": "none", "gamma": 0.5},
         }
     )
-    experience = build_experience(scored_by_hand([[0.0] * 4] * 4, [1.0] * 4, [True] * 4), None, spec, kl_coef=0.0)
+    scored = scored_by_hand([[0.0] * 4] * 4, [1.0] * 4, [True] * 4)
+    experience = build_experience(context_of(cast_for(spec), spec), scored, kl_coef=0.0)
     assert experience.returns_BR[0].tolist() == [0.125, 0.25, 0.5, 1.0]
     assert not experience.advantages_BR.any()
 
@@ -90,7 +90,7 @@ def test_a_leave_one_out_baseline_does_not_depend_on_its_own_response() -> None:
             }
         )  # fmt: skip
         scored = scored_by_hand([[own, 0.1, 0.4], [0.3, -0.2]], [own, 1.0], [True] * 2)
-        experience = build_experience(scored, None, spec, kl_coef=1.0)
+        experience = build_experience(context_of(cast_for(spec), spec), scored, kl_coef=1.0)
         found.append((experience.returns_BR - experience.advantages_BR)[0])
     torch.testing.assert_close(found[0], found[1])
     # of the other: −.3 + .9·(1 + .2) = .78, then 1.2, and 1.2 after its end

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from tests.trainer.running import events_of, metrics_of
-from tests.trainer.stage_tools import four_models, new_codec, stop_after
+from tests.trainer.stage_tools import four_models, stop_after, train_ppo
 from trainer.errors import Diverged, Paused, Stopped, Unhealthy
 from trainer.events import CheckpointSaved, Curve, CurvePoint, EventLog, Health, RolledBack, RunStopped, StageFinished
 from trainer.health import Monitor
 from trainer.models import load_policy, load_reward_model
 from trainer.ppo.health import RolledBackError
-from trainer.ppo.loop import train
-from trainer.ppo.state import Dials, RunHistory
+from trainer.ppo.state import PPOState, RunHistory
 from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rollout.context import PPOModels
 from trainer.run_folder import claim
@@ -83,7 +82,7 @@ def run(
             actors = actors_for(session, huge_at)
             held_out = HeldOut(PROMPTS[:4], OneMoreEachTime() if rising else None, session.spec.evaluation)
             try:
-                train(session, session.spec.ppo, actors, new_codec(), PROMPTS, held_out)
+                train_ppo(session, session.spec.ppo, actors, PROMPTS, held_out)
             except RolledBackError:
                 continue
         return folder
@@ -297,15 +296,15 @@ def test_the_curve_and_the_best_survive_a_stop(tmp_path: Path, plain: Path) -> N
     assert weights(tmp_path) == weights(plain)
 
 
-def test_a_kl_that_is_not_finite_turns_no_dial() -> None:
+def test_kl_not_finite_leaves_coefficient() -> None:
     spec = PPOSpec.model_validate({"kl": {"controller": "adaptive"}})
-    dials = Dials.of(spec)
-    dials.turn(spec, 0, float("nan"), None)
-    assert dials.kl_coef == spec.kl.coef
+    state = PPOState.initial(spec, Monitor(HealthSpec(), spec))
+    state.adapt_kl(spec, 0, float("nan"), None)
+    assert state.kl_coef == spec.kl.coef
 
 
 def test_an_evaluation_that_is_not_finite_is_drawn_as_far_as_it_goes() -> None:
-    course = RunHistory(Monitor(HealthSpec(), PPOSpec()))
+    history = RunHistory(Monitor(HealthSpec(), PPOSpec()))
     values = {"eval/win_rate": 0.6, "eval/kl": float("nan"), "eval/sqrt_kl": 0.0, "eval/score": float("inf")}
-    assert course.note(10, values)
-    assert course.curve == [CurvePoint(step=10, sqrt_kl=0.0, win_rate=0.6)] and course.best == {"win_rate": 0.6}
+    assert history.add(10, values)
+    assert history.curve == [CurvePoint(step=10, sqrt_kl=0.0, win_rate=0.6)] and history.best == {"win_rate": 0.6}

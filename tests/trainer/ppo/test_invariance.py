@@ -7,11 +7,11 @@ import torch
 
 from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, iterate, spec_of, weights_of
-from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import gpt2, gpt2_scorer
-from trainer.ppo.iteration_log import summarise
+from trainer.ppo.iteration_log import update_metrics
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
 from trainer.rollout.context import PPOModels
 
@@ -44,7 +44,7 @@ def test_the_micro_batch_split_changes_nothing_but_rounding(name: str) -> None:
     results = []
     for micro_batch_size in (None, 2):
         cast, experience, updated = iterate(spec_of(**CHOICES[name], micro_batch_size=micro_batch_size))
-        results.append((summarise(updated.history), experience.advantages_BR, weights_of(cast.policy)))
+        results.append((update_metrics(updated.history), experience.advantages_BR, weights_of(cast.policy)))
     (metrics, advantages, weights), (other_metrics, other_advantages, other_weights) = results
     assert other_metrics == pytest.approx(metrics, rel=1e-2, abs=1e-4)
     torch.testing.assert_close(other_advantages, advantages, **tolerance.outputs())
@@ -76,7 +76,9 @@ def test_where_the_pad_is_the_eos_what_the_pads_contain_changes_no_bit(name: str
         padding = torch.arange(batch.input_ids_BT.shape[1]) >= (batch.last_positions_B + 1)[:, None]
         assert padding.any()
         batch.input_ids_BT[padding] = pad
-        updated = update(experience, Learners.of(cast, spec), spec, 0, 0, Coefficients(spec.kl.coef, 1.0))
-        outcomes.append((summarise(updated.history), weights_of(policy)))
+        updated = update(
+            context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(spec.kl.coef, 1.0), 0
+        )
+        outcomes.append((update_metrics(updated.history), weights_of(policy)))
     assert outcomes[0][0] == outcomes[1][0]
     assert torch.equal(outcomes[0][1], outcomes[1][1])

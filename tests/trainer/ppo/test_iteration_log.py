@@ -10,13 +10,12 @@ from transformers import AutoTokenizer
 from tests.trainer.ppo.test_resume import CASES, run
 from tests.trainer.ppo.tools import spec_of
 from tests.trainer.running import metrics_of
-from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn, session_in
+from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn, session_in, train_ppo
 from trainer.metrics import METRICS
 from trainer.models import Model
 from trainer.models.sequences import Batch
 from trainer.ppo.experience import Experience
-from trainer.ppo.iteration_log import describe, describe_spreads, token_tables, token_texts
-from trainer.ppo.loop import train
+from trainer.ppo.iteration_log import experience_metrics, spread_metrics, token_tables, token_texts
 from trainer.ppo.update import UpdateResult
 from trainer.rewards.base import Scores
 from trainer.rollout.batch import ScoredBatch
@@ -35,7 +34,7 @@ def trained(folder: Path, **changes: object) -> PPOModels:
     spec = PPOSpec.model_validate({**defaults, "lr_schedule": "constant", **changes})
     models, held_out = four_models(), HeldOut(PROMPTS[:2], None, EvaluationSpec())
     with session_in(folder) as session:
-        train(session, spec, models, new_codec(), PROMPTS, held_out)
+        train_ppo(session, spec, models, PROMPTS, held_out)
     return models
 
 
@@ -52,7 +51,7 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
     values, returns = torch.tensor([[1.0, 2.0], [3.0, 77.0]]), torch.tensor([[2.0, 3.0], [1.0, -77.0]])
     said = Scores([1.0, -1.0], {"a": [3.0, 4.0]}, {"reward/a/error_rate": 0.5})
     scored = ScoredBatch(batch, responses, [], logprobs, logprobs - kl, None, said, scores, {"time/score": 0.5})
-    found = describe(Experience(scored, scores, rewards, values, torch.zeros(2, 2), returns))
+    found = experience_metrics(Experience(scored, scores, rewards, values, torch.zeros(2, 2), returns))
     assert found == pytest.approx(
         {
             "objective/scores": -0.5,
@@ -79,11 +78,11 @@ def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, flo
     said, zeros = Scores([1.0, -1.0], {}, {}), torch.zeros(2, 2)
     responses = [Response([8, 1], True), Response([9], False)]
     scored = ScoredBatch(batch, responses, [], zeros, zeros - kl, None, said, torch.tensor([1.0, -2.0]), {})
-    found = describe_spreads(scored, spec_of(kl={"placement": placement}), kl_coef=0.5, score_scale=8.0)
+    found = spread_metrics(scored, spec_of(kl={"placement": placement}), kl_coef=0.5, score_scale=8.0)
     assert found == pytest.approx({"objective/raw_scores": 0.0, "objective/raw_scores_std": 1.0} | penalty)
     if placement == "reward":  # a nat costs .5 scores ÷ 8: as much as 4 raw ones
         scaled = spec_of(kl={"placement": placement}, shaping={"normalize": "running"})
-        found = describe_spreads(scored, scaled, kl_coef=0.5, score_scale=8.0)
+        found = spread_metrics(scored, scaled, kl_coef=0.5, score_scale=8.0)
         assert found["objective/kl_penalty_std"] == pytest.approx(0.6)
 
 
@@ -113,7 +112,6 @@ def test_every_figure_has_its_row_in_the_table(tmp_path: Path, name: str) -> Non
     assert {metric.replace("reward/model", "reward/<name>") for metric in seen} - known == set()
 
 
-# Completions token by token.
 SHORT_PROMPTS = [[5], [6, 7, 8], [9, 10]]
 
 
@@ -123,9 +121,8 @@ def tables(iteration: int = 0, **changes: Any) -> tuple[Experience, list[list[di
     experience = respond_and_learn(actors, SHORT_PROMPTS, new_codec(), spec, seed=3)
     clipped = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
     clipped[1, 0] = True
-    found = token_tables(
-        experience, UpdateResult(experience, [], clipped, 0, 1.0, False), new_codec().tokenizer, spec, iteration
-    )
+    result = UpdateResult(experience, [], clipped, 0, 1.0, False, 0.0)
+    found = token_tables(result, new_codec().tokenizer, spec, iteration)
     return experience, [[row.model_dump() for row in table] for table in found]
 
 

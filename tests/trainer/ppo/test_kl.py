@@ -6,13 +6,18 @@ import pytest
 import torch
 from torch import Tensor
 
+from trainer.health import Monitor
 from trainer.ppo.kl import Estimator, adapted_coef, adapted_old_kl_beta, kl_estimate, kl_loss, old_policy_kl
-from trainer.ppo.state import Dials
-from trainer.spec import KLSpec, PolicyLossSpec, PPOSpec
+from trainer.ppo.state import PPOState
+from trainer.spec import HealthSpec, KLSpec, PolicyLossSpec, PPOSpec
 
 LOGITS = torch.tensor([0.3, -0.7, 1.1, 0.0], dtype=torch.float64)
 OLD = torch.tensor([0.1, -0.2, 0.9, 0.4], dtype=torch.float64).log_softmax(-1)
 REFERENCE = torch.tensor([0.5, 0.5, -0.4, 0.2], dtype=torch.float64).log_softmax(-1)
+
+
+def initial(spec: PPOSpec) -> PPOState:
+    return PPOState.initial(spec, Monitor(HealthSpec(), spec))
 
 
 def policy() -> tuple[Tensor, Tensor]:
@@ -93,7 +98,7 @@ def test_the_kl_to_the_old_policy_and_its_gradient_are_exact_on_average() -> Non
 
 def coefs(**options: object) -> list[float]:
     spec = PPOSpec.model_validate({"steps": 5, "kl": {"coef": 0.4, **options}})
-    return [Dials.of(spec).kl_coef_at(iteration, spec) for iteration in range(5)]
+    return [initial(spec).kl_coefficients(spec, iteration).reference for iteration in range(5)]
 
 
 def test_scheduled_coefficients_by_hand() -> None:
@@ -134,9 +139,9 @@ def test_no_beta_turns_while_only_the_critic_learns() -> None:
             "critic": {"warmup_steps": 2},
         }
     )
-    dials = Dials.of(spec)
+    state = initial(spec)
     for iteration in range(2):
-        dials.turn(spec, iteration, 0.0, 0.0)
-    assert (dials.kl_coef, dials.old_kl_beta) == (0.05, 1.0)
-    dials.turn(spec, 2, 0.0, 0.0)
-    assert dials.old_kl_beta == 0.5 and dials.kl_coef < 0.05
+        state.adapt_kl(spec, iteration, 0.0, 0.0)
+    assert (state.kl_coef, state.old_kl_beta) == (0.05, 1.0)
+    state.adapt_kl(spec, 2, 0.0, 0.0)
+    assert state.old_kl_beta == 0.5 and state.kl_coef < 0.05

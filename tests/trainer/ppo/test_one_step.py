@@ -11,13 +11,12 @@ from torch import Tensor
 from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of, weights_of
 from tests.trainer.running import metrics_of
-from tests.trainer.stage_tools import new_codec, respond_and_learn, session_in
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, session_in, train_ppo
 from trainer.errors import Diverged
 from trainer.models.attention import pack_as
 from trainer.ppo.experience import Experience
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.loop import train
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import UpdateResult, update
 from trainer.rollout.context import PPOModels
 from trainer.spec import EvaluationSpec, PPOSpec
@@ -32,9 +31,9 @@ def without_old_logprobs(experience: Experience) -> Experience:
     return replace(experience, scored=replace(experience.scored, old_logprobs_BR=None))
 
 
-def updated(spec: PPOSpec, experience: Experience, cast: PPOModels, **options: Any) -> UpdateResult:
-    learners = Learners.of(cast, spec).at(1.0, options.get("leave_out", lambda step, trouble: None))
-    return update(experience, learners, spec, 0, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta))
+def updated(spec: PPOSpec, experience: Experience, cast: PPOModels) -> UpdateResult:
+    learners = Learners.build(cast, spec).adjusted(1.0, on_not_finite=lambda step, error: None)
+    return update(context_of(cast, spec), experience, learners, KLCoefficients(spec.kl.coef, spec.policy_loss.beta), 0)
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -96,7 +95,7 @@ def passes(folder: Path, **changes: Any) -> tuple[int, int]:
     prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
     held_out = HeldOut(prompts[:2], None, EvaluationSpec(prompts=2, keep_best=False))
     with session_in(folder) as session:
-        train(session, spec, cast, new_codec(), prompts, held_out, TEXTS)
+        train_ppo(session, spec, cast, prompts, held_out, texts=TEXTS)
     return counts[True], counts[False]
 
 
@@ -141,4 +140,4 @@ def test_or_the_run_ends_where_none_may_be_left_out() -> None:
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
     broken = without_old_logprobs(replace(experience, advantages_BR=experience.advantages_BR * float("nan")))
     with pytest.raises(Diverged):
-        update(broken, Learners.of(cast, spec), spec, 0, 0, Coefficients(0.0, 1.0))
+        update(context_of(cast, spec), broken, Learners.build(cast, spec), KLCoefficients(0.0, 1.0), 0)

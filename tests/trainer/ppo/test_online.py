@@ -7,11 +7,11 @@ import torch
 
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, session_in
-from trainer.ppo.online import Feedback, refit, round_beginning_at
+from trainer.ppo.online import Feedback, refit_reward_model, round_beginning_at
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.judges import ScoringJudge
 from trainer.rewards.rules import Length
-from trainer.rollout.context import PPOModels
+from trainer.rollout.context import PPOContext, PPOModels
 from trainer.spec import LengthReward
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
 from trainer.text.codec import TokenizedPrompt
@@ -30,7 +30,8 @@ def refitted(
     cast, earlier = cast_for(spec), [TokenizedPair([3], [4, 1], [5, 1], 0.0)]
     folder.mkdir()
     with session_in(folder) as session:
-        figures, fresh = refit(session, spec, cast, new_codec(), ENCODED, feedback, earlier, number)
+        context = PPOContext.from_session(session, cast, new_codec(), spec)
+        figures, fresh = refit_reward_model(session, context, ENCODED, feedback, earlier, number)
     return cast, figures, fresh
 
 
@@ -91,6 +92,7 @@ def test_answers_that_are_equal_teach_nothing(tmp_path: Path) -> None:
     spec = spec_of(steps=9, temperature=1e-4, online={"rounds": 3, "prompts": 6})
     cast = cast_for(spec)
     with session_in(tmp_path) as session:
-        figures, fresh = refit(session, spec, cast, new_codec(), ENCODED, FEEDBACK, [], 1)
+        context = PPOContext.from_session(session, cast, new_codec(), spec)
+        figures, fresh = refit_reward_model(session, context, ENCODED, FEEDBACK, [], 1)
     assert (figures, fresh) == ({"online/round": 1, "online/pairs": 0, "online/old_pairs": 0}, [])
     assert cast.reward_model.config.score_bias == 0.25

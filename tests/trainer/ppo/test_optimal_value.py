@@ -8,12 +8,12 @@ from pydantic import ValidationError
 
 from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
-from tests.trainer.stage_tools import CPU, new_codec, session_in
+from tests.trainer.stage_tools import context_of, new_codec, session_in
 from trainer.ppo import optimal_value
-from trainer.ppo.optimal_value import estimate
-from trainer.ppo.state import Dials
+from trainer.ppo.optimal_value import estimate_optimal_values
 from trainer.randomness import generator
-from trainer.rollout.batch import respond
+from trainer.rollout.batch import sample_responses, to_answers
+from trainer.rollout.context import PPOContext
 from trainer.sampling import uniforms
 from trainer.text.codec import TokenizedPrompt
 
@@ -31,54 +31,55 @@ def test_it_goes_from_the_mean_to_the_best_and_never_overflows() -> None:
     assert optimal_value.optimal_value([0.0, 2000.0, 7000.0], 1e-3) == pytest.approx(7000.0, abs=0.01)
 
 
-def estimated(folder: Path, **changes: object) -> Dials:
+def estimated(folder: Path, **changes: object) -> list[float]:
     advantage = {**NO_CRITIC, "baseline": "optimal_value"}
     spec = spec_of(advantage=advantage, optimal_value={"samples": 3, "beta": 0.5}, **changes)
     folder.mkdir()
-    dials = Dials.of(spec)
     with session_in(folder) as session:
-        estimate(session, spec, cast_for(spec), new_codec(), ENCODED, dials)
-    return dials
+        context = PPOContext.from_session(session, cast_for(spec), new_codec(), spec)
+        return estimate_optimal_values(session, context, ENCODED)
 
 
 def test_it_is_that_of_the_references_responses_by_draws_of_each_prompts_own(tmp_path: Path) -> None:
-    dials = estimated(tmp_path / "run")
+    found = estimated(tmp_path / "run")
     cast, codec = cast_for(spec_of()), new_codec()
+    context = context_of(cast, spec_of(), codec)
     with session_in(tmp_path) as session:
         seed = session.seed("ppo")
     for n, prompt in enumerate(ENCODED):
         draws = uniforms(generator(seed, "optimal value", n), 3, 9)
-        _, answers = respond(cast.reference, [prompt] * 3, codec, draws, 0.7, CPU)
+        responses = sample_responses(context, [prompt] * 3, draws, cast.reference)
+        answers = to_answers([prompt] * 3, responses, codec)
         totals = cast.rewards.score(answers).totals
         scores = [total if a.finished else total - 1.0 for total, a in zip(totals, answers, strict=True)]
-        assert dials.optimal_values[n] == pytest.approx(
-            optimal_value.optimal_value(scores, 0.5), abs=tolerance.largest(size=8)
-        )
+        assert found[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=tolerance.largest(size=8))
 
 
 def test_how_many_are_sampled_at_once_makes_no_difference(tmp_path: Path) -> None:
     together, apart = estimated(tmp_path / "a"), estimated(tmp_path / "b", batch_size=3, minibatches=1)
-    assert together.optimal_values == pytest.approx(apart.optimal_values, abs=tolerance.largest(size=8))
+    assert together == pytest.approx(apart, abs=tolerance.largest(size=8))
 
 
 def test_its_scores_are_clipped_and_penalised_as_those_of_training(tmp_path: Path) -> None:
     shaping = {"clip": 0.05, "missing_eos_penalty": 0.75, "length_penalty": 0.25, "length_free": 2}
-    dials = estimated(tmp_path / "run", shaping=shaping)
+    found = estimated(tmp_path / "run", shaping=shaping)
     cast, codec = cast_for(spec_of()), new_codec()
+    context = context_of(cast, spec_of(), codec)
     with session_in(tmp_path) as session:
         seed = session.seed("ppo")
     clipped = 0
     for n, prompt in enumerate(ENCODED):
         draws = uniforms(generator(seed, "optimal value", n), 3, 9)
-        _, answers = respond(cast.reference, [prompt] * 3, codec, draws, 0.7, CPU)
+        responses = sample_responses(context, [prompt] * 3, draws, cast.reference)
+        answers = to_answers([prompt] * 3, responses, codec)
         scores = []
         for total, answer in zip(cast.rewards.score(answers).totals, answers, strict=True):
             length = len(answer.response_ids)
             clipped += abs(total) > 0.05
             score = min(max(total, -0.05), 0.05) - (0.0 if answer.finished else 0.75)
             scores.append(score - 0.25 * max(0, length - 2))
-        assert dials.optimal_values[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=1e-4)
-    assert clipped and dials.scale.count == 0
+        assert found[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=1e-4)
+    assert clipped
 
 
 LEAST_SQUARES = {"policy_loss": {"kind": "least_squares"}, "kl": {"coef": 0.0}}

@@ -2,19 +2,18 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.ppo.tools import TEXTS, iterate, spec_of
+from tests.trainer.ppo.tools import TEXTS, cast_for, iterate, spec_of
+from tests.trainer.stage_tools import context_of
 from tests.trainer.tiny_models import llama
 from trainer.errors import DataError
 from trainer.models import Model
 from trainer.ppo.ptx import Pretraining
 from trainer.randomness import batch_indices
 
-CPU = torch.device("cpu")
-
 
 def pretraining(**changes: object) -> Pretraining:
     spec = spec_of(ptx={"coef": 2.0, "batch_size": 3}, **changes)
-    found = Pretraining.of(TEXTS, spec, 0, 5, CPU)
+    found = Pretraining.build(context_of(cast_for(spec), spec, seed=5), TEXTS)
     assert found is not None
     return found
 
@@ -53,5 +52,5 @@ def test_it_is_reported_at_every_step() -> None:
 
 def test_texts_of_which_nothing_can_be_learnt_are_refused() -> None:
     with pytest.raises(DataError, match="at least two tokens"):
-        Pretraining.of([[3], []], spec_of(ptx={}), 0, 0, CPU)
-    assert Pretraining.of([], spec_of(), 0, 0, CPU) is None
+        Pretraining.build(context_of(cast_for(spec_of()), spec_of(ptx={})), [[3], []])
+    assert Pretraining.build(context_of(cast_for(spec_of()), spec_of()), []) is None

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.trainer.ppo.toy import CODEC, PROMPT, SCORES, STEPS, Table, actors, objective
-from tests.trainer.stage_tools import session_in
-from trainer.ppo.loop import train
+from tests.trainer.stage_tools import session_in, train_ppo
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
 
@@ -35,7 +34,7 @@ def learnt(folder: Path, spec: PPOSpec) -> tuple[float, float]:
     before = float(objective(cast.policy, cast.reference, beta).detach())
     held_out = HeldOut([PROMPT], None, EvaluationSpec(prompts=1))
     with session_in(folder) as session:
-        train(session, spec, cast, CODEC, [PROMPT], held_out)
+        train_ppo(session, spec, cast, [PROMPT], held_out, CODEC)
     return before, float(objective(cast.policy, cast.reference, beta).detach())
 
 

@@ -12,12 +12,11 @@ import pytest
 from tests.trainer.ppo.test_online import FEEDBACK
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, TEXTS, cast_for, spec_of
 from tests.trainer.running import events_of, metrics_of
-from tests.trainer.stage_tools import new_codec, session_in
+from tests.trainer.stage_tools import new_codec, session_in, train_ppo
 from tests.trainer.tiny_models import llama
 from trainer.events import Message
 from trainer.models import load_policy, load_reward_model
 from trainer.models.heads import ValueHead
-from trainer.ppo.loop import train
 from trainer.rollout.context import PPOModels
 from trainer.session.checkpoint import load_numbers
 from trainer.spec import EvaluationSpec, PPOSpec
@@ -64,12 +63,12 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "adaptive, running scale, ema, cut rate": lambda dials: (
-        dials["kl_coef"] != 0.2 and dials["scale"]["count"] == 12 and dials["cut_steps_left"] > 0
+    "adaptive, running scale, ema, cut rate": lambda saved: (
+        saved["kl_coef"] != 0.2 and saved["scale"]["count"] == 12 and saved["cut_steps_left"] > 0
     ),
-    "online": lambda dials: dials["refits"] == 1 and len(dials["pairs"]) > 0,
-    "a*-po": lambda dials: len(dials["optimal_values"]) == 6,
-    "kl penalty to an adaptive target, reanchored, cosine": lambda dials: dials["old_kl_beta"] != 1.0,
+    "online": lambda saved: saved["refits"] == 1 and len(saved["pairs"]) > 0,
+    "a*-po": lambda saved: len(saved["optimal_values"]) == 6,
+    "kl penalty to an adaptive target, reanchored, cosine": lambda saved: saved["old_kl_beta"] != 1.0,
 }
 """That what the case is about has moved by the checkpoint; else nobody would see it lost."""
 
@@ -95,7 +94,8 @@ def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:
         cast = cast_of(spec, newest[0] if newest else None)
         codec = new_codec()
         codec = replace(codec, stops=Stops.for_tokenizer(codec.tokenizer, (), spec.stop))
-        train(session, spec, cast, codec, ENCODED, held_out, TEXTS, FEEDBACK if spec.online else None)
+        feedback = FEEDBACK if spec.online else None
+        train_ppo(session, spec, cast, ENCODED, held_out, codec, texts=TEXTS, feedback=feedback)
     final = folder / "checkpoints" / "ppo"
     weights = {
         str(path.relative_to(final)): hashlib.sha256(path.read_bytes()).hexdigest()

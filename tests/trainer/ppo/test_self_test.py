@@ -9,16 +9,15 @@ import torch
 from torch import nn
 
 from tests.trainer.running import metrics_of
-from tests.trainer.stage_tools import new_codec, scored_by, session_in
+from tests.trainer.stage_tools import new_codec, scored_by, session_in, train_ppo
 from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.errors import SelfTestFailed
 from trainer.events import Message, read
 from trainer.models import Model, compute_in
 from trainer.models.attention import pack_as, packs
-from trainer.ppo import self_test
 from trainer.ppo.learners import Learners
-from trainer.ppo.loop import train
-from trainer.rollout.context import PPOModels
+from trainer.ppo.self_test import run_self_test
+from trainer.rollout.context import PPOContext, PPOModels
 from trainer.session.session import Session
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages.evaluation import HeldOut
@@ -48,7 +47,8 @@ def llamas(policy: Model | None = None, reference: Model | None = None) -> PPOMo
 
 def check(session: Session, actors: PPOModels, **changes: Any) -> None:
     spec = PPOSpec.model_validate(changes)
-    self_test.run(session, spec, actors, Learners.of(actors, spec), new_codec(), PROMPTS, REFERENCES)
+    context = PPOContext.from_session(session, actors, new_codec(), spec)
+    run_self_test(session, context, Learners.build(actors, spec), PROMPTS, REFERENCES)
 
 
 def test_healthy_models_pass_and_the_figures_are_told(session: Session) -> None:
@@ -202,7 +202,7 @@ def test_a_run_is_the_same_with_and_without_it(tmp_path: Path) -> None:
         folder, actors = tmp_path / str(self_tested), llamas()
         folder.mkdir()
         with session_in(folder) as session:
-            train(session, spec, actors, new_codec(), PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()), references=REFERENCES)  # fmt: skip
+            train_ppo(session, spec, actors, PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()), references=REFERENCES)  # fmt: skip
         said = [event.text for event, _ in read(folder / "events.jsonl") if isinstance(event, Message)]
         assert any(text.startswith("Self-test passed") for text in said) == self_tested
         runs[self_tested] = metrics_of(folder), [weight.detach() for weight in actors.policy.parameters()]
@@ -213,5 +213,5 @@ def test_a_run_is_the_same_with_and_without_it(tmp_path: Path) -> None:
 def test_a_run_that_fails_it_takes_no_step(session: Session) -> None:
     actors = llamas(reference=llama(2))
     with pytest.raises(SelfTestFailed):
-        train(session, PPOSpec(), actors, new_codec(), PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()))
+        train_ppo(session, PPOSpec(), actors, PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()))
     assert metrics_of(session.run_dir) == {}

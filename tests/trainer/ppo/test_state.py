@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from trainer.errors import ModelError
-from trainer.ppo.state import move
+from trainer.ppo.state import move_reference
 from trainer.spec import ReferenceSpec
 
 
@@ -13,7 +13,7 @@ def moved(spec: dict[str, object], iterations: int, dtype: torch.dtype = torch.f
     nn.init.zeros_(reference.weight)
     for iteration in range(iterations):
         nn.init.constant_(policy.weight, iteration + 1.0)
-        move(reference, policy, ReferenceSpec.model_validate(spec), iteration)
+        move_reference(reference, policy, ReferenceSpec.model_validate(spec), iteration)
         seen.append(reference.weight.item())
     return seen
 
@@ -39,7 +39,7 @@ def test_a_moving_average_too_coarse_to_move_is_refused() -> None:
 
 def test_a_copy_does_not_follow_the_policy_afterwards() -> None:
     reference, policy = nn.Linear(1, 1), nn.Linear(1, 1)
-    move(reference, policy, ReferenceSpec(update="reanchored"), 0)
+    move_reference(reference, policy, ReferenceSpec(update="reanchored"), 0)
     before = reference.weight.item()
     nn.init.constant_(policy.weight, 9.0)
     assert reference.weight.item() == before != 9.0
@@ -47,4 +47,4 @@ def test_a_copy_does_not_follow_the_policy_afterwards() -> None:
 
 def test_another_architecture_is_refused() -> None:
     with pytest.raises(ModelError, match="own architecture"):
-        move(nn.Linear(2, 1), nn.Linear(1, 1), ReferenceSpec(update="ema"), 0)
+        move_reference(nn.Linear(2, 1), nn.Linear(1, 1), ReferenceSpec(update="ema"), 0)

@@ -10,12 +10,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
-from tests.trainer.stage_tools import new_codec, respond_and_learn
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn
 from tests.trainer.tiny_models import llama, scorer
 from trainer.models.attention import pack_as
 from trainer.models.sequences import Batch, completion_logprobs, sequence_scores, state_values
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.ptx import Pretraining
 from trainer.ppo.update import update
 
@@ -55,10 +55,11 @@ def synchronisations(monkeypatch: pytest.MonkeyPatch, packing: bool, **changes: 
         if model is not None:
             pack_as(model, packing)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
-    pretraining = Pretraining.of([[3, 4, 5, 6], [7, 8], [9, 10, 11]], spec, 0, 0, torch.device("cpu"))
-    learners, coefficients = Learners.of(cast, spec), Coefficients(spec.kl.coef, spec.policy_loss.beta)
+    context = context_of(cast, spec)
+    pretraining = Pretraining.build(context, [[3, 4, 5, 6], [7, 8], [9, 10, 11]])
+    learners, coefficients = Learners.build(cast, spec), KLCoefficients(spec.kl.coef, spec.policy_loss.beta)
     with monkeypatch.context() as patch, Synchronisations(patch) as synchronised:
-        update(experience, learners, spec, 0, 0, coefficients, 0, pretraining)
+        update(context, experience, learners, coefficients, 0, pretraining=pretraining)
     return synchronised.found
 
 

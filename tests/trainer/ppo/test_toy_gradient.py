@@ -11,7 +11,6 @@ from torch import Tensor
 
 from tests.trainer.ppo.toy import (
     CODEC,
-    CPU,
     PROMPT,
     REPRESENTATIVE,
     RESPONSES,
@@ -26,11 +25,13 @@ from tests.trainer.ppo.toy import (
     path,
     quarters,
 )
+from tests.trainer.stage_tools import context_of
 from trainer.ppo.experience import build_experience
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients, Minibatch
+from trainer.ppo.minibatch import Minibatch
 from trainer.rewards.base import Rewards, WeightedReward
-from trainer.rollout.batch import ScoredBatch, respond_with, sampled_from, score
+from trainer.rollout.batch import ScoredBatch, sample_and_score, sample_responses, score
 from trainer.rollout.context import PPOModels
 from trainer.spec import KLSpec, PPOSpec
 
@@ -41,7 +42,7 @@ ALL = len(REPRESENTATIVE)
 def step_gradient(cast: PPOModels, optimal_value: float | None = None, **options: object) -> Tensor:
     """Of the policy's table, after one step's losses over a batch that is its own expectation."""
     spec = spec_of(**options)
-    scored = respond_with(cast, [PROMPT] * ALL, CODEC, spec, REPRESENTATIVE, CPU)
+    scored = sample_and_score(context_of(cast, spec, CODEC), [PROMPT] * ALL, REPRESENTATIVE)
     return gradient_on(scored, cast, spec, optimal_value)
 
 
@@ -52,9 +53,11 @@ def spec_of(**options: object) -> PPOSpec:
 
 def gradient_on(scored: ScoredBatch, cast: PPOModels, spec: PPOSpec, optimal_value: float | None = None) -> Tensor:
     values = None if optimal_value is None else [optimal_value] * ALL
-    experience = build_experience(scored, cast.critic, spec, kl_coef=spec.kl.coef, optimal_values=values)
-    minibatch = Minibatch.of(experience, list(range(ALL)), spec, Coefficients(spec.kl.coef, spec.policy_loss.beta))
-    minibatch.accumulate(Learners.of(cast, spec), only_critic=False)
+    experience = build_experience(context_of(cast, spec, CODEC), scored, kl_coef=spec.kl.coef, optimal_values=values)
+    minibatch = Minibatch.select(
+        experience, list(range(ALL)), spec, KLCoefficients(spec.kl.coef, spec.policy_loss.beta)
+    )
+    minibatch.accumulate(Learners.build(cast, spec), only_critic=False)
     return cast.policy.score.weight.grad
 
 
@@ -65,7 +68,7 @@ def exact_gradient(value: Tensor, policy: Any) -> Tensor:
 def test_the_batch_holds_each_response_as_often_as_it_is_likely() -> None:
     cast = actors(quarters(0.75))
     spec = PPOSpec(batch_size=ALL, max_new_tokens=STEPS)
-    scored = respond_with(cast, [PROMPT] * ALL, CODEC, spec, REPRESENTATIVE, CPU)
+    scored = sample_and_score(context_of(cast, spec, CODEC), [PROMPT] * ALL, REPRESENTATIVE)
     drawn = [r.ids for r in scored.responses]
     likely = log_probabilities(cast.policy).sum(1).exp()
     assert [drawn.count(r) / ALL for r in RESPONSES] == pytest.approx(likely.tolist())
@@ -224,8 +227,9 @@ def test_tokens_of_another_sampler_are_weighed_in_the_kl_too(choice: dict[str, A
         kl={"coef": BETA, **choice}, advantage={"estimator": "sequence", "normalize": "none"},
         policy_loss={"kind": "unclipped"}, rollout={"importance_cap": 1e6},
     )  # fmt: skip
-    drawn = sampled_from(sampler, [PROMPT] * ALL, CODEC, REPRESENTATIVE, 1.0, CPU)
-    found = gradient_on(score(cast, [PROMPT] * ALL, drawn, CODEC, spec, CPU, 1.0), cast, spec)
+    context = context_of(cast, spec, CODEC)
+    drawn = sample_responses(context, [PROMPT] * ALL, REPRESENTATIVE, sampler)
+    found = gradient_on(score(context, [PROMPT] * ALL, drawn), cast, spec)
     exact = exact_gradient(documented_kl(choice, cast.policy, cast.reference, states_of=sampler), cast.policy)
     torch.testing.assert_close(found, BETA * exact / STEPS, rtol=1e-5, atol=1e-6)
     assert exact.abs().max() > 0.1

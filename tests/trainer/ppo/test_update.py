@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from tests import tolerance
-from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn, scored_by
+from tests.trainer.stage_tools import context_of, four_models, new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import gpt2, gpt2_scorer, llama, scorer
 from trainer.models import Model
 from trainer.ppo.experience import Experience
-from trainer.ppo.iteration_log import summarise
+from trainer.ppo.iteration_log import update_metrics
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients, Minibatch
+from trainer.ppo.minibatch import Minibatch
 from trainer.ppo.update import update
 from trainer.rollout.context import PPOModels
 from trainer.spec import DataSpec, PPOSpec
@@ -51,9 +52,13 @@ def spec_of(**changes: object) -> PPOSpec:
 
 def step(models: PPOModels, spec: PPOSpec, experience: Experience) -> dict[str, float]:
     updated = update(
-        experience, Learners.of(models, spec), spec, 0, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta)
+        context_of(models, spec),
+        experience,
+        Learners.build(models, spec),
+        KLCoefficients(spec.kl.coef, spec.policy_loss.beta),
+        0,
     )
-    return summarise(updated.history)
+    return update_metrics(updated.history)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +136,12 @@ def test_micro_batches_by_tokens_keep_gradient_and_order() -> None:
 
     def accumulated(**changes: int) -> tuple[list[torch.Tensor], torch.Tensor]:
         changed = spec.model_copy(update=changes)
-        learners = Learners.of(actors, changed)
-        figures, tokens = Minibatch.of(experience, rows, changed, Coefficients(0.05, 0.0)).accumulate(learners, False)
+        learners = Learners.build(actors, changed)
+        figures, tokens = Minibatch.select(experience, rows, changed, KLCoefficients(0.05, 0.0)).accumulate(
+            learners, False
+        )
         gradients = [p.grad.clone() for p in learners.policy.parameters]
-        learners.forget()
+        learners.drop_gradients()
         return [*gradients, torch.tensor(list(figures.values()))], tokens.clipped_BR
 
     with torch.no_grad():

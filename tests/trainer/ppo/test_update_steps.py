@@ -4,13 +4,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, respond_and_learn, scores_alone
+from tests.trainer.stage_tools import (
+    context_of,
+    four_models,
+    logprobs_alone,
+    new_codec,
+    respond_and_learn,
+    scores_alone,
+)
 from trainer.models import Model
 from trainer.optim.learner import Learner
 from trainer.ppo.experience import Experience
-from trainer.ppo.iteration_log import summarise
+from trainer.ppo.iteration_log import update_metrics
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
 from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec
@@ -36,8 +43,10 @@ def updated(
     experience = respond_and_learn(models, prompts, new_codec(), spec, seed=5)
     policy, critic = Recording(models.policy, spec, 9), Recording(models.critic, spec, 9)
     learners = Learners(policy, critic, None)
-    updated = update(experience, learners, spec, iteration, 0, Coefficients(spec.kl.coef, spec.policy_loss.beta))
-    return experience, summarise(updated.history), policy, critic
+    updated = update(
+        context_of(models, spec), experience, learners, KLCoefficients(spec.kl.coef, spec.policy_loss.beta), iteration
+    )
+    return experience, update_metrics(updated.history), policy, critic
 
 
 def norm(model: Model, loss: Tensor) -> float:

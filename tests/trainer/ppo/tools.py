@@ -5,14 +5,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests.trainer.stage_tools import new_codec, respond_and_learn, scored_by
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, scored_by
 from tests.trainer.tiny_models import llama, scorer
 from trainer.models import Model, set_fresh
 from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch
 from trainer.ppo.experience import Experience
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.ptx import Pretraining
 from trainer.ppo.update import UpdateResult, update
 from trainer.rewards.base import Scores
@@ -55,9 +55,10 @@ def iterate(
     """One batch and the update on it."""
     cast = cast_for(spec) if cast is None else cast
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
-    pretraining = Pretraining.of(TEXTS, spec, 0, 0, torch.device("cpu"))
-    coefficients = Coefficients(spec.kl.coef, spec.policy_loss.beta)
-    updated = update(experience, Learners.of(cast, spec), spec, iteration, 0, coefficients, 0, pretraining)
+    context, coefficients = context_of(cast, spec), KLCoefficients(spec.kl.coef, spec.policy_loss.beta)
+    pretraining = Pretraining.build(context, TEXTS)
+    learners = Learners.build(cast, spec)
+    updated = update(context, experience, learners, coefficients, iteration, pretraining=pretraining)
     return cast, experience, updated
 
 

@@ -10,12 +10,12 @@ from torch import nn
 from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
-from tests.trainer.stage_tools import CPU, new_codec
+from tests.trainer.stage_tools import CPU, context_of, new_codec
 from trainer.models import Model, builder_for
 from trainer.optim.learner import Learner
 from trainer.ppo.experience import build_experience
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
 from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.live_bytes import LiveBytes
@@ -26,7 +26,7 @@ from trainer.preflight.report import PhaseMemory
 from trainer.preflight.workload import Example, Pair, Sizes
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.models import TokenScorer
-from trainer.rollout.batch import respond, respond_with
+from trainer.rollout.batch import sample_and_score, sample_responses
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
 from trainer.spec import JobSpec
@@ -138,20 +138,20 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
     policy, reference, judge, critic = models_of(kind)
     rewards = Rewards([WeightedReward("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
     actors = PPOModels(policy, reference, reference, critic, rewards, judge)
-    learners, codec = Learners.of(actors, spec.ppo), new_codec()
+    learners, context = Learners.build(actors, spec.ppo), context_of(actors, spec.ppo)
     peaks: dict[str, int] = {}
     with LiveBytes([tensor for one in (policy, reference, judge, critic) for tensor in tensors_of(one)]) as bytes_:
         for iteration in range(2):
             draws = uniforms(torch.Generator().manual_seed(iteration), 16, ANSWER)
             bytes_.peak = bytes_.live
-            respond(policy, PROMPTS, codec, draws, 1.0, CPU)
+            sample_responses(context, PROMPTS, draws, temperature=1.0)
             peaks["ppo_rollout"] = bytes_.peak
             bytes_.peak = bytes_.live
-            scored = respond_with(actors, PROMPTS, codec, spec.ppo, draws, CPU)
-            experience = build_experience(scored, critic, spec.ppo, kl_coef=0.05)
+            scored = sample_and_score(context, PROMPTS, draws)
+            experience = build_experience(context, scored, kl_coef=0.05)
             peaks["ppo_score"] = bytes_.peak  # of sampling, where that is more
             bytes_.peak = bytes_.live
-            update(experience, learners, spec.ppo, iteration, 0, Coefficients(0.05, 1.0))
+            update(context, experience, learners, KLCoefficients(0.05, 1.0), iteration)
             peaks["ppo_update"] = bytes_.peak
     assert scored.batch.completion_lengths_B.float().mean() > ANSWER - 2
     for phase, peak in peaks.items():

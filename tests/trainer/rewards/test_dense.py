@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, scored_by_hand, spec_of
 from tests.trainer.rewards.tools import Reply, answer, context, encoded, says, serving
 from tests.trainer.running import events_of, metrics_of
-from tests.trainer.stage_tools import new_codec, respond_and_learn, session_in
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, session_in, train_ppo
 from trainer.errors import RewardError
 from trainer.events import Samples
 from trainer.ppo import optimal_value
 from trainer.ppo.experience import Experience, build_experience
-from trainer.ppo.loop import train
-from trainer.ppo.state import Dials
 from trainer.rewards import RewardInput, Rewards, RewardValue, Scores, TokenRewards, build
 from trainer.rewards.base import WeightedReward, _joined
 from trainer.rollout.shaping import shaped_tokens
@@ -139,7 +137,9 @@ def learnt(advantage: dict[str, object], finished: Sequence[bool] = (True,) * 4,
     totals = [2.25, -1.0, 4.0, 3.0]
     scored = scored_by_hand(KL, totals, list(finished))
     scored = replace(scored, rewards=Scores(totals, {"a": totals}, {}, DENSE))
-    return build_experience(scored, None, spec, kl_coef=1.0, score_scale=2.0, optimal_values=[0.5, 0.5, 2.0, 2.0])
+    return build_experience(
+        context_of(cast_for(spec), spec), scored, kl_coef=1.0, score_scale=2.0, optimal_values=[0.5, 0.5, 2.0, 2.0]
+    )
 
 
 def test_each_token_earns_its_own_and_the_last_one_the_rest() -> None:
@@ -231,7 +231,7 @@ def test_v_star_is_that_of_their_sums_clipped_one_by_one(tmp_path: Path) -> None
     )
     cast = replace(cast_for(spec), rewards=Rewards([WeightedReward("rising", 1.0, Rising())]))
     encoded_prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
-    dials, lengths = Dials.of(spec), []
+    lengths: list[int] = []
     score = cast.rewards.score
 
     def counted(answers: Sequence[RewardInput]) -> Scores:
@@ -240,10 +240,10 @@ def test_v_star_is_that_of_their_sums_clipped_one_by_one(tmp_path: Path) -> None
 
     cast.rewards.score = counted  # type: ignore[method-assign]
     with session_in(tmp_path) as session:
-        optimal_value.estimate(session, spec, cast, new_codec(), encoded_prompts, dials)
+        found = optimal_value.estimate_optimal_values(session, context_of(cast, spec), encoded_prompts)
     # .1, .2, .25, .25, …
     expected = [[0.1, 0.3][length - 1] if length < 3 else 0.3 + 0.25 * (length - 2) for length in lengths]
-    assert dials.optimal_values == pytest.approx(expected) and len(set(lengths)) > 1
+    assert found == pytest.approx(expected) and len(set(lengths)) > 1
 
 
 def test_a_run_learns_and_shows_them(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_run_learns_and_shows_them(tmp_path: Path) -> None:
         reward = HttpReward(type="http", name="steps", url=server.url, send_tokens=True)
         cast = replace(cast_for(spec), rewards=build([reward], context(codec=CODEC)))
         held_out = HeldOut(prompts[:2], None, EvaluationSpec(prompts=2, keep_best=False))
-        train(session, spec, cast, CODEC, prompts, held_out)
+        train_ppo(session, spec, cast, prompts, held_out, CODEC)
     tables = [row for event in events_of(tmp_path) if isinstance(event, Samples) for row in event.rows]
     tables = [row for row in tables if row.token_table]
     assert tables

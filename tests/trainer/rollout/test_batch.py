@@ -9,12 +9,19 @@ from torch import Tensor
 
 from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, iterate, spec_of, weights_of
-from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, respond_and_learn, scores_alone
+from tests.trainer.stage_tools import (
+    context_of,
+    four_models,
+    logprobs_alone,
+    new_codec,
+    respond_and_learn,
+    scores_alone,
+)
 from trainer.ppo.experience import Experience
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
 from trainer.ppo.update import update
-from trainer.rollout.batch import describe_gap, importance_weights, sampler_logprobs
+from trainer.rollout.batch import importance_weights, off_policy_metrics, sampler_logprobs
 from trainer.sampling import Response
 from trainer.spec import PPOSpec
 
@@ -111,7 +118,7 @@ def test_a_token_weighs_as_much_more_as_it_has_become_likelier_up_to_the_cap() -
     sampler = torch.tensor([[log(0.4), log(0.4), log(0.1), 0.0]])  # ratios 1.25, 0.5, 9, and a pad
     weights = importance_weights(own, sampler, 2.0)
     torch.testing.assert_close(weights, torch.tensor([[1.25, 0.5, 2.0, 1.0]]))
-    figures = describe_gap(own, sampler, torch.tensor([[True, True, True, False]]), weights)
+    figures = off_policy_metrics(own, sampler, torch.tensor([[True, True, True, False]]), weights)
     expected = {"min": 0.5, "mean": 3.75 / 3, "max": 2.0}
     assert {name.split("/")[-1]: value for name, value in figures.items() if "ratio" in name} == pytest.approx(expected)
     assert figures["sampling/logp_difference/mean"] == pytest.approx((log(1.25) + log(2) + log(9)) / 3)
@@ -147,7 +154,7 @@ def test_the_loss_of_each_token_is_multiplied_by_its_weight() -> None:
         sampler_BR = found.scored.logprobs_BR - weights[:, :width].log()
         scored = replace(found.scored, sampler_logprobs_BR=sampler_BR)
         experience = replace(found, scored=scored, advantages_BR=found.advantages_BR * factors[:, :width])
-        update(experience, Learners.of(cast, spec), spec, 0, 0, Coefficients(0.0, 1.0), 0, None)
+        update(context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(0.0, 1.0), 0, 0, None)
         moved.append(weights_of(cast.policy))
     torch.testing.assert_close(moved[0], moved[1])
     assert float((moved[0] - moved[2]).abs().max()) > 1e-3

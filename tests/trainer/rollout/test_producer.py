@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 
 from tests.trainer.models.lora.tools import maker, policy_in, stir
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of
-from tests.trainer.stage_tools import CPU, new_codec
+from tests.trainer.stage_tools import context_of
 from trainer.rollout.context import PPOModels
 from trainer.rollout.producer import RolloutProducer
 from trainer.sampling import Response
@@ -21,7 +22,7 @@ ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 
 def rollouts(actors: PPOModels | None = None, asynchronous: bool = True, **changes: Any) -> RolloutProducer:
     spec = spec_of(steps=4, rollout={"asynchronous": asynchronous}, **changes)
-    return RolloutProducer(spec, actors or cast_for(spec), new_codec(), ENCODED, 5, CPU)
+    return RolloutProducer(context_of(actors or cast_for(spec), spec, seed=5), ENCODED)
 
 
 def ids(responses: list[Response]) -> list[list[int]]:
@@ -37,14 +38,16 @@ def disturb(model: Any) -> None:
 def test_they_come_from_the_policy_as_it_was_before_the_update() -> None:
     actors = cast_for(spec_of())
     ahead, now = rollouts(actors), rollouts(actors, asynchronous=False)
-    prompts, before, _ = now.of(1)
-    with ahead.ahead_of(1):
+    first = now.take(1)
+    prompts, before = first.prompts, first.responses
+    with ahead.sample_ahead(1):
         disturb(actors.policy)
-    asked, found, _ = ahead.of(1)
-    assert asked == prompts and ids(found) == ids(before) != ids(now.of(1)[1])
-    with ahead.ahead_of(2):  # the copy follows the policy
+    second = ahead.take(1)
+    asked, found = second.prompts, second.responses
+    assert asked == prompts and ids(found) == ids(before) != ids(now.take(1).responses)
+    with ahead.sample_ahead(2):  # the copy follows the policy
         pass
-    assert ids(ahead.of(2)[1]) == ids(now.of(2)[1])
+    assert ids(ahead.take(2).responses) == ids(now.take(2).responses)
 
 
 def test_a_role_on_a_backbone_is_copied_with_it(tmp_path: Path) -> None:
@@ -53,31 +56,31 @@ def test_a_role_on_a_backbone_is_copied_with_it(tmp_path: Path) -> None:
     cast = cast_for(spec_of())
     actors = PPOModels(role, cast.reference, cast.initial, None, cast.rewards, None)
     ahead, now = rollouts(actors), rollouts(actors, asynchronous=False)
-    before = ids(now.of(1)[1])
-    with ahead.ahead_of(1), role.backbone.under(None):  # another role at work meanwhile
+    before = ids(now.take(1).responses)
+    with ahead.sample_ahead(1), role.backbone.under(None):  # another role at work meanwhile
         disturb(role)
-    assert ids(ahead.of(1)[1]) == before != ids(now.of(1)[1])
+    assert ids(ahead.take(1).responses) == before != ids(now.take(1).responses)
 
 
 def test_what_waits_for_another_iteration_is_not_learnt_from() -> None:
     """As after a roll-back, whose steps keep on counting."""
     ahead = rollouts()
-    with ahead.ahead_of(1):
+    with ahead.sample_ahead(1):
         pass
-    assert ids(ahead.of(3)[1]) == ids(rollouts().of(3)[1])
+    assert ids(ahead.take(3).responses) == ids(rollouts().take(3).responses)
     assert ahead.state() == {}
 
 
 def test_after_the_last_iteration_nothing_waits() -> None:
     ahead = rollouts()
-    with ahead.ahead_of(4):
+    with ahead.sample_ahead(4):
         pass
     assert ahead.state() == {}
 
 
 def test_trouble_in_the_update_ends_with_no_thread_at_work_and_nothing_waiting() -> None:
     ahead, threads = rollouts(), torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), ahead.ahead_of(1):
+    with pytest.raises(ZeroDivisionError), ahead.sample_ahead(1):
         raise ZeroDivisionError
     assert ahead.state() == {} and torch.get_num_threads() == threads
 
@@ -86,13 +89,13 @@ def test_trouble_in_the_sampling_is_raised() -> None:
     actors = cast_for(spec_of())
     ahead = rollouts(actors)
     actors.policy.model.embed_tokens = None  # and the copy's
-    with pytest.raises(TypeError), ahead.ahead_of(1):
+    with pytest.raises(TypeError), ahead.sample_ahead(1):
         pass
 
 
 def test_without_it_nothing_is_sampled_before_its_time() -> None:
     now = rollouts(asynchronous=False)
-    with now.ahead_of(1):
+    with now.sample_ahead(1):
         pass
     assert now.state() == {}
 
@@ -122,16 +125,16 @@ def test_on_a_gpu_they_are_sampled_on_a_stream_of_their_own(monkeypatch: pytest.
     current = [Stream("default")]
     for name, fake in (("Stream", Stream), ("stream", on), ("current_stream", lambda device: current[0])):
         monkeypatch.setattr(torch.cuda, name, fake)
-    monkeypatch.setattr(RolloutProducer, "_policy_as_it_is", lambda self: asked.append("copied"))
+    monkeypatch.setattr(RolloutProducer, "_copy_of_policy", lambda self: asked.append("copied"))
     monkeypatch.setattr(RolloutProducer, "_sampled", sampled)
     monkeypatch.setattr(RolloutProducer, "_gathered", lambda self, own: own)
     spec = spec_of(steps=4, rollout={"asynchronous": True})
-    ahead = RolloutProducer(spec, cast_for(spec), new_codec(), ENCODED, 5, torch.device("cuda"))
+    ahead = RolloutProducer(replace(context_of(cast_for(spec), spec), device=torch.device("cuda")), ENCODED)
     for iteration in (1, 2):
-        with ahead.ahead_of(iteration):
+        with ahead.sample_ahead(iteration):
             pass
     once = ["copied", "own waits for default", "sampled on own", "default waits for own"]
     assert asked == [*once, *once]
     asked.clear()
-    ahead.of(3)
+    ahead.take(3)
     assert asked == ["sampled on default"]

@@ -315,7 +315,7 @@ def test_under_autocast_a_step_over_fixed_memory_says_nearly_the_same(make: Any)
 def test_without_a_gpu_and_for_models_with_windows_steps_are_plain() -> None:
     draws = torch.zeros(2, 4)
     for model in (llama(), windowed()):
-        progress = Progress.of(model, [[2], [3, 4]], draws, Stops((1,)), 1.0, False)
+        progress = Progress.begin(model, [[2], [3, 4]], draws, Stops((1,)), 1.0, False)
         assert takes_ready_masks(model, progress.cache) == (model.config.model_type == "llama")
         step = Decoding("auto", pytest.fail).step(model, progress)
         assert step.__qualname__.startswith("eager")

@@ -17,7 +17,7 @@ from trainer.sampling.built_in import sample_growing
 from trainer.sampling.cache import InPlaceCache, keeps_in_place
 from trainer.sampling.decoding import Progress, sample_in_place
 from trainer.sampling.decoding import _read as read
-from trainer.sampling.prefill import in_parts
+from trainer.sampling.prefill import prompt_groups
 from trainer.text.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8], [9, 10], [8], [11, 12, 13, 14, 15, 16, 17], [8], [3, 4, 9, 10, 2]]
@@ -72,15 +72,21 @@ def test_a_role_on_a_shared_backbone_is_sampled_under_its_own_adapter(tmp_path: 
 
 def test_prompts_are_read_in_parts_and_equal_ones_once() -> None:
     prompts = [[5], [8], [8], [8], [2, 3], *[[2, 3, 4, 5, 6, 7, 8, 9]] * 2, [2, 3, 4, 5, 6, 7, 8, 9, 10]]
-    parts = list(in_parts(prompts, worthwhile=12))
+    parts = list(prompt_groups(prompts, worthwhile=12))
     assert [(part.first, part.last, part.source) for part in parts] == [(0, 5, [0, 1, 1, 1, 2]), (5, 8, [0, 0, 1])]
     assert parts[1].prompts == [prompts[5], prompts[7]]
-    assert [ids for part in in_parts(prompts, 1) for ids in part.prompts] == [[5], [8], [2, 3], prompts[5], prompts[7]]
+    assert [ids for part in prompt_groups(prompts, 1) for ids in part.prompts] == [
+        [5],
+        [8],
+        [2, 3],
+        prompts[5],
+        prompts[7],
+    ]
 
 
 def test_reading_in_parts_changes_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = both(llama(), PROMPTS)
-    monkeypatch.setattr("trainer.sampling.decoding.in_parts", lambda prompts: in_parts(prompts, worthwhile=1))
+    monkeypatch.setattr("trainer.sampling.decoding.prompt_groups", lambda prompts: prompt_groups(prompts, worthwhile=1))
     assert [r.ids for r in both(llama(), PROMPTS)[1]] == [r.ids for r in whole]
 
 
@@ -88,9 +94,9 @@ def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.M
     """15 rows with five different prompts of three tokens, and nine more of three to eleven. Equal prompts are read once;
     each pass pads its prompts to the longest, and 24 tokens have room for six of three, three of six, two of eight …"""
     prompts = sorted([[5, 6, 7 + n] for n in range(5)] * 3 + [[2] * n for n in range(3, 12)], key=lambda p: (len(p), p))
-    assert [(len(part.prompts), part.width) for part in in_parts(prompts)] == [(14, 11)]
+    assert [(len(part.prompts), part.width) for part in prompt_groups(prompts)] == [(14, 11)]
     expected = [(6, 3), (3, 6), (2, 8), (2, 10), (1, 11)]
-    parts = list(in_parts(prompts, most=24))
+    parts = list(prompt_groups(prompts, most=24))
     assert [(len(part.prompts), part.width) for part in parts] == expected
     assert [row for part in parts for row in range(part.first, part.last)] == list(range(24))
 
@@ -98,7 +104,7 @@ def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.M
     model.register_forward_pre_hook(lambda *args: passes.append(tuple(args[2]["input_ids"].shape)), with_kwargs=True)
     shuffled = prompts[::2] + prompts[1::2]
     _, whole = both(llama(), shuffled)
-    monkeypatch.setattr("trainer.sampling.decoding.in_parts", lambda prompts: in_parts(prompts, most=24))
+    monkeypatch.setattr("trainer.sampling.decoding.prompt_groups", lambda prompts: prompt_groups(prompts, most=24))
     draws = uniforms(torch.Generator().manual_seed(7), len(shuffled), 24)
     found = sample_with(
         model, shuffled, draws, device=CPU, stops=Stops((1,)), pad_id=0, temperature=0.8, with_logprobs=True
@@ -110,7 +116,7 @@ def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.M
 
 
 def test_a_prompt_longer_than_the_cap_has_a_pass_of_its_own() -> None:
-    parts = list(in_parts([[2], [3], [4] * 9, [5] * 9], worthwhile=100, most=4))
+    parts = list(prompt_groups([[2], [3], [4] * 9, [5] * 9], worthwhile=100, most=4))
     assert [(part.first, part.last) for part in parts] == [(0, 2), (2, 3), (3, 4)]
 
 
@@ -153,7 +159,7 @@ def test_a_batch_of_which_nobody_goes_on_ends_there() -> None:
 def test_under_autocast_all_of_the_cache_is_in_the_type_that_is_computed_in() -> None:
     """Rotated keys come in float32: kept so, all of them would be cast again at every step."""
     model, draws = compute_in(llama(), torch.bfloat16), torch.zeros(1, 4)
-    progress = Progress.of(model, [[5, 6, 7]], draws, Stops((1,)), 1.0, False)
+    progress = Progress.begin(model, [[5, 6, 7]], draws, Stops((1,)), 1.0, False)
     with autocast(model):
         read(model, progress, [[5, 6, 7]], 0)
     layer = progress.cache.layers[0]

@@ -11,7 +11,8 @@ from trainer.spec import RolloutSpec
     [
         ({"gpu_memory_utilization": 0.5}, "gpu_memory_utilization"),
         ({"engine": "vllm", "logprobs": "sampler"}, "logprobs"),
-        ({"engine": "continuous_batching", "asynchronous": True}, "asynchronous"),
+        ({"engine": "vllm", "asynchronous": True}, "asynchronous"),
+        ({"engine": "continuous_batching"}, 'was removed; use "built_in", or "vllm" on a GPU'),
         ({"logprobs": "sampler", "importance_cap": 2.0}, "importance_cap"),
         ({"logprobs": "sampler", "asynchronous": True}, "one step before"),
     ],

@@ -17,7 +17,7 @@ from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import llama
 from trainer.models import Model
 from trainer.sampling import Sampler, uniforms
-from trainer.sampling.sampler import let_go, sampler_for
+from trainer.sampling.sampler import release_engine, sampler_for
 from trainer.sampling.vllm import VLLM
 from trainer.spec import ModelSpec
 from trainer.text.stops import Stops
@@ -160,6 +160,6 @@ def test_a_run_that_goes_back_keeps_its_engine(tmp_path: Path) -> None:
     assert engines[0] is engines[1] and len(FakeLLM.made) == 1
     engine: Any = engines[1]
     assert said(engine, after) == by(after) and not engine.serves(before)
-    let_go(session)
+    release_engine(session)
     sampler_for(session, spec_of(rollout={"engine": "vllm"}), codec, after, prompts)
     assert len(FakeLLM.made) == 2

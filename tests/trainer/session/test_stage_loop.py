@@ -13,7 +13,7 @@ from trainer.errors import Stopped
 from trainer.events import CheckpointSaved, RunStopped
 from trainer.session.checkpoint import TrainerState, load_numbers
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.session.stage_loop import ResumePoint, StageLoop
 
 
 def take(session: Session, total: int, save_every: int, step: Callable[[int], object]) -> None:
@@ -24,8 +24,8 @@ def take(session: Session, total: int, save_every: int, step: Callable[[int], ob
         return {"index": index}
 
     tokenizer = new_codec().tokenizer
-    run = StageRun("sft", total, save_every, llama(), tokenizer, metrics, lambda: TrainerState({}, {}, {}))
-    run_steps(session, run, ResumePoint.of(session, "sft"))
+    start, state = ResumePoint.newest(session, "sft"), lambda: TrainerState({}, {}, {})
+    StageLoop(session, "sft", total, save_every, start, llama(), tokenizer, state).run(metrics)
 
 
 def saved_at(folder: Path) -> list[int]:

@@ -11,7 +11,7 @@ import torch
 from data.statistics import wilson_interval
 from tests import tolerance
 from tests.trainer.running import events_of
-from tests.trainer.stage_tools import four_models, logprobs_alone, new_codec, scores_alone, session_in
+from tests.trainer.stage_tools import context_of, four_models, logprobs_alone, new_codec, scores_alone, session_in
 from tests.trainer.tiny_models import llama
 from trainer.errors import Stopped
 from trainer.events import Message, Sample, Samples
@@ -24,7 +24,7 @@ from trainer.sampling import Response
 from trainer.session.checkpoint import StageResult
 from trainer.spec import EvaluationSpec, PPOSpec
 from trainer.stages import evaluation
-from trainer.stages.evaluation import Evaluation, HeldOut, HeldOutResponses, completions
+from trainer.stages.evaluation import Evaluation, HeldOut, HeldOutResponses, to_completions
 from trainer.text.codec import TokenizedPrompt
 
 PROMPTS = [
@@ -60,7 +60,7 @@ def evaluated(
     spec = EvaluationSpec.model_validate({"batch_size": 2, "temperature": temperature, **options})
     held_out = HeldOut(PROMPTS, judge, spec)
     with session_in(folder) as session:
-        result = evaluation.run(session, held_out, four_models(), new_codec(), PPO, {"extra": 0.5}, against)
+        result = evaluation.run(session, context_of(four_models(), PPO), held_out, {"extra": 0.5}, against)
     return result.summary, [row for event in events_of(folder) if isinstance(event, Samples) for row in event.rows]
 
 
@@ -140,7 +140,7 @@ def test_a_judge_alone_will_do(tmp_path: Path) -> None:
     actors = replace(four_models(), rewards=Rewards([]), reward_model=None)
     with session_in(tmp_path) as session:
         summary = evaluation.run(
-            session, HeldOut(PROMPTS, Longest(), EvaluationSpec()), actors, new_codec(), PPO, {}
+            session, context_of(actors, PPO), HeldOut(PROMPTS, Longest(), EvaluationSpec()), {}
         ).summary
     assert "win_rate" in summary and "score_after" not in summary and "rm_win_rate" not in summary
 
@@ -161,7 +161,7 @@ def in_the_loop(folder: Path, spec: PPOSpec) -> tuple[Counting, list[dict[str, f
     rewards = Counting(actors.rewards.members)
     with session_in(folder) as session:
         held_out = HeldOut(PROMPTS, None, EvaluationSpec(batch_size=2))
-        found = Evaluation(session, held_out, replace(actors, rewards=rewards), new_codec(), spec)
+        found = Evaluation(session, context_of(replace(actors, rewards=rewards), spec), held_out)
         return rewards, [found.metrics(), found.metrics()]
 
 
@@ -185,8 +185,8 @@ def test_a_reward_model_that_learns_scores_the_initial_answers_anew(tmp_path: Pa
 def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: Path) -> None:
     actors = replace(four_models(), reference=llama(5))
     with session_in(tmp_path) as session:
-        found = Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), actors, new_codec(), PPO)
-        played: HeldOutResponses = found.play(actors.policy, "ppo")
+        found = Evaluation(session, context_of(actors, PPO), HeldOut(PROMPTS, None, EvaluationSpec()))
+        played: HeldOutResponses = found.respond(actors.policy, "ppo")
     answer = played.answers[1]
     with torch.no_grad():
         own, initial = (
@@ -206,12 +206,12 @@ def test_every_completion_shows_its_own_figures() -> None:
     scores = torch.tensor([1.5, -2.0])
     said = Scores([1.5, -2.0], {"model": [1.5, -2.0]}, {})
     scored = ScoredBatch(batch, responses, answers, kl, torch.zeros(2, 3), None, said, scores, {})
-    first, second = completions(scored, Longest())
+    first, second = to_completions(scored, Longest())
     assert (first.prompt, first.response, first.score, first.kl) == ("ab", "one", 1.5, 0.75)
     assert (first.tokens, first.finished, first.judge) == (2, True, 2)
     assert (second.response, second.score, second.kl) == ("two", -2.0, 2.5)
     assert (second.tokens, second.finished, second.judge) == (3, False, 3)
-    assert completions(scored, None, count=1) == [replace(first, judge=None)]
+    assert to_completions(scored, None, count=1) == [replace(first, judge=None)]
 
 
 OF_PPO = {"best_step": 4.0, "selection_win_rate": 0.9, "entropy_kept": 0.6}
@@ -226,7 +226,7 @@ def after_ppo(
         session.checkpoints.save_final("ppo", None, None, StageResult(10, 1.0, ppo))
         held_out = HeldOut(PROMPTS, None, EvaluationSpec())
         actors = replace(four_models(), **changes)
-        return evaluation.run(session, held_out, actors, new_codec(), PPO, {}, best=best).summary
+        return evaluation.run(session, context_of(actors, PPO), held_out, {}, best=best).summary
 
 
 def test_the_best_checkpoint_is_measured_again_with_draws_of_its_own(tmp_path: Path) -> None:
@@ -234,9 +234,9 @@ def test_the_best_checkpoint_is_measured_again_with_draws_of_its_own(tmp_path: P
     summary = after_ppo(tmp_path, lambda: chosen)
     assert (summary["best_step"], summary["selection_win_rate"], summary["entropy_kept"]) == (4, 0.9, 0.6)
     with session_in(tmp_path) as session:
-        found = Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), four_models(), new_codec(), PPO)
-        before, fresh = found.play(four_models().initial, "initial"), found.play(chosen, "best")
-        seen = [found.play(chosen, purpose) for purpose in ("ppo", "after")]
+        found = Evaluation(session, context_of(four_models(), PPO), HeldOut(PROMPTS, None, EvaluationSpec()))
+        before, fresh = found.respond(four_models().initial, "initial"), found.respond(chosen, "best")
+        seen = [found.respond(chosen, purpose) for purpose in ("ppo", "after")]
     responses = [[c.response for c in played.completions] for played in (fresh, *seen)]
     assert responses[0] != responses[1] and responses[0] != responses[2]
     scores = [[c.score for c in played.completions] for played in (before, fresh)]
@@ -262,7 +262,7 @@ def test_no_draw_by_which_the_best_was_chosen_measures_it(tmp_path: Path, monkey
     folder = tmp_path / "ppo"
     folder.mkdir()
     with session_in(folder) as session:
-        Evaluation(session, HeldOut(PROMPTS, None, EvaluationSpec()), four_models(), new_codec(), PPO).metrics()
+        Evaluation(session, context_of(four_models(), PPO), HeldOut(PROMPTS, None, EvaluationSpec())).metrics()
     choosing = [tuple(draws) for draws in drawn]
     drawn.clear()
     after_ppo(tmp_path / "run", lambda: llama(5))

@@ -17,7 +17,7 @@ from trainer.optim.micro_batches import Limits, pair_limits, pairs_at_once
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageRun, run_steps
+from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import RewardModelSpec
 from trainer.stages.reward_model import pointwise, report_card
 from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, score_pairs
@@ -223,7 +223,7 @@ def train(
 
     Saved beside it is the report card, report_card.json, where rows are held out.
     """
-    point = ResumePoint.of(session, "reward_model")
+    point = ResumePoint.newest(session, "reward_model")
     steps = total_steps(objective.rows, spec)
     learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
@@ -244,8 +244,8 @@ def train(
 
     session.begin("reward_model", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    run = StageRun("reward_model", steps, spec.save_every, model, codec.tokenizer, step, state)
-    seconds = run_steps(session, run, point)
+    loop = StageLoop(session, "reward_model", steps, spec.save_every, point, model, codec.tokenizer, state)
+    seconds = loop.run(step)
     began = time.perf_counter()
     sequences = spec.micro_batch_size or spec.batch_size
     at_once = sequences if spec.loss == "pointwise" else 2 * pairs_at_once(spec)

@@ -6893,11 +6893,11 @@ export interface components {
         RolloutSpec: {
             /**
              * Engine
-             * @description `built_in`: the model itself, with a key-value cache that is written in place; `continuous_batching`: transformers' own scheduler with a paged cache, over the policy's own weights; `vllm`: vLLM in the trainer's process, where installed, its weights brought up to date before every rollout. The last two sample the policy that is trained; any other model is sampled by the first.
+             * @description `built_in`: the model itself, with a key-value cache that is written in place. `vllm`: vLLM in the trainer's process, if installed. Its weights are updated before every rollout. vLLM samples only the policy that is trained; the built-in engine samples every other model.
              * @default built_in
              * @enum {string}
              */
-            engine: "built_in" | "continuous_batching" | "vllm";
+            engine: "built_in" | "vllm";
             /**
              * Rows At Once
              * @description Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch.

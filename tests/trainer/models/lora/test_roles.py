@@ -13,7 +13,7 @@ from tests.trainer.models.lora.tools import BATCH, maker, policy_in, stir
 from trainer.errors import ModelError
 from trainer.models import Model, autocast, load_policy, load_reward_model, save_result
 from trainer.models.sequences import completion_logprobs, completion_values, sequence_scores
-from trainer.ppo.state import move
+from trainer.ppo.state import move_reference
 from trainer.sampling import sample
 from trainer.spec import ReferenceSpec
 from trainer.text.stops import Stops
@@ -185,7 +185,7 @@ def test_a_reference_that_moves_has_an_adapter_of_its_own(tmp_path: Path) -> Non
     make = maker(folder)
     policy = stir(make.policy("policy", folder, "trained"), 1)
     reference = make.policy("reference", folder, "moving")
-    move(reference, policy, ReferenceSpec(update="reanchored"), iteration=0)
+    move_reference(reference, policy, ReferenceSpec(update="reanchored"), iteration=0)
     with torch.no_grad():
         assert torch.equal(completion_logprobs(reference, BATCH)[0], completion_logprobs(policy, BATCH)[0])
     assert not any(p.requires_grad for p in reference.parameters())

@@ -5,15 +5,15 @@ import torch
 from torch import Tensor
 
 from tests.trainer.ppo.tools import PROMPTS, cast_for, iterate, spec_of, weights_of
-from tests.trainer.stage_tools import new_codec, respond_and_learn
+from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn
 from trainer.errors import Diverged
+from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
-from trainer.ppo.minibatch import Coefficients
-from trainer.ppo.update import cut_steps_left, minibatches, update, went_too_far
+from trainer.ppo.update import exceeds_target_kl, minibatches, steps_at_cut_rate, update
 from trainer.spec import GuardsSpec
 
 
-def test_the_passes_end_before_the_step_of_the_minibatch_that_went_too_far() -> None:
+def test_the_passes_end_before_the_step_of_the_minibatch_that_exceeds_target_kl() -> None:
     _, _, free = iterate(spec_of())
     kls = [entry["approxkl"] for entry in free.history]
     limit = (kls[1] + kls[2]) / 2
@@ -36,8 +36,8 @@ def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(
         cast = cast_for(spec)
         experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
         experience.advantages_BR[broken] = value
-        learners = Learners.of(cast, spec).at(1.0, leave_out=lambda step, trouble: None)
-        updated = update(experience, learners, spec, 0, 0, Coefficients(0.05, 1.0))
+        learners = Learners.build(cast, spec).adjusted(1.0, on_not_finite=lambda step, trouble: None)
+        updated = update(context_of(cast, spec), experience, learners, KLCoefficients(0.05, 1.0), 0)
         assert cast.critic is not None
         return weights_of(cast.policy), weights_of(cast.critic), updated.history
 
@@ -53,22 +53,22 @@ def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(
     ("left", "approxkl", "expected"), [(0, 0.016, 100), (7, 0.016, 100), (7, 0.015, 7), (0, 0.0, 0)]
 )
 def test_a_cut_counts_anew_whenever_the_kl_is_above_the_threshold(left: int, approxkl: float, expected: int) -> None:
-    assert cut_steps_left(left, approxkl, GuardsSpec(lr_cut_kl=0.015)) == expected
+    assert steps_at_cut_rate(left, approxkl, GuardsSpec(lr_cut_kl=0.015)) == expected
 
 
 def test_without_a_guard_nothing_is_too_far() -> None:
-    assert not went_too_far(1e9, GuardsSpec()) and cut_steps_left(0, 1e9, GuardsSpec()) == 0
+    assert not exceeds_target_kl(1e9, GuardsSpec()) and steps_at_cut_rate(0, 1e9, GuardsSpec()) == 0
 
 
 def test_a_cut_rate_is_taken_by_policy_and_critic_until_its_steps_are_over() -> None:
     spec = spec_of(guards={"lr_cut_kl": 1e6, "lr_cut_factor": 0.25, "lr_cut_steps": 50})  # never cut anew
     cast = cast_for(spec)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
-    learners, rates = Learners.of(cast, spec), []
+    learners, rates = Learners.build(cast, spec), []
     assert learners.critic is not None
     for learner in (learners.policy, learners.critic):
         learner.optimizer.register_step_pre_hook(lambda optimizer, *_: rates.append(optimizer.param_groups[0]["lr"]))
-    updated = update(experience, learners, spec, 0, 0, Coefficients(0.05, 1.0), cut_left=3)
+    updated = update(context_of(cast, spec), experience, learners, KLCoefficients(0.05, 1.0), 0, cut_steps_left=3)
     assert rates == [0.0025] * 6 + [0.01] * 2  # three of the four steps, policy and critic
     assert updated.cut_steps_left == 0 and updated.rate_factor == 1.0
 
@@ -88,5 +88,5 @@ def test_a_loss_of_one_micro_batch_that_is_not_finite_is_named_and_moves_no_weig
     getattr(experience, broken)[2] = float("nan")
     before = weights_of(cast.policy)
     with pytest.raises(Diverged, match=f"The {name} is not finite"):
-        update(experience, Learners.of(cast, spec), spec, 0, 0, Coefficients(0.05, 1.0))
+        update(context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(0.05, 1.0), 0)
     assert torch.equal(weights_of(cast.policy), before)

@@ -1,0 +1,143 @@
+"""The parts of the PPO stage around its loop: built or restored, started, and finished."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from trainer.events import Curve
+from trainer.health import Monitor
+from trainer.models import Model
+from trainer.ppo.health import HealthCallback
+from trainer.ppo.iteration_log import token_tables
+from trainer.ppo.learners import Learners
+from trainer.ppo.online import Feedback, refit_reward_model, round_beginning_at
+from trainer.ppo.optimal_value import estimate_optimal_values
+from trainer.ppo.ptx import Pretraining
+from trainer.ppo.self_test import run_self_test
+from trainer.ppo.state import PPOState
+from trainer.ppo.update import UpdateResult
+from trainer.rollout.context import PPOContext
+from trainer.rollout.producer import RolloutProducer
+from trainer.sampling.sampler import release_engine, sampler_for
+from trainer.session.checkpoint import StageResult
+from trainer.session.session import Session
+from trainer.session.stage_loop import ResumePoint, StageLoop
+from trainer.stages.evaluation import Evaluation, HeldOut, to_completions
+from trainer.stages.tokenized_rows import TokenizedDemonstration
+from trainer.text.codec import TokenizedPrompt
+
+
+@dataclass(frozen=True)
+class PPOData:
+    """The data that the PPO stage reads."""
+
+    prompts: list[TokenizedPrompt]
+    held_out: HeldOut
+    texts: Sequence[list[int]] = ()
+    """Token ids of the texts for `ppo.ptx`."""
+    feedback: Feedback | None = None
+    """The source of labels for `ppo.online`."""
+    references: Sequence[TokenizedDemonstration] = ()
+    """The answers on which the run's reward model was normalised, for `ppo.self_test`."""
+
+
+class PPOStage:
+    """Everything that the loop works with, as the newest checkpoint left it, or new."""
+
+    def __init__(self, session: Session, context: PPOContext, data: PPOData) -> None:
+        """The policy and a separate critic in `context` are already loaded from that checkpoint.
+
+        Raises DataError for unusable texts, and ModelError for a policy that the sampling engine cannot sample.
+        """
+        spec, models, start = context.spec, context.models, ResumePoint.newest(session, "ppo")
+        sampler = sampler_for(session, spec, context.codec, models.policy, [*data.prompts, *data.held_out.prompts])
+        self.session, self.data = session, data
+        self.context = context = replace(context, models=replace(models, sampler=sampler))
+        self.state = PPOState.initial(spec, Monitor(session.spec.health, spec))
+        self.health = HealthCallback(session, self.state.history, data.held_out.spec.keep_best)
+        self.producer = RolloutProducer(context, data.prompts)
+        self.pretraining = Pretraining.build(context, data.texts)
+        self.evaluation = Evaluation(session, context, data.held_out)
+        learners = Learners.build(models, spec)
+        if start.checkpoint is not None:
+            self.state.restore(start.checkpoint, context, learners)
+            self.producer.restore(start.checkpoint)
+        self.learners = learners.adjusted(self.state.history.rate_factor, self.health.skip_step)
+        self.loop = StageLoop(
+            session,
+            "ppo",
+            spec.steps,
+            spec.save_every,
+            start,
+            models.policy,
+            context.codec.tokenizer,
+            lambda: self.state.save(context, self.learners, self.producer.state()),
+        )
+
+    def begin(self) -> None:
+        """Announce the stage. A new stage then tests itself, estimates V* if that is the baseline, and evaluates the policy.
+
+        Raises SelfTestFailed.
+        """
+        session, context, start = self.session, self.context, self.loop.start
+        session.begin("ppo", context.spec.steps, start.step)
+        if start.checkpoint is not None:
+            return
+        if context.spec.self_test:
+            run_self_test(session, context, self.learners, self.data.prompts, self.data.references)
+        self._estimate_baseline()
+        metrics = self.evaluation.metrics()
+        session.report("ppo", 0, context.spec.steps, metrics)
+        self.health.after_step(self.loop, 0, metrics)
+        if self.state.optimal_values:  # their sampling may have taken hours
+            self.loop.save(0)
+
+    def refit_if_due(self, index: int) -> dict[str, float]:
+        """Between two rounds of `ppo.online`, refit the reward model on fresh labels and return the metrics; else {}."""
+        number, feedback, state = round_beginning_at(index, self.context.spec), self.data.feedback, self.state
+        if number is None or feedback is None:
+            return {}
+        metrics, fresh = refit_reward_model(
+            self.session, self.context, self.data.prompts, feedback, state.pairs, number
+        )
+        state.refits, state.pairs = number, [*state.pairs, *fresh]
+        self._estimate_baseline()  # V* depends on the rewards
+        return metrics
+
+    def log_samples(self, result: UpdateResult, index: int) -> None:
+        """Log some responses of the batch, in iterations with an evaluation token by token."""
+        spec = self.context.spec
+        if not spec.log_samples:
+            return
+        shown = to_completions(result.experience.scored, self.data.held_out.judge, spec.log_samples)
+        tables = []
+        if self.evaluates(index):
+            tables = token_tables(result, self.context.codec.tokenizer, spec, index)
+        rows = zip_longest(shown, tables[: len(shown)])
+        self.session.show("ppo", index + 1, [row.sample(token_table=table) for row, table in rows])
+
+    def evaluate_if_due(self, index: int) -> dict[str, float]:
+        """Evaluate the policy every `eval_every` iterations and after the last one, and return the metrics; else {}."""
+        return self.evaluation.metrics() if self.evaluates(index) else {}
+
+    def evaluates(self, index: int) -> bool:
+        spec = self.context.spec
+        return (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps
+
+    def finish(self) -> StageResult:
+        """Save the policy as the stage's result, and a refitted reward model with it."""
+        context, history = self.context, self.state.history
+        seconds = self.loop.seconds
+        self.session.emit(Curve(stage="ppo", points=history.curve))
+        result = StageResult(context.spec.steps, seconds, history.summary(self.data.held_out.spec.keep_best))
+        reward_model = context.models.reward_model
+        further: dict[str, Model] = {}
+        if self.state.refits and reward_model is not None:
+            further["reward_model"] = reward_model
+        release_engine(self.session)
+        self.session.finish("ppo", context.models.policy, context.codec.tokenizer, result, models=further)
+        return result
+
+    def _estimate_baseline(self) -> None:
+        if self.context.spec.advantage.baseline == "optimal_value":
+            self.state.optimal_values = estimate_optimal_values(self.session, self.context, self.data.prompts)
