@@ -20,6 +20,7 @@ from trainer.preflight.memory.phases import Phases
 from trainer.preflight.own_model import Device, Found
 from trainer.preflight.render import show_bytes
 from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, PhaseMemory, Report, StageEstimate
+from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.preflight.workload import Sizes, measure, plan
 from trainer.rewards import RewardContext
 from trainer.spec import JobSpec, ModelSpec
@@ -51,15 +52,18 @@ def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
     wishes, draft, device = wishes or Wishes(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
     found = own_model.look(spec, device, elsewhere=wishes.device_memory is not None)
-    draft.findings += scorers.look_at_models(spec)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
-    draft.findings += scorers.look(spec, _context(spec, codec), loaded, wishes.ask_endpoints)
     if tokenizer is not None:
         own_model.fit(found, spec, tokenizer, device)
+    sizes = None
     if loaded is not None and codec is not None:
-        _look_at_sizes(spec, loaded, codec, found, draft, wishes)
+        sizes = _look_at_sizes(spec, loaded, codec, found, draft, wishes)
+    example = None if loaded is None or codec is None else scorers.example_of(loaded, codec)
+    encoded = None if sizes is None else sizes.encoded
+    inputs = ScoringInputs(_context(spec, codec), encoded, ask=wishes.ask_endpoints, example=example)
+    draft.findings += check_scorers(spec, inputs)
     return Report(
         findings=sorted([*found.findings, *draft.findings], key=lambda f: ("error", "warning", "info").index(f.level)),
         datasets=draft.datasets,
@@ -114,23 +118,24 @@ def _context(spec: JobSpec, codec: Codec | None) -> RewardContext | None:
 
 def _look_at_sizes(
     spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, wishes: Wishes
-) -> None:
+) -> Sizes | None:
     try:
         sizes = measure(spec, loaded, codec)
     except DataError as error:
         draft.findings.append(
             Finding(level="error", area="data", code="invalid_data", where="#/data", detail=str(error))
         )
-        return
+        return None
     draft.datasets = datasets.describe(loaded, sizes)
     draft.findings += datasets.look(spec, loaded, codec, sizes)
     if found.config is not None:
-        draft.findings += own_model.lengths(spec, found.config, sizes)
+        draft.findings += own_model.context_findings(spec, found.config, sizes.encoded)
     if not any(finding.code == "nothing_left" for finding in draft.findings):
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
             draft.memory = _memory(spec, found, sizes, wishes.device_memory)
             draft.findings += _fits(draft.memory)
+    return sizes
 
 
 def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> MemoryReport:

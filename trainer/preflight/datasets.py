@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from data.splits import prompt_key
-from trainer.errors import DataError
 from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
 from trainer.preflight.workload import TOO_SHORT, Sizes, mean
-from trainer.rewards import check_answers
 from trainer.run_data import Data
 from trainer.spec import JobSpec, KTOSpec
 from trainer.stages.tokenize import (
@@ -102,7 +100,6 @@ def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Findin
     """Every finding about the data, the serious ones first."""
     found = [
         *_nothing_left(spec, codec, sizes),
-        *_answers(spec, sizes),
         *_left_out(spec, sizes),
         *_cut(sizes),
         *_response_limit(spec, sizes),
@@ -157,15 +154,6 @@ def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding
 
 def _pair_fix(sizes: Sizes) -> str:
     return " ".join(_FIXES[reason] for reason, count in sizes.left_out["pairs"].items() if count)
-
-
-def _answers(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    if not {"ppo", "evaluation"} & set(spec.stages):
-        return
-    try:
-        check_answers(spec.scoring, [*sizes.prompts, *sizes.held_out_prompts])
-    except DataError as error:
-        yield _finding("error", "answers_missing", "#/data/prompts", str(error))
 
 
 def _left_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """The job's own model: whether it is here, fits its tokenizer, its data and the spec, and how large it is."""
 
 import copy
+import difflib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,19 +13,17 @@ import torch
 from huggingface_hub import try_to_load_from_cache
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
 
 from trainer.errors import ModelError
 from trainer.models import adapters, check_quantization, has_linear_score, load_tokenizer
 from trainer.models.folders import check_config_files
-from trainer.preflight.loaded_model import check_config
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.report import Finding, Level, ModelReport
-from trainer.preflight.workload import Sizes
 from trainer.sampling.engine import check_engine
 from trainer.spec import JobSpec, ModelSpec
 from trainer.spec.path_rules import is_hub_id
-from trainer.stages.tokenize import learns_from
+from trainer.stages.tokenize import TokenizedData, learns_from
 from trainer.text.codec import Tokenizer, embedding_rows
 
 Device = Literal["cpu", "cuda"]
@@ -53,20 +52,40 @@ def look(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
 
     `elsewhere`: the question is of another machine, so what only this one lacks is worth a warning, no error.
     """
-    found = Found(list(_machine(spec, device, elsewhere)))
+    found = Found(list(settings(spec, device, elsewhere)))
+    if spec.model.path is not None:
+        _find(found, spec.model.path, elsewhere)
+    return found
+
+
+def settings(spec: JobSpec, device: Device, elsewhere: bool = False) -> Iterator[Finding]:
+    """Findings about the model's settings, the libraries and the machine, before any file is read."""
+    yield from _machine(spec, device, elsewhere)
     for where, check in (("#/model/config", check_config), ("#/model/quantization", check_quantization)):
         try:
             check(spec.model)
         except ModelError as error:
-            found.problem(where, "invalid_model", error)
+            yield finding("error", "invalid_model", where, str(error))
     try:
         check_engine(spec)
     except ModelError as error:
         level: Level = "warning" if elsewhere else "error"
-        found.findings.append(finding(level, "engine", "#/ppo/rollout/engine", str(error)))
-    if spec.model.path is not None:
-        _find(found, spec.model.path, elsewhere)
-    return found
+        yield finding(level, "engine", "#/ppo/rollout/engine", str(error))
+
+
+def check_config(spec: ModelSpec) -> None:
+    """Raise ModelError, with the nearest known name, for a `model.config` with an unknown `model_type` or key."""
+    if spec.config is None:
+        return
+    model_type, config = str(spec.config["model_type"]), spec.config.keys() - {"model_type"}
+    if model_type not in CONFIG_MAPPING:
+        near = _nearest(model_type, list(CONFIG_MAPPING))
+        raise ModelError(f"`model.config`: unknown `model_type` {model_type!r}{near}")
+    known_config = CONFIG_MAPPING[model_type]()
+    known = {*known_config.to_dict(), *known_config.attribute_map}
+    for key in sorted(config):
+        if key not in known:
+            raise ModelError(f"`model.config` has an unknown field {key!r}{_nearest(key, sorted(known))}")
 
 
 def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
@@ -78,11 +97,7 @@ def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> No
         return
     if config is None:
         return
-    tokens, vocabulary = embedding_rows(tokenizer), int(config.get_text_config().vocab_size)
-    if tokens > vocabulary:
-        found.problem("#/model", "vocabulary", f"The tokenizer has {tokens} tokens, the model only {vocabulary}.")
-    if _needs_scalar_head(spec):
-        _try_scalar_head(found, config)
+    found.findings += vocabulary_and_head(spec, config, tokenizer)
     blueprint = Blueprint(config, spec.model, device, spec.runtime.packing)
     try:
         blueprint.trained("policy")
@@ -110,24 +125,51 @@ def describe(blueprint: Blueprint) -> ModelReport:
     )
 
 
-def lengths(spec: JobSpec, config: Any, sizes: Sizes) -> Iterator[Finding]:
-    """Sequences longer than the model's context, one finding for each knob."""
+def vocabulary_and_head(spec: JobSpec, config: Any, tokenizer: Tokenizer) -> Iterator[Finding]:
+    """Errors of a model whose vocabulary is too small, or that cannot have the scalar head that a stage needs."""
+    tokens, vocabulary = embedding_rows(tokenizer), int(config.get_text_config().vocab_size)
+    if tokens > vocabulary:
+        detail = f"The tokenizer has {tokens} tokens, the model only {vocabulary}: they do not belong together."
+        yield finding("error", "vocabulary", "#/model", detail)
+    if _needs_scalar_head(spec):
+        yield from _scalar_head(config)
+
+
+def context_findings(spec: JobSpec, config: Any, encoded: TokenizedData) -> Iterator[Finding]:
+    """Errors for sequences longer than the model's context, one for each field to change."""
     context = getattr(config.get_text_config(), "max_position_embeddings", None)
-    stages, encoded, ppo = set(spec.stages), sizes.encoded, spec.ppo
-    held_out = max(sizes.prompt_lengths(held_out=True), default=0)
-    limit = spec.evaluation.max_new_tokens or ppo.max_new_tokens
-    needs = (
-        ("ppo" in stages, "#/ppo/max_new_tokens", "The longest prompt and `ppo.max_new_tokens` together", encoded.longest_prompt() + ppo.max_new_tokens),
-        (stages & {"ppo", "evaluation"}, "#/evaluation/max_new_tokens", "The longest held-out prompt and the longest response of the evaluation together", held_out + limit),
-        ("sft" in stages, "#/data/max_completion_tokens", "The longest demonstration", encoded.longest_demonstration()),
-        (learns_from(spec, "comparisons"), "#/data/max_completion_tokens", "The longest side of a pair", encoded.longest_side()),
-        (learns_from(spec, "thumbs"), "#/data/max_completion_tokens", "The longest completion with a thumb", encoded.longest_thumb("kto" in stages)),
-        ("ppo" in stages, "#/ppo/ptx/max_tokens", "The longest pretraining text", max(sizes.texts, default=0)),
-    )  # fmt: skip
-    for needed, where, what, tokens in needs:
-        if needed and context is not None and tokens > context:
+    for where, what, tokens, knobs in _longest(spec, encoded):
+        if context is not None and tokens > context:
             detail = f"{what}: {tokens} tokens, but the model's context is {context}."
-            yield finding("error", "context", where, detail, "Lower it, or `data.max_prompt_tokens`.")
+            yield finding("error", "context", where, detail, f"Lower {' or '.join(knobs)}.")
+
+
+def _longest(spec: JobSpec, encoded: TokenizedData) -> Iterator[tuple[str, str, int, tuple[str, ...]]]:
+    """The longest sequence of each use: the field to point at, its description, its tokens and the fields to lower."""
+    stages = set(spec.stages)
+    prompt, completion, response = "`data.max_prompt_tokens`", "`data.max_completion_tokens`", "`ppo.max_new_tokens`"
+    completions, both = "#/data/max_completion_tokens", (prompt, completion)
+    if "sft" in stages:
+        yield completions, "The longest demonstration", encoded.longest_demonstration(), both
+    if learns_from(spec, "comparisons"):
+        yield completions, "The longest preference pair", encoded.longest_side(), both
+    if learns_from(spec, "thumbs"):
+        yield completions, "The longest completion with a thumb", encoded.longest_thumb(), both
+    if "kto" in stages:
+        what = "The longest prompt and completion of `data.thumbs`, which KTO pairs for its reference point,"
+        yield completions, what, encoded.longest_thumb(mismatched=True), both
+    if "ppo" in stages:
+        tokens = encoded.longest_prompt() + spec.ppo.max_new_tokens
+        what = "The longest prompt and `ppo.max_new_tokens` together"
+        yield "#/ppo/max_new_tokens", what, tokens, (prompt, response)
+        text = max(map(len, encoded.texts), default=0)
+        yield "#/ppo/ptx/max_tokens", "The longest text of `data.pretraining`", text, ("`ppo.ptx.max_tokens`",)
+    if stages & {"ppo", "evaluation"}:
+        own = spec.evaluation.max_new_tokens is not None or "ppo" not in stages
+        tokens = max((len(one.ids) for one in encoded.held_out_prompts), default=0)
+        tokens += spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
+        knobs = (prompt, "`evaluation.max_new_tokens`" if own else response)
+        yield "#/evaluation/max_new_tokens", "The longest held-out prompt and its response together", tokens, knobs
 
 
 def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding]:
@@ -194,19 +236,25 @@ def _needs_scalar_head(spec: JobSpec) -> bool:
     return critic or "reward_model" in spec.stages
 
 
-def _try_scalar_head(found: Found, config: Any) -> None:
+def _scalar_head(config: Any) -> Iterator[Finding]:
+    """An error where the architecture has no reward model with a linear head. The model is made on the meta device."""
     kind, config = config.model_type, copy.deepcopy(config)
     config.num_labels = 1
     try:
         with torch.device("meta"):
             scorer = AutoModelForSequenceClassification.from_config(config)
     except (ValueError, KeyError, AttributeError):
-        found.problem("#/model", "no_score_head", f"transformers has no reward model for the architecture {kind}.")
+        detail = f"{kind}: transformers has no reward model for this architecture."
+        yield finding("error", "no_score_head", "#/model", detail)
         return
     if not has_linear_score(scorer):
-        found.problem(
-            "#/model", "no_score_head", f"The reward model of the architecture {kind} has no linear `score` head."
-        )
+        detail = f"{kind}: the reward model of this architecture has no linear `score` head."
+        yield finding("error", "no_score_head", "#/model", detail)
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."
 
 
 def local(path: str) -> Path | None:

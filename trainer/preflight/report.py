@@ -1,16 +1,23 @@
 """What a preflight found, as an object: the command prints it, the API can return it. Torch-free."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from trainer.errors import DataError, ModelError, OutOfMemory, SpecError, TrainerError
 from trainer.spec import StageName
 
 Level = Literal["error", "warning", "info"]
 Area = Literal["spec", "data", "model", "memory"]
 Phase = Literal["sft", "reward_model", "dpo", "kto", "ppo_rollout", "ppo_score", "ppo_update", "evaluation"]
-EXIT_STATUS: dict[Area, int] = {"spec": 2, "data": 3, "model": 4, "memory": 6}
+_ERRORS: dict[Area, type[TrainerError]] = {
+    "spec": SpecError,
+    "data": DataError,
+    "model": ModelError,
+    "memory": OutOfMemory,
+}
+EXIT_STATUS: dict[Area, int] = {area: error.exit_status for area, error in _ERRORS.items()}
 """What the command ends with for an error of each area: what the run itself would have ended with."""
 
 
@@ -161,3 +168,11 @@ class Report(_Part):
     def exit_status(self) -> int:
         """0 where the spec is runnable, else that of the first thing the run would stumble over."""
         return min((EXIT_STATUS[finding.area] for finding in self.errors()), default=0)
+
+
+def raise_first(findings: Iterable[Finding]) -> None:
+    """Raise the first error among the findings, as the exception of its area. Later findings are not computed."""
+    for finding in findings:
+        if finding.level == "error":
+            fix = f" {finding.fix}" if finding.fix else ""
+            raise _ERRORS[finding.area](f"{finding.where}: {finding.detail}{fix}")

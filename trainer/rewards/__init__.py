@@ -1,8 +1,7 @@
 """Rewards: functions that score responses, built once from a spec and called for every batch."""
 
 from trainer.rewards.base import Reward, RewardContext, RewardInput, Rewards, RewardValue, Scores, TokenRewards
-from trainer.rewards.build import build
-from trainer.rewards.check import check_answers
+from trainer.rewards.build import build, check_answers
 
 __all__ = [
     "Reward",

@@ -1,43 +1,72 @@
-"""What can be known of prompts and rewards before anything is trained."""
+"""Errors in a reward that show before the run starts, without the weights of a model."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from data.rows import Prompt
 from data.splits import prompt_text
-from trainer.errors import DataError
+from trainer.errors import DataError, ModelError
+from trainer.models import load_config, load_tokenizer
+from trainer.models.adapters import is_adapter
+from trainer.rewards.models import label_number
 from trainer.rewards.numeric import final_number
-from trainer.spec import ExactMatchReward, NumericMatchReward, RewardSpec, reward_names
+from trainer.spec import ClassifierReward, ModelReward
 
 
-class _Asked(Protocol):
+class PromptWithAnswer(Protocol):
+    """A row of the run's prompts."""
+
     @property
     def prompt(self) -> Prompt: ...
     @property
     def answer(self) -> str | None: ...
 
 
-def check_answers(specs: Sequence[RewardSpec], prompts: Sequence[_Asked], role: str = "Reward") -> None:
-    """Raise DataError where a reward compares with the prompt's `answer` and prompts have none that it can use.
+@dataclass(frozen=True)
+class AnswerRule:
+    """A condition on the `answer` of every prompt."""
 
-    `role` is what the error calls it.
-    """
-    for name, spec in zip(reward_names(specs), specs, strict=True):
-        if isinstance(spec, ExactMatchReward):
-            _require(f"{role} `{name}`", prompts, lambda answer: answer is not None, "an `answer`")
-        if isinstance(spec, NumericMatchReward):
-            _require(f"{role} `{name}`", prompts, _has_number, "an `answer` with a number in it")
+    accepts: Callable[[str | None], bool]
+    needs: str
+    """The condition in words, with its article."""
 
 
 def _has_number(answer: str | None) -> bool:
     return answer is not None and final_number(answer)[0] is not None
 
 
-def _require(who: str, prompts: Sequence[_Asked], good: Callable[[str | None], bool], what: str) -> None:
-    bad = [prompt for prompt in prompts if not good(prompt.answer)]
+ANY_ANSWER = AnswerRule(lambda answer: answer is not None, "an `answer`")
+NUMERIC_ANSWER = AnswerRule(_has_number, "an `answer` with a number in it")
+
+
+def require_answers(name: str, rule: AnswerRule, prompts: Sequence[PromptWithAnswer]) -> None:
+    """Raise DataError, with the count and the first prompt, where prompts break the rule. `name` is the reward's."""
+    bad = [prompt for prompt in prompts if not rule.accepts(prompt.answer)]
     if bad:
         first = " ".join(prompt_text(bad[0].prompt).split())[:120]
         raise DataError(
-            f"{who} compares with the prompt's answer, but {len(bad)} of {len(prompts)} prompts have no "
-            f"{what.removeprefix('an ')}. The first: {first!r}. Give every row of `data.prompts` and `data.evaluation_prompts` {what}."
+            f"{name} compares with the prompt's answer, but {len(bad)} of {len(prompts)} prompts have no "
+            f"{rule.needs.removeprefix('an ')}. The first: {first!r}. Give every row of `data.prompts` and "
+            f"`data.evaluation_prompts` {rule.needs}."
         )
+
+
+def check_reward_model(spec: ModelReward) -> None:
+    """Raise ModelError where the tokenizer or the configuration cannot be loaded, or the model gives no scores."""
+    if spec.path is not None:
+        _check_gives_scores(spec.path)
+
+
+def check_classifier(spec: ClassifierReward) -> None:
+    """Raise ModelError as `check_reward_model`, and where the model has no such label."""
+    label_number(spec, _check_gives_scores(spec.path))
+
+
+def _check_gives_scores(path: str) -> object:
+    load_tokenizer(path)
+    config = load_config(path)
+    kinds = config.architectures or []
+    if kinds and not is_adapter(path) and not any("SequenceClassification" in kind for kind in kinds):
+        raise ModelError(f"{path} is a {kinds[0]}, which gives no scores.")
+    return config

@@ -14,17 +14,17 @@ from trainer import models, run_data
 from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.events import RunFinished, RunStarted, StagePlan
-from trainer.models import check_quantization
 from trainer.models.heads import underlying
 from trainer.optim.learner import total_steps
 from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
 from trainer.ppo.stage import PPOData
-from trainer.preflight.loaded_model import check_config, check_fit
-from trainer.preflight.scorers import check_places
+from trainer.preflight.loaded_model import check_fit
+from trainer.preflight.own_model import settings
+from trainer.preflight.report import raise_first
+from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.rollout.context import PPOContext, PPOModels
-from trainer.sampling.engine import check_engine
 from trainer.session.session import Session
 from trainer.spec import StageName
 from trainer.stages import dpo, evaluation, kto, sft
@@ -72,15 +72,13 @@ def run(session: Session) -> dict[str, float]:
 def _prepared(session: Session) -> Job:
     """Read and check everything before any training: data, tokenizer, models and rewards; then announce the plan."""
     spec = session.spec
-    check_config(spec.model)
-    check_quantization(spec.model)
-    check_engine(spec)
+    raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
     codec = Codec.for_tokenizer(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
     encoded = tokenize_data(session, loaded, codec)
     assembly = Assembly(session, codec)
-    check_places(assembly, encoded)
+    raise_first(check_scorers(spec, ScoringInputs(assembly.context(), encoded, downloads=True)))
     job = Job(session, codec, encoded, assembly, _check_model(assembly, encoded))
     _free_memory(job.parameters)
     _announce(job)

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import DynamicCache
+from transformers import DynamicCache, LlamaConfig
 
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.errors import ModelError
 from trainer.models import load_policy
-from trainer.preflight.loaded_model import _check_context, check_sampling
+from trainer.preflight.loaded_model import check_sampling
+from trainer.preflight.own_model import context_findings
+from trainer.preflight.report import raise_first
 from trainer.sampling.cache import keeps_in_place
 from trainer.spec import JobSpec
 from trainer.stages.tokenize import TokenizedData
@@ -86,5 +88,5 @@ def test_a_context_that_is_too_short_names_the_knobs_that_this_run_has() -> None
     ):
         spec = JobSpec.model_validate(job | {"stages": stages})
         with pytest.raises(ModelError) as caught:
-            _check_context(10, encoded, spec)
+            raise_first(context_findings(spec, LlamaConfig(max_position_embeddings=10), encoded))
         assert str(caught.value).endswith(f"the model's context is 10. Lower {knobs}.")

@@ -9,7 +9,8 @@ from tests.trainer.rewards.test_models import encoder, save, tokenizer
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import DataError, ModelError, SpecError, TrainerError
 from trainer.events import EventLog
-from trainer.preflight.scorers import check_places
+from trainer.preflight.report import raise_first
+from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.session.session import Session
 from trainer.spec import JobSpec
 from trainer.stages.model_factory import Assembly
@@ -25,7 +26,8 @@ def check(folder: Path, train: TokenizedPrompt, held_out: TokenizedPrompt, **cha
     log = EventLog(folder / "events.jsonl")
     try:
         assembly = Assembly(Session(spec, folder, log), new_codec())
-        check_places(assembly, TokenizedData([], [], [], [], [], [train], [held_out]))
+        encoded = TokenizedData([], [], [], [], [], [train], [held_out])
+        raise_first(check_scorers(spec, ScoringInputs(assembly.context(), encoded, downloads=True)))
     finally:
         log.close()
 
@@ -41,7 +43,7 @@ def online(label_by: Any) -> dict[str, Any]:
         (
             {"rewards": [{"type": "model"}, {"type": "model", "path": "/gone"}]},
             ModelError,
-            "Reward `model_2`: There is no",
+            "#/rewards/1/path: There is no",
         ),
         ({"rewards": [{"type": "http", "url": "http://"}]}, SpecError, "Reward `http`: `url`"),
         ({"evaluation": {"judge": "nobody"}}, SpecError, "no judge named 'nobody'"),
@@ -51,7 +53,7 @@ def online(label_by: Any) -> dict[str, Any]:
         (
             {"stages": ["sft", "evaluation"], "evaluation": {"judge": {"type": "model"}}},
             SpecError,
-            "#/evaluation/judge is a model without `path`",
+            "#/evaluation/judge: Judge is a model without `path`",
         ),
     ],
 )

@@ -118,7 +118,7 @@ def test_places_that_cannot_serve_are_refused_before_training(first: Path, tmp_p
     sft = str(first / "sft")
     with pytest.raises(ModelError, match=r"Reward `model`: .*, which gives no scores"):
         run(tmp_path / "a", ["sft", "ppo"], rewards=[{"type": "model", "path": sft}])
-    with pytest.raises(SpecError, match="judge is a model without `path`, but `stages` trains none"):
+    with pytest.raises(SpecError, match="Judge is a model without `path`, but `stages` trains none"):
         run(tmp_path / "b", ["sft", "evaluation"], evaluation={"judge": {"type": "model"}})
     with pytest.raises(SpecError, match="no plug-in named 'gone'"):
         run(tmp_path / "c", ["sft", "ppo"], rewards=[{"type": "plugin", "plugin": "gone"}])
