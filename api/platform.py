@@ -42,8 +42,21 @@ class WorkerList(ListOf[Worker]):
     """The workers that are online."""
 
 
+class MetricChart(Schema):
+    """The dashboard's chart of a metric. Metrics of one stage with the same title are lines of one chart."""
+
+    title: str
+    """The chart's title."""
+    order: int
+    """Charts of a stage, and the lines of a chart, are sorted by it."""
+    line: str
+    """The line's name in the legend; empty for the only line."""
+    scale: Literal["left", "right"]
+    """The axis that the line is measured on."""
+
+
 class MetricInfo(Schema):
-    """What one metric means."""
+    """One metric: its meaning, its unit and its chart."""
 
     stage: str
     """The stage that reports it."""
@@ -54,11 +67,15 @@ class MetricInfo(Schema):
     formula: str
     """How it is computed."""
     meaning: str
-    """What it tells."""
+    """Its description."""
     healthy: tuple[float | None, float | None] | None
     """The range of a healthy run, either side null where open; null where there is no general rule."""
     advice: str
     """What to do outside that range."""
+    unit: str
+    """Its unit; empty for a number without one."""
+    chart: MetricChart | None
+    """Its chart; null for a metric that is only in the list of all metrics."""
 
 
 class MetricInfoList(ListOf[MetricInfo]):

@@ -23,12 +23,15 @@ def metrics_page() -> str:
 
 def _stage_metrics(stage: str) -> str:
     rows = [_metric_row(metric) for metric in METRICS if metric.stage == stage]
-    return "\n".join([f"## `{stage}`", "", "| metric | formula | meaning | healthy |", "|---|---|---|---|", *rows, ""])
+    return "\n".join(
+        [f"## `{stage}`", "", "| metric | formula | unit | meaning | healthy |", "|---|---|---|---|---|", *rows, ""]
+    )
 
 
 def _metric_row(metric: Metric) -> str:
     meaning = one_line(f"{metric.meaning} {metric.advice}")
-    return f"| `{metric.name}`<br>{metric.label} | {one_line(metric.formula)} | {meaning} | {_range(metric.healthy)} |"
+    name, formula = f"`{metric.name}`<br>{metric.label}", one_line(metric.formula)
+    return f"| {name} | {formula} | {metric.unit} | {meaning} | {_range(metric.healthy)} |"
 
 
 def _range(healthy: tuple[float | None, float | None] | None) -> str:

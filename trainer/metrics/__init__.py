@@ -1,18 +1,17 @@
-"""Every number a run reports: what it is, how it is computed, and when it looks healthy.
+"""Every metric of a run: name, formula, unit, meaning, healthy range and chart. Torch-free.
 
-One table for the docs, the API and the dashboard. Names follow TRL and the N+ implementation details paper
-(Huang et al. 2024). All means over tokens are taken over response tokens only; padding never counts. Torch-free.
+`GET /v1/reference/metrics` serves this table, the dashboard draws its charts from it, and docs/reference/metrics.md is
+generated from it. Names follow TRL and the N+ implementation details paper (Huang et al. 2024). Means over tokens include
+response tokens only, never padding.
 """
 
-from trainer.metrics.dpo import DPO
-from trainer.metrics.evaluation import EVALUATION
-from trainer.metrics.kto import KTO
-from trainer.metrics.metric import Metric
+from trainer.metrics.evaluation import EVALUATION, HELD_OUT
+from trainer.metrics.metric import Chart, Metric
+from trainer.metrics.offline import DPO, KTO, SFT
 from trainer.metrics.ppo import PPO
+from trainer.metrics.ppo_sampling import PPO_SAMPLING
 from trainer.metrics.reward_model import REWARD_MODEL
-from trainer.metrics.rewards import REWARDS
-from trainer.metrics.sft import SFT
 
-METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *KTO, *PPO, *REWARDS, *EVALUATION)
+METRICS: tuple[Metric, ...] = (*SFT, *REWARD_MODEL, *DPO, *KTO, *PPO, *PPO_SAMPLING, *HELD_OUT, *EVALUATION)
 
-__all__ = ["METRICS", "Metric"]
+__all__ = ["METRICS", "Chart", "Metric"]

@@ -1,40 +1,60 @@
-"""The comparison at the end. `before` is the policy that it is compared with, `after` the trained one."""
+"""Metrics on held-out prompts: those that PPO reports in its loop, and those of the evaluation stage.
 
-from trainer.metrics.metric import Metric
+`before` is the policy that the evaluation compares with, `after` the trained one.
+"""
+
+from trainer.metrics.metric import Chart, Metric
 
 
-def _both(name: str, label: str, formula: str, meaning: str) -> list[Metric]:
+def _both(name: str, label: str, formula: str, meaning: str, unit: str) -> list[Metric]:
     """A figure of the two sides."""
+    sides = ("before", "policy compared with"), ("after", "trained policy")
     return [
-        Metric("evaluation", f"{name}_before", f"{label}, before", formula, f"{meaning} of the policy compared with."),
-        Metric("evaluation", f"{name}_after", f"{label}, after", formula, f"{meaning} of the trained policy."),
+        Metric("evaluation", f"{name}_{side}", f"{label}, {side}", formula, f"{meaning} of the {policy}.", unit=unit)
+        for side, policy in sides
     ]
 
 
-def _best(name: str, label: str, of: str) -> Metric:
+def _best(name: str, label: str, of: str, unit: str) -> Metric:
     meaning = f"`{of}` of the best checkpoint, from the same draws as `best_win_rate`."
-    return Metric("evaluation", f"best_{name}", f"Best checkpoint: {label}", f"as {of}", meaning)
+    return Metric("evaluation", f"best_{name}", f"Best checkpoint: {label}", f"as {of}", meaning, unit=unit)
 
 
 EVALUATION = [
-    *_both("score", "Score", "mean score", "The rewards' weighted sum on held-out prompts"),
-    *_both("judge", "Judge", "mean judge score", "The judge's score"),
+    *_both("score", "Score", "mean score", "The rewards' weighted sum on held-out prompts", "score"),
+    *_both("judge", "Judge", "mean judge score", "The judge's score", "score"),
     Metric(
         "evaluation",
         "win_rate",
         "Win rate",
         "(wins + ½ ties) ÷ prompts",
         "How often the trained policy beats the one before it (or `evaluation.against`) on the same prompt, by the judge where there is one, else by the rewards.",
-        (0.5, 1.0),
+        healthy=(0.5, 1.0),
+        unit="share",
     ),
-    Metric("evaluation", "win_rate_low", "Win rate, low", "Wilson 95 % interval", "Lower end of the 95 % interval."),
-    Metric("evaluation", "win_rate_high", "Win rate, high", "Wilson 95 % interval", "Upper end of the 95 % interval."),
+    Metric(
+        "evaluation",
+        "win_rate_low",
+        "Win rate, low",
+        "Wilson 95 % interval",
+        "Lower end of the 95 % interval.",
+        unit="share",
+    ),
+    Metric(
+        "evaluation",
+        "win_rate_high",
+        "Win rate, high",
+        "Wilson 95 % interval",
+        "Upper end of the 95 % interval.",
+        unit="share",
+    ),
     Metric(
         "evaluation",
         "rm_win_rate",
         "Win rate by the rewards",
         "(wins + ½ ties) ÷ prompts",
         "The same, decided by the rewards, the rule for a missing EOS applied.",
+        unit="share",
     ),
     Metric(
         "evaluation",
@@ -42,7 +62,8 @@ EVALUATION = [
         "KL to the reference",
         "mean over responses of Σₜ log π(aₜ) − log π₀(aₜ)",
         "How far the trained policy is from the one before it on held-out prompts, in nats per response.",
-        (-0.5, 15.0),
+        healthy=(-0.5, 15.0),
+        unit="nats",
     ),
     Metric(
         "evaluation",
@@ -50,17 +71,19 @@ EVALUATION = [
         "Reward-model accuracy",
         "share of held-out pairs",
         "Held-out pair accuracy of the reward model.",
+        unit="share",
     ),
-    *_both("length", "Length", "mean tokens", "Response length"),
-    *_both("eos_rate", "Finished share", "finished ÷ all", "Share of responses that ended by themselves"),
+    *_both("length", "Length", "mean tokens", "Response length", "tokens"),
+    *_both("eos_rate", "Finished share", "finished ÷ all", "Share of responses that ended by themselves", "share"),
     Metric(
         "evaluation",
         "entropy_kept",
         "Entropy kept",
         "last ÷ first policy/entropy_avg",
         "How much of its entropy the policy still had in PPO's last iteration.",
-        (0.1, None),
-        "Near 0 it is left with few answers: raise `ppo.policy_loss.entropy_coef` or `ppo.kl.coef`.",
+        healthy=(0.1, None),
+        advice="Near 0 it is left with few answers: raise `ppo.policy_loss.entropy_coef` or `ppo.kl.coef`.",
+        unit="share",
     ),
     Metric(
         "evaluation",
@@ -68,6 +91,7 @@ EVALUATION = [
         "Best checkpoint: step",
         "argmax of eval/win_rate",
         "The iteration whose policy won most often on held-out prompts during PPO; it is kept beside the last one.",
+        unit="steps",
     ),
     Metric(
         "evaluation",
@@ -75,6 +99,7 @@ EVALUATION = [
         "Best checkpoint: win rate when chosen",
         "max of eval/win_rate",
         "The win rate by which the best checkpoint was chosen, against the policy as PPO began. As the maximum of several measurements it is too high: report `best_win_rate`.",
+        unit="share",
     ),
     Metric(
         "evaluation",
@@ -82,14 +107,15 @@ EVALUATION = [
         "Best checkpoint: win rate",
         "(wins + ½ ties) ÷ prompts",
         "Win rate of the best checkpoint against the same policy as `win_rate`, from new draws that had no part in choosing it. Equal to `win_rate` where the last checkpoint is the best. Missing where the checkpoint's folder is lost.",
-        (0.5, 1.0),
+        healthy=(0.5, 1.0),
+        unit="share",
     ),
-    _best("win_rate_low", "win rate, low", "win_rate_low"),
-    _best("win_rate_high", "win rate, high", "win_rate_high"),
-    _best("score", "score", "score_after"),
-    _best("judge", "judge", "judge_after"),
-    _best("kl", "KL", "kl"),
-    _best("response_length", "length", "length_after"),
+    _best("win_rate_low", "win rate, low", "win_rate_low", "share"),
+    _best("win_rate_high", "win rate, high", "win_rate_high", "share"),
+    _best("score", "score", "score_after", "score"),
+    _best("judge", "judge", "judge_after", "score"),
+    _best("kl", "KL", "kl", "nats"),
+    _best("response_length", "length", "length_after", "tokens"),
 ]
 
 
@@ -100,6 +126,8 @@ HELD_OUT = [
         "Held-out score",
         "mean score on held-out prompts",
         "The rewards' weighted sum on prompts that PPO never trains on, the rule for a missing EOS applied.",
+        unit="score",
+        chart=Chart("Held-out scores", 30, "rewards"),
     ),
     Metric(
         "ppo",
@@ -107,8 +135,9 @@ HELD_OUT = [
         "Held-out judge",
         "mean judge score on held-out prompts",
         "What the judge thinks of the same completions: the figure that the rewards stand in for.",
-        None,
-        "Falling while the score rises is over-optimisation (Gao et al. 2023).",
+        advice="Falling while the score rises is over-optimisation (Gao et al. 2023).",
+        unit="score",
+        chart=Chart("Held-out scores", 31, "judge", scale="right"),
     ),
     Metric(
         "ppo",
@@ -116,8 +145,10 @@ HELD_OUT = [
         "Held-out win rate",
         "(wins + ½ ties) ÷ held-out prompts",
         "How often the policy beats itself as PPO began, on the same prompt: by the judge where there is one, else by the rewards. The checkpoint with the highest is kept as the best.",
-        (0.5, 1.0),
-        "Falling while the score rises: raise `ppo.kl.coef`, or take the best checkpoint.",
+        healthy=(0.5, 1.0),
+        advice="Falling while the score rises: raise `ppo.kl.coef`, or take the best checkpoint.",
+        unit="share",
+        chart=Chart("Held-out win rate", 40),
     ),
     Metric(
         "ppo",
@@ -125,6 +156,7 @@ HELD_OUT = [
         "Held-out win rate, low",
         "Wilson 95 % interval",
         "Lower end of the win rate's 95 % interval. Above ½, the policy is better than it was, beyond chance.",
+        unit="share",
     ),
     Metric(
         "ppo",
@@ -132,6 +164,7 @@ HELD_OUT = [
         "Held-out win rate, high",
         "Wilson 95 % interval",
         "Upper end of the win rate's 95 % interval. Below ½, the policy is worse than it was, beyond chance.",
+        unit="share",
     ),
     Metric(
         "ppo",
@@ -139,7 +172,9 @@ HELD_OUT = [
         "Held-out KL",
         "mean over responses of Σₜ log π(aₜ) − log π₀(aₜ)",
         "How far the policy is from itself as PPO began (or from `ppo.reference.path`), in nats per response, wherever the reference has moved.",
-        (-0.5, 15.0),
+        healthy=(-0.5, 15.0),
+        unit="nats",
+        chart=Chart("KL to the reference", 51, "held out"),
     ),
     Metric(
         "ppo",
@@ -147,6 +182,7 @@ HELD_OUT = [
         "Held-out √KL",
         "√max(0, eval/kl)",
         "The distance that over-optimisation is plotted against (Gao et al. 2023).",
+        unit="√nats",
     ),
     Metric(
         "ppo",
@@ -154,6 +190,8 @@ HELD_OUT = [
         "Held-out length",
         "mean tokens per response",
         "Response length on held-out prompts.",
+        unit="tokens",
+        chart=Chart("Response length", 91, "held out"),
     ),
     Metric(
         "ppo",
@@ -161,7 +199,8 @@ HELD_OUT = [
         "Held-out finished share",
         "finished ÷ all",
         "Share of the held-out responses that ended by themselves.",
-        (0.8, 1.0),
+        healthy=(0.8, 1.0),
+        unit="share",
     ),
     Metric(
         "ppo",
@@ -169,7 +208,8 @@ HELD_OUT = [
         "Skipped steps",
         "optimizer steps left out since the stage began",
         "Steps that were not taken because a loss or gradient was not finite (`health.not_finite`). Missing while there is none.",
-        (None, 0.0),
-        'Lower `ppo.learning_rate`, or set `model.dtype` = "float32".',
+        healthy=(None, 0.0),
+        advice='Lower `ppo.learning_rate`, or set `model.dtype` = "float32".',
+        unit="steps",
     ),
 ]

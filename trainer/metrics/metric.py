@@ -1,13 +1,27 @@
-"""What a metric is."""
+"""The row type of the metric table."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from trainer.spec import StageName
 
 
 @dataclass(frozen=True)
+class Chart:
+    """The dashboard's chart of a metric. Metrics of one stage with the same title are lines of one chart."""
+
+    title: str
+    order: int
+    """Charts of a stage, and the lines of a chart, are sorted by it."""
+    line: str = ""
+    """The line's name in the legend; empty for the only line."""
+    scale: Literal["left", "right"] = "left"
+    """The axis that the line is measured on. "right" is for a line whose values differ in kind from its neighbours'."""
+
+
+@dataclass(frozen=True)
 class Metric:
-    """One metric. `healthy` is (low, high), either side None where open; None where there is no general rule."""
+    """One metric. A name that holds `<name>` stands for many metrics, such as `reward/<name>` for `reward/length`."""
 
     stage: StageName
     name: str
@@ -15,20 +29,34 @@ class Metric:
     formula: str
     meaning: str
     healthy: tuple[float | None, float | None] | None = None
+    """The range of a healthy run, either side None where open; None where there is no general rule."""
     advice: str = ""
+    """What to do outside that range."""
+    unit: str = ""
+    """Empty for a number without one."""
+    chart: Chart | None = None
+    """None for a metric that is only in the dashboard's list of all metrics."""
 
 
-def optimiser(stage: StageName) -> list[Metric]:
+def optimizer_metrics(stage: StageName, charts: bool = True) -> list[Metric]:
+    """The metrics of every stage with an optimizer. With `charts`, learning rate and gradient norm are its last charts."""
     return [
-        Metric(stage, "lr", "Learning rate", "schedule(step)", "Learning rate of this step."),
+        Metric(
+            stage,
+            "lr",
+            "Learning rate",
+            "schedule(step)",
+            "Learning rate of this step.",
+            chart=Chart("Learning rate", 900) if charts else None,
+        ),
         Metric(
             stage,
             "grad_norm",
             "Gradient norm",
             "‖g‖₂ before clipping",
             "Global L2 norm of the gradient, before it is clipped.",
-            None,
-            "A norm far above `max_grad_norm` at every step means the learning rate is set by the clipping: lower it.",
+            advice="A norm far above `max_grad_norm` at every step means the learning rate is set by the clipping: lower it.",
+            chart=Chart("Gradient norm", 910) if charts else None,
         ),
-        Metric(stage, "time/step", "Seconds per step", "wall clock", "How long the step took."),
+        Metric(stage, "time/step", "Seconds per step", "wall clock", "How long the step took.", unit="seconds"),
     ]

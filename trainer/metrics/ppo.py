@@ -1,7 +1,6 @@
 """PPO and its relatives."""
 
-from trainer.metrics.evaluation import HELD_OUT
-from trainer.metrics.metric import Metric, optimiser
+from trainer.metrics.metric import Chart, Metric, optimizer_metrics
 
 PPO = [
     Metric(
@@ -10,8 +9,9 @@ PPO = [
         "Score",
         "mean over responses of Σᵢ wᵢ·rewardᵢ, missing-EOS rule applied",
         "Weighted sum of the rewards of the sampled responses, in their own units; of the run's own reward model, 0 is the mean of the SFT reference answers.",
-        None,
-        "Should rise. Rising while the judge or the win rate falls is over-optimisation: raise `ppo.kl.coef` or stop earlier.",
+        advice="Should rise. Rising while the judge or the win rate falls is over-optimisation: raise `ppo.kl.coef` or stop earlier.",
+        unit="score",
+        chart=Chart("Reward", 10, "score"),
     ),
     Metric(
         "ppo",
@@ -19,6 +19,7 @@ PPO = [
         "Raw score",
         "mean over responses of Σᵢ wᵢ·rewardᵢ",
         "The rewards as they came, without the missing-EOS rule and `ppo.shaping`.",
+        unit="score",
     ),
     Metric(
         "ppo",
@@ -26,8 +27,9 @@ PPO = [
         "Spread of raw scores",
         "standard deviation over responses of Σᵢ wᵢ·rewardᵢ",
         "How much the responses of one batch differ in what they are worth: the signal that the policy learns from.",
-        None,
-        "0: all responses are worth the same, and there is nothing to learn from. Below `ppo.kl.coef`: the penalty outweighs the reward.",
+        advice="0: all responses are worth the same, and there is nothing to learn from. Below `ppo.kl.coef`: the penalty outweighs the reward.",
+        unit="score",
+        chart=Chart("Spread over responses", 60, "raw scores"),
     ),
     Metric(
         "ppo",
@@ -35,8 +37,9 @@ PPO = [
         "Spread of KL penalties",
         "standard deviation over responses of β·Σₜ log π(aₜ) − log π_ref(aₜ), times `objective/score_scale` where there is one",
         "How much the responses of one batch differ in their KL penalty, where it sits in the reward, in the units of the raw scores. At the best policy under the penalty it equals the spread of the raw scores, and the two cancel.",
-        None,
-        "Near the spread of the raw scores while the raw score does not rise: lower `ppo.kl.coef`.",
+        advice="Near the spread of the raw scores while the raw score does not rise: lower `ppo.kl.coef`.",
+        unit="score",
+        chart=Chart("Spread over responses", 61, "KL penalties"),
     ),
     Metric(
         "ppo",
@@ -44,8 +47,10 @@ PPO = [
         "KL to the reference",
         "mean over responses of Σₜ log π(aₜ) − log π_ref(aₜ)",
         "How far the policy has moved from the reference, in nats per response (always by k1, at the sampling temperature).",
-        (-0.5, 15.0),
-        "Above the range: over-optimisation, raise `ppo.kl.coef`. Clearly negative: sampling and training disagree.",
+        healthy=(-0.5, 15.0),
+        advice="Above the range: over-optimisation, raise `ppo.kl.coef`. Clearly negative: sampling and training disagree.",
+        unit="nats",
+        chart=Chart("KL to the reference", 50, "training"),
     ),
     Metric(
         "ppo",
@@ -53,8 +58,8 @@ PPO = [
         "KL to the first policy",
         "mean over responses of Σₜ log π(aₜ) − log π_initial(aₜ)",
         "How far the policy has moved since the stage began, where `ppo.reference.update` moves the reference.",
-        None,
-        "A moving reference does not bound it: watch it in place of `objective/kl`.",
+        advice="A moving reference does not bound it: watch it in place of `objective/kl`.",
+        unit="nats",
     ),
     Metric(
         "ppo",
@@ -69,6 +74,7 @@ PPO = [
         "KL reward",
         "mean over responses of Σₜ −β·klₜ",
         "The part of the reward that is the KL penalty; 0 where it sits in the loss.",
+        unit="score",
     ),
     Metric(
         "ppo",
@@ -76,6 +82,7 @@ PPO = [
         "Shaped score",
         "mean of the score after `ppo.shaping`",
         "What of the score is optimised: normalised, clipped, penalised; without the score of a cut-off response where `ppo.advantage.bootstrap_truncated` is on.",
+        unit="score",
     ),
     Metric(
         "ppo",
@@ -83,6 +90,7 @@ PPO = [
         "Score scale",
         "standard deviation of all scores so far",
         "What scores are divided by, where `ppo.shaping.normalize` is `running`.",
+        unit="score",
     ),
     Metric(
         "ppo",
@@ -90,8 +98,9 @@ PPO = [
         "Total reward",
         "score + Σₜ −β·klₜ",
         "What PPO maximises: the shaped score minus the KL penalty.",
-        None,
-        "Should rise. Falling: learning rate too high, or the reward model gives no signal.",
+        advice="Should rise. Falling: learning rate too high, or the reward model gives no signal.",
+        unit="score",
+        chart=Chart("Reward", 11, "score − KL penalty"),
     ),
     Metric(
         "ppo",
@@ -99,6 +108,7 @@ PPO = [
         "Sampled surprise",
         "mean over responses of Σₜ −log π(aₜ)",
         "Surprise of the sampled responses, in nats per response: it shrinks with shorter and with surer answers.",
+        unit="nats",
     ),
     Metric(
         "ppo",
@@ -106,8 +116,9 @@ PPO = [
         "Entropy",
         "mean over tokens of −Σₐ π(a) log π(a)",
         "Entropy of the next-token distribution during the update, in nats per token.",
-        None,
-        "Falling to a small part of its first value: the policy collapses onto few answers.",
+        advice="Falling to a small part of its first value: the policy collapses onto few answers.",
+        unit="nats per token",
+        chart=Chart("Entropy", 80),
     ),
     Metric(
         "ppo",
@@ -115,8 +126,10 @@ PPO = [
         "KL to the previous policy",
         "½ mean (log π_new − log π_old)²",
         "How far one iteration's updates move the policy (k2 estimator), averaged over the iteration.",
-        (0.0, 0.1),
-        "Above 0.1: steps are too large; lower `ppo.learning_rate` or `ppo.epochs`, or set `ppo.guards.target_kl`.",
+        healthy=(0.0, 0.1),
+        advice="Above 0.1: steps are too large; lower `ppo.learning_rate` or `ppo.epochs`, or set `ppo.guards.target_kl`.",
+        unit="nats",
+        chart=Chart("KL to the previous policy", 130),
     ),
     Metric(
         "ppo",
@@ -124,6 +137,7 @@ PPO = [
         "KL penalised in the loss",
         "mean over tokens of (ρ − 1) − log ρ, ρ = π_new ÷ π_old",
         "KL(π_old ‖ π_new) per token, which `ppo.policy_loss.kind` = `kl_penalty` holds down.",
+        unit="nats per token",
     ),
     Metric(
         "ppo",
@@ -131,8 +145,7 @@ PPO = [
         "KL penalty to the old policy",
         "β of this iteration",
         "Halved or doubled towards `ppo.policy_loss.old_kl_target`.",
-        None,
-        "Doubling on and on: the target cannot be held; lower `ppo.learning_rate`.",
+        advice="Doubling on and on: the target cannot be held; lower `ppo.learning_rate`.",
     ),
     Metric(
         "ppo",
@@ -140,8 +153,8 @@ PPO = [
         "Optimizer steps",
         "steps taken in this iteration",
         "Fewer than `epochs` × `minibatches` where `ppo.guards.target_kl` ended the passes.",
-        None,
-        "Always a few: lower `ppo.learning_rate`, the rest of the passes is never made.",
+        advice="Always a few: lower `ppo.learning_rate`, the rest of the passes is never made.",
+        unit="steps",
     ),
     Metric(
         "ppo",
@@ -149,8 +162,10 @@ PPO = [
         "Clip fraction",
         "share of tokens whose clipped loss was the larger",
         "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss; only where there is one.",
-        (0.0, 0.3),
-        "Above 0.3: steps are too large. Exactly 0 for long: the policy hardly moves.",
+        healthy=(0.0, 0.3),
+        advice="Above 0.3: steps are too large. Exactly 0 for long: the policy hardly moves.",
+        unit="share",
+        chart=Chart("Clip fraction", 70),
     ),
     Metric(
         "ppo",
@@ -158,6 +173,7 @@ PPO = [
         "Policy loss",
         "mean max(−A·ρ, −A·clip(ρ)), or as `ppo.policy_loss.kind` says",
         "The policy's loss without KL, entropy and pretraining terms.",
+        chart=Chart("Policy loss", 100),
     ),
     Metric(
         "ppo",
@@ -165,6 +181,7 @@ PPO = [
         "KL in the loss",
         "mean of the `ppo.kl.estimator`, by `ppo.policy_loss.aggregation`",
         "The KL to the reference as the loss sees it, before β: with `ppo.kl.unbiased_gradient` each estimate weighed by π ÷ π_old. Only with `ppo.kl.placement` = `loss`.",
+        unit="nats per token",
     ),
     Metric(
         "ppo",
@@ -172,8 +189,8 @@ PPO = [
         "Pretraining loss",
         "mean over tokens of −log π(token)",
         "Language-model loss on the texts of `data.pretraining`, before `ppo.ptx.coef`.",
-        None,
-        "Rising: what the model knew is being forgotten; raise `ppo.ptx.coef`.",
+        advice="Rising: what the model knew is being forgotten; raise `ppo.ptx.coef`.",
+        unit="nats per token",
     ),
     Metric(
         "ppo",
@@ -181,6 +198,7 @@ PPO = [
         "Value loss",
         "½ mean max((V−R)², (clip(V)−R)²)",
         "Clipped squared error of the critic.",
+        chart=Chart("Value loss", 110),
     ),
     Metric(
         "ppo",
@@ -188,6 +206,7 @@ PPO = [
         "Value clip fraction",
         "share of tokens whose clipped error was the larger",
         "How often the value clipping was active.",
+        unit="share",
     ),
     Metric(
         "ppo",
@@ -195,8 +214,8 @@ PPO = [
         "Ratio",
         "mean π_new(a) ÷ π_old(a)",
         "Probability ratio of the update; 1 on the first minibatch by construction.",
-        (0.8, 1.25),
-        "Far from 1: updates are too drastic.",
+        healthy=(0.8, 1.25),
+        advice="Far from 1: updates are too drastic.",
     ),
     Metric(
         "ppo",
@@ -211,8 +230,8 @@ PPO = [
         "First-minibatch ratio",
         "mean π_new(a) ÷ π_old(a) before any update",
         "One but for rounding: within 1e-5 in float32, 0.01 in bfloat16.",
-        (0.99, 1.01),
-        "Anything else is a bug, or dropout that is on.",
+        healthy=(0.99, 1.01),
+        advice="Anything else is a bug, or dropout that is on.",
     ),
     Metric(
         "ppo",
@@ -220,9 +239,10 @@ PPO = [
         "First-minibatch KL",
         "½ mean (log π_new − log π_old)² before any update",
         "Zero but for rounding (exactly 0 where the update gives π_old itself): the update sees the log-probabilities that the rollout was scored with.",
-        (0.0, 1e-3),
-        "Rounding causes less than 1e-9 in float32 and about 1e-4 in bfloat16. Above 1e-3 the ratio is wrong before anything "
+        healthy=(0.0, 1e-3),
+        advice="Rounding causes less than 1e-9 in float32 and about 1e-4 in bfloat16. Above 1e-3 the ratio is wrong before anything "
         "was learnt: a bug, or dropout that is on.",
+        unit="nats",
     ),
     Metric(
         "ppo",
@@ -230,8 +250,10 @@ PPO = [
         "Explained variance",
         "1 − Var(R − V) ÷ Var(R)",
         "How much of the returns the critic foresees; 1 is perfect, 0 no better than a constant.",
-        (0.0, 1.0),
-        "Below 0 for long: raise `ppo.critic.learning_rate`, or give it `ppo.critic.warmup_steps`.",
+        healthy=(0.0, 1.0),
+        advice="Below 0 for long: raise `ppo.critic.learning_rate`, or give it `ppo.critic.warmup_steps`.",
+        unit="share",
+        chart=Chart("Explained variance", 120),
     ),
     Metric(
         "ppo",
@@ -239,6 +261,7 @@ PPO = [
         "Finished responses",
         "responses that end with a stop",
         "How many responses of the batch ended with the EOS, another stop token or a stop string.",
+        unit="responses",
     ),
     Metric(
         "ppo",
@@ -246,8 +269,10 @@ PPO = [
         "Finished share",
         "finished ÷ all",
         "Share of responses that ended by themselves.",
-        (0.8, 1.0),
-        "Falling: raise `ppo.shaping.missing_eos_penalty` or `ppo.max_new_tokens`.",
+        healthy=(0.8, 1.0),
+        advice="Falling: raise `ppo.shaping.missing_eos_penalty` or `ppo.max_new_tokens`.",
+        unit="share",
+        chart=Chart("Finished share", 140),
     ),
     Metric(
         "ppo",
@@ -255,117 +280,8 @@ PPO = [
         "Response length",
         "mean tokens per response",
         "Tokens per response, the stop included.",
+        unit="tokens",
+        chart=Chart("Response length", 90, "training"),
     ),
-    Metric(
-        "ppo",
-        "sampling/logp_difference/mean",
-        "Sampler gap",
-        "mean over tokens of |log π_old(a) − log π_sampler(a)|",
-        "How far the sampler and the trainer's own forward pass lie apart on the sampled tokens: rounding alone for the built-in engine, a step's update with `ppo.rollout.asynchronous`.",
-        None,
-        "Above 0.05 without `ppo.rollout.asynchronous`: the sampler computes something else; look at types and templates.",
-    ),
-    Metric(
-        "ppo",
-        "sampling/logp_difference/max",
-        "Largest sampler gap",
-        "max over tokens of |log π_old(a) − log π_sampler(a)|",
-        "The token on which sampler and trainer agree least.",
-    ),
-    *(
-        Metric(
-            "ppo",
-            f"sampling/importance_sampling_ratio/{name}",
-            f"Importance weight: {name}",
-            f"{name} over tokens of min(π_old(a) ÷ π_sampler(a), C)",
-            "What the policy loss of each token is multiplied by, where `ppo.rollout.importance_cap` weighs it.",
-            healthy,
-            advice,
-        )
-        for name, healthy, advice in (
-            ("min", None, ""),
-            (
-                "mean",
-                (0.8, 1.2),
-                "Far from 1: the sampler is too old or too coarse for the policy; smaller steps, or no `asynchronous`.",
-            ),
-            ("max", None, "Always the cap: it cuts off much; the update is that much less than the policy's own."),
-        )
-    ),
-    Metric("ppo", "critic_lr", "Critic learning rate", "schedule(step)", "Learning rate of the critic."),
-    Metric(
-        "ppo",
-        "critic_grad_norm",
-        "Critic gradient norm",
-        "‖g‖₂ before clipping",
-        "Global L2 norm of the critic's gradient.",
-    ),
-    Metric("ppo", "episode", "Episodes", "responses so far", "Responses sampled since the stage began."),
-    Metric("ppo", "time/rollout", "Seconds: rollout", "wall clock", "Sampling the responses."),
-    Metric(
-        "ppo",
-        "time/score",
-        "Seconds: score",
-        "wall clock",
-        "Reward model, reference, critic and old log-probabilities.",
-    ),
-    Metric("ppo", "time/train", "Seconds: train", "wall clock", "All epochs of updates."),
-    *(
-        Metric(
-            "ppo",
-            f"memory/{phase}",
-            f"Peak memory: {phase}",
-            "bytes",
-            f"Most memory in use while {doing}: tensors on a GPU, else the process' resident memory, where Linux says.",
-        )
-        for phase, doing in (
-            ("rollout", "sampling"),
-            ("score", "responses are scored and values and advantages worked out"),
-            ("train", "policy and critic learn"),
-        )
-    ),
-    Metric("ppo", "online/round", "Round", "1, 2, …", "The round of `ppo.online` that begins here, after a refit."),
-    Metric(
-        "ppo",
-        "online/pairs",
-        "New pairs",
-        "pairs labelled",
-        "The policy's own answers that were labelled for this round; pairs of equal answers are left out.",
-    ),
-    Metric(
-        "ppo",
-        "online/old_pairs",
-        "Old pairs",
-        "pairs of before",
-        "Learnt again beside the new ones, against forgetting: as many as those, where there are so many.",
-    ),
-    Metric(
-        "ppo", "online/ties", "Ties", "ties ÷ new pairs", "Share of the new pairs that the source could not decide."
-    ),
-    Metric(
-        "ppo",
-        "online/accuracy_before",
-        "Accuracy before the refit",
-        "share of new pairs ranked as labelled",
-        "How well the reward model still ranks the policy's answers, before it learns from them.",
-        (0.6, 1.0),
-        "Near 0.5: the policy has left what the reward model knows; more `ppo.online.rounds`.",
-    ),
-    Metric(
-        "ppo",
-        "online/accuracy",
-        "Accuracy after the refit",
-        "share of new pairs ranked as labelled",
-        "The same pairs once it has learnt from them (they are its training data: not a held-out figure).",
-    ),
-    Metric("ppo", "online/loss", "Loss after the refit", "as the reward model's", "On the new pairs, after the refit."),
-    Metric(
-        "ppo",
-        "online/score_bias",
-        "Score bias",
-        "mean raw score of the SFT reference answers",
-        "Set anew by each refit, so that scores keep their zero.",
-    ),
-    *HELD_OUT,
-    *optimiser("ppo"),
+    *optimizer_metrics("ppo", charts=False),
 ]

@@ -1,6 +1,6 @@
 """The reward model, on pairs or on thumbs (`reward_model.loss`)."""
 
-from trainer.metrics.metric import Metric, optimiser
+from trainer.metrics.metric import Chart, Metric, optimizer_metrics
 
 REWARD_MODEL = [
     Metric(
@@ -9,6 +9,8 @@ REWARD_MODEL = [
         "Loss",
         "−mean log σ(r(preferred) − r(other)); pointwise: −mean log σ(r) of thumbs up, log σ(−r) of thumbs down",
         "Bradley-Terry loss in nats per pair; a tie counts half each way, all pairs of a ranking as one. ln 2 ≈ 0.693 is a coin flip. With `margin` and `center_coef`, theirs is in it. Pointwise: binary cross-entropy in nats per completion.",
+        unit="nats per pair",
+        chart=Chart("Loss", 10, "training"),
     ),
     Metric(
         "reward_model",
@@ -16,6 +18,8 @@ REWARD_MODEL = [
         "Accuracy",
         "share of r(preferred) > r(other); pointwise: share of rows with r > 0 if and only if the thumb is up",
         "How often the preferred answer scores higher; pointwise, how often the score has the sign of the thumb.",
+        unit="share",
+        chart=Chart("Accuracy", 20, "training"),
     ),
     Metric(
         "reward_model",
@@ -23,6 +27,8 @@ REWARD_MODEL = [
         "Margin",
         "mean r(preferred) − r(other); pointwise: mean r of thumbs up − mean r of thumbs down",
         "How far apart the scores are.",
+        unit="score",
+        chart=Chart("Margin", 40),
     ),
     Metric(
         "reward_model",
@@ -30,6 +36,8 @@ REWARD_MODEL = [
         "AUC",
         "P(r(up) > r(down)) + ½·P(equal), over all such rows of the batch",
         "Pointwise only: how often a completion with a thumb up scores higher than one with a thumb down. Missing at a step whose batch has one thumb only.",
+        unit="share",
+        chart=Chart("AUC", 30, "training"),
     ),
     Metric(
         "reward_model",
@@ -37,6 +45,7 @@ REWARD_MODEL = [
         "Held-out margin",
         "as margin",
         "The margin on pairs or thumbs whose prompts were held out.",
+        unit="score",
     ),
     Metric(
         "reward_model",
@@ -44,6 +53,8 @@ REWARD_MODEL = [
         "Held-out loss",
         "as loss",
         "The loss on pairs or thumbs whose prompts were held out, without margin and centring.",
+        unit="nats per pair",
+        chart=Chart("Loss", 11, "held out"),
     ),
     Metric(
         "reward_model",
@@ -51,8 +62,10 @@ REWARD_MODEL = [
         "Held-out accuracy",
         "as accuracy",
         "Accuracy on pairs or thumbs whose prompts were held out: the figure to trust. Human labels rarely allow more than 0.65 to 0.8.",
-        (0.6, 1.0),
-        "Near 0.5: the reward model learnt nothing and PPO would chase noise. More pairs, or a higher learning rate.",
+        healthy=(0.6, 1.0),
+        advice="Near 0.5: the reward model learnt nothing and PPO would chase noise. More pairs, or a higher learning rate.",
+        unit="share",
+        chart=Chart("Accuracy", 21, "held out"),
     ),
     Metric(
         "reward_model",
@@ -60,8 +73,10 @@ REWARD_MODEL = [
         "Held-out AUC",
         "as auc, over all held-out rows",
         "Pointwise only: how well thumbs up and down are told apart, whatever the threshold and however many there are of each. 0.5 is chance.",
-        (0.6, 1.0),
-        "Near 0.5: the reward model learnt nothing and PPO would chase noise. More rows, or a higher learning rate.",
+        healthy=(0.6, 1.0),
+        advice="Near 0.5: the reward model learnt nothing and PPO would chase noise. More rows, or a higher learning rate.",
+        unit="share",
+        chart=Chart("AUC", 31, "held out"),
     ),
     Metric(
         "reward_model",
@@ -69,6 +84,7 @@ REWARD_MODEL = [
         "Majority baseline",
         "max(share of thumbs up, share of thumbs down) of the held-out rows",
         "Pointwise only: the accuracy of always expecting the more frequent thumb. A held-out accuracy below it is no better than a constant.",
+        unit="share",
     ),
     Metric(
         "reward_model",
@@ -76,8 +92,8 @@ REWARD_MODEL = [
         "Length baseline",
         "share of pairs in which the preferred answer is the longer one",
         "The accuracy of a judge that only counts tokens, on the same held-out pairs; equal lengths are half right.",
-        None,
-        "At or above the held-out accuracy: the reward model may have learnt length alone, and PPO would write ever longer answers. Look at the report card's slices by length.",
+        advice="At or above the held-out accuracy: the reward model may have learnt length alone, and PPO would write ever longer answers. Look at the report card's slices by length.",
+        unit="share",
     ),
     Metric(
         "reward_model",
@@ -85,8 +101,9 @@ REWARD_MODEL = [
         "Calibration error",
         "Σ bins n/N · |observed − predicted|, predicted = mean σ(|Δ|); pointwise: mean σ(r), observed the share of thumbs up",
         "How far the reward model's certainty is from its accuracy, over ten bins (ECE). The curve is in its report card.",
-        (0.0, 0.1),
-        "High: it is surer than it is right, mostly by too many epochs. Fewer epochs, or a lower learning rate.",
+        healthy=(0.0, 0.1),
+        advice="High: it is surer than it is right, mostly by too many epochs. Fewer epochs, or a lower learning rate.",
+        unit="share",
     ),
-    *optimiser("reward_model"),
+    *optimizer_metrics("reward_model"),
 ]

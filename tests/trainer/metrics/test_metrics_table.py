@@ -1,42 +1,38 @@
-"""One table names every metric: what the stages report and what the dashboard charts are both in it."""
+"""The metric table, from which the API, the dashboard's charts and the reference page are made."""
 
-import re
-from pathlib import Path
+from collections import Counter, defaultdict
 
 import pytest
 
-from trainer.metrics import METRICS
+from trainer.metrics import METRICS, Chart
 from trainer.spec import STAGES
 
-CATALOG = Path(__file__).parents[3] / "frontend" / "src" / "features" / "run" / "model" / "catalog.ts"
-TABLE = {(metric.stage, metric.name) for metric in METRICS}
-_NAME = re.compile(r'\bname: "([^"]+)"|\bone\(\s*"[^"]*",\s*"([^"]+)"')
 
-
-def charted() -> dict[str, list[str]]:
-    """The metric names of the dashboard's charts, by stage."""
-    shared, _, table = CATALOG.read_text(encoding="utf-8").partition("const CHARTS")
-    for_all = names_in(shared.partition("const optimiser")[2])
-    found: dict[str, list[str]] = {}
-    for section in re.split(r"\n  (?=\w+: \[)", table.partition("\n};")[0])[1:]:
-        stage = section.partition(":")[0]
-        found[stage] = names_in(section) + (for_all if "...optimiser" in section else [])
+def charts(stage: str) -> dict[str, list[Chart]]:
+    """The charts of a stage by title, each with its lines."""
+    found: dict[str, list[Chart]] = defaultdict(list)
+    for metric in METRICS:
+        if metric.stage == stage and metric.chart is not None:
+            found[metric.chart.title].append(metric.chart)
     return found
 
 
-def names_in(text: str) -> list[str]:
-    return [first or second for first, second in _NAME.findall(text)]
+def test_metric_names_of_a_stage_are_unique() -> None:
+    counts = Counter((metric.stage, metric.name) for metric in METRICS)
+    assert [name for name, count in counts.items() if count > 1] == []
 
 
-def test_the_catalogue_is_read_whole() -> None:
-    """Else the next test would look at nothing."""
-    text = CATALOG.read_text(encoding="utf-8").partition("const CHARTS")[2].partition("\n};")[0]
-    charts = charted()
-    assert set(charts) == set(STAGES) - {"evaluation"}
-    assert len(names_in(text)) == text.count('name: "') + text.count("one(") > 40
-    assert charts["sft"][-2:] == ["lr", "grad_norm"]
+@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "evaluation"])
+def test_charts_have_distinct_orders_and_named_lines(stage: str) -> None:
+    found = charts(stage)
+    orders = [line.order for lines in found.values() for line in lines]
+    assert found and len(set(orders)) == len(orders)
+    for title, lines in found.items():
+        assert len(lines) <= 3, title  # the dashboard draws three lines
+        assert len(lines) == 1 or all(line.line for line in lines), title
 
 
-@pytest.mark.parametrize("stage", sorted(charted()))
-def test_every_charted_metric_is_in_the_table(stage: str) -> None:
-    assert [name for name in charted()[stage] if (stage, name) not in TABLE] == []
+def test_right_scale_is_only_beside_a_left_one() -> None:
+    for stage in STAGES:
+        for title, lines in charts(stage).items():
+            assert any(line.scale == "left" for line in lines), title

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from tests.trainer.rewards.test_models import encoder, save, tokenizer
 from tests.trainer.stage_tools import new_codec
@@ -66,7 +68,7 @@ def test_what_cannot_be_had_is_told_now(
 
 def test_a_label_is_looked_for_without_loading_the_model(tmp_path: Path) -> None:
     path = save(tmp_path / "model", encoder(), tokenizer())
-    (tmp_path / "model" / "model.safetensors").unlink()
+    save_file({"unused": torch.zeros(1)}, tmp_path / "model" / "model.safetensors")  # a model that cannot be loaded
     check(tmp_path, WITH, WITH, rewards=[{"type": "classifier", "path": path, "label": "good"}])
     with pytest.raises(ModelError, match=r"no label 'fine'\. Its labels: 0 = bad"):
         check(tmp_path, WITH, WITH, rewards=[{"type": "classifier", "path": path, "label": "fine"}])

@@ -5105,8 +5105,35 @@ export interface components {
             data: components["schemas"]["MessageData"];
         };
         /**
+         * MetricChart
+         * @description The dashboard's chart of a metric. Metrics of one stage with the same title are lines of one chart.
+         */
+        MetricChart: {
+            /**
+             * Title
+             * @description The chart's title.
+             */
+            title: string;
+            /**
+             * Order
+             * @description Charts of a stage, and the lines of a chart, are sorted by it.
+             */
+            order: number;
+            /**
+             * Line
+             * @description The line's name in the legend; empty for the only line.
+             */
+            line: string;
+            /**
+             * Scale
+             * @description The axis that the line is measured on.
+             * @enum {string}
+             */
+            scale: "left" | "right";
+        };
+        /**
          * MetricInfo
-         * @description What one metric means.
+         * @description One metric: its meaning, its unit and its chart.
          */
         MetricInfo: {
             /**
@@ -5131,7 +5158,7 @@ export interface components {
             formula: string;
             /**
              * Meaning
-             * @description What it tells.
+             * @description Its description.
              */
             meaning: string;
             /**
@@ -5147,6 +5174,13 @@ export interface components {
              * @description What to do outside that range.
              */
             advice: string;
+            /**
+             * Unit
+             * @description Its unit; empty for a number without one.
+             */
+            unit: string;
+            /** @description Its chart; null for a metric that is only in the list of all metrics. */
+            chart: components["schemas"]["MetricChart"] | null;
         };
         /**
          * MetricInfoList

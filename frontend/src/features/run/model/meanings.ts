@@ -4,10 +4,11 @@ import type { Healthy } from "@/charts/plot-options";
 import { metricReferenceQuery } from "@/features/run/api";
 import type { MetricInfo } from "@/lib/api/types";
 
-/** What the platform says of a metric, as far as it matters here. */
+/** The parts of a metric's description that may hold `<name>`. */
 interface Described {
   readonly name: string;
   readonly label: string;
+  readonly chart: { readonly title: string } | null;
 }
 
 const PLACE = "<name>";
@@ -26,7 +27,9 @@ export function byName<Metric extends Described>(
     if (found.has(name)) continue;
     for (const pattern of patterns) {
       const inner = inPlace(pattern.name, name);
-      if (inner !== null) found.set(name, { ...pattern, name, label: pattern.label.replace(PLACE, inner) });
+      if (inner === null) continue;
+      const chart = pattern.chart && { ...pattern.chart, title: pattern.chart.title.replace(PLACE, inner) };
+      found.set(name, { ...pattern, name, label: pattern.label.replace(PLACE, inner), chart });
     }
   }
   return found;

@@ -5,7 +5,7 @@ import { Plot, PLOT_HEIGHT } from "@/charts/plot";
 import { isHealthy } from "@/charts/plot-options";
 import { indexAtOrBefore, type Series } from "@/charts/series";
 import { InfoTip } from "@/components/info-tip";
-import type { ChartSpec, Line } from "@/features/run/model/catalog";
+import type { ChartSpec, Line } from "@/features/run/model/chart-specs";
 import type { Meaning } from "@/features/run/model/meanings";
 import { measured, number } from "@/lib/format";
 import styles from "./charts.module.css";

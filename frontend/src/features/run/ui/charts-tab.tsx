@@ -5,7 +5,7 @@ import type { Series } from "@/charts/series";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { metricsBetween } from "@/features/run/api";
-import { chartsOf } from "@/features/run/model/catalog";
+import { chartSpecs } from "@/features/run/model/chart-specs";
 import { type Meaning, useMeanings } from "@/features/run/model/meanings";
 import { byStage } from "@/features/run/model/state";
 import { ChartCard } from "@/features/run/ui/chart-card";
@@ -37,7 +37,7 @@ export function ChartsTab({ jobId, stage, live, waiting }: ChartsTabProps) {
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
   const group = useMemo(() => ({ syncKey, cursor, zoom, setZoom, smoothing }), [syncKey, cursor, zoom, smoothing]);
-  const charts = useMemo(() => chartsOf(stage, names.split("\n")), [stage, names]);
+  const charts = useMemo(() => chartSpecs(meanings, names.split("\n")), [meanings, names]);
   if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
   return (
     <ChartGroupContext value={group}>
@@ -116,7 +116,7 @@ function AllMetrics({ series, meanings }: AllMetricsProps) {
             {shown.map((name) => (
               <ChartCard
                 key={name}
-                spec={{ title: label(name), lines: [{ name, short: "" }] }}
+                spec={{ title: label(name), lines: [{ name, short: "", right: false }] }}
                 series={series}
                 meanings={meanings}
               />
