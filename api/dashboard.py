@@ -18,7 +18,7 @@ NOT_BUILT = """<!doctype html>
 
 
 class Dashboard:
-    """What answers where no route does."""
+    """Serves the dashboard for paths without a route."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

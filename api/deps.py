@@ -1,4 +1,4 @@
-"""What routes ask for: settings, the request's transaction, who is calling, and things that are the caller's."""
+"""Dependencies of routes: settings, the request's transaction, the caller, and the caller's objects."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -73,9 +73,9 @@ PrincipalDep = Annotated[Principal, Depends(_principal)]
 
 
 def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> None:
-    """A cookie comes along whoever makes the browser send the request; only our own pages may change something by it.
+    """Raise CrossOrigin for a changing request with a cookie from another site.
 
-    Every browser says where such a request comes from. Programs do not, and need no cookie.
+    Browsers attach the cookie to requests of any page, and name the origin of the page in a header. Programs send no cookie.
     """
     if request.method in ("GET", "HEAD", "OPTIONS"):
         return
@@ -115,8 +115,8 @@ def _checkpoint(checkpoint_id: str, principal: PrincipalDep, session: SessionDep
 
 CheckpointDep = Annotated[Checkpoint, Depends(_checkpoint)]
 
-Limit = Annotated[int, Query(ge=1, le=100, description="Most items to answer.")]
-After = Annotated[str | None, Query(description="Only items behind this one: the `last_id` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=100, description="Maximum number of items.")]
+After = Annotated[str | None, Query(description="Only items after this one: the `last_id` of the previous page.")]
 OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]
 
 

@@ -1,4 +1,4 @@
-"""What every request passes: an id, a size limit, security headers, a line in the log, and a last net for errors."""
+"""Middleware for every request: an id, a size limit, security headers, a log line, and a handler for unexpected errors."""
 
 import logging
 import re
@@ -109,7 +109,7 @@ class _Request:
     async def crash(self, error: Exception) -> None:
         log.error("request %s failed", self.id, exc_info=error)
         if self._status:
-            raise error  # too late for an answer: the connection breaks, so that nobody takes half of one for a whole
+            raise error  # the response has begun: breaking the connection marks it as incomplete
         response = problem(self.id, self._scope["path"], PlatformError(f"Look for {self.id} in the server's log."))
         await response(self._scope, self._receive, self.send)
 

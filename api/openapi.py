@@ -42,5 +42,5 @@ def _schema(app: FastAPI) -> dict[str, Any]:
 
 
 def text(app: FastAPI) -> str:
-    """As committed in `frontend/openapi.json`."""
+    """The document as JSON, byte for byte the file `frontend/openapi.json`."""
     return json.dumps(app.openapi(), indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What the platform says about itself: workers, metrics' meanings, the job's schema."""
+"""Reference data of the platform: workers, metrics, presets, formats, the schema of a job."""
 
 from dataclasses import asdict
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from trainer.spec.presets import PRESETS
 
 
 class Worker(Schema):
-    """A worker that was seen lately."""
+    """A worker that is online."""
 
     object: Literal["worker"] = "worker"
     """Always `worker`."""
@@ -31,11 +31,11 @@ class Worker(Schema):
     hostname: str
     """The machine it runs on."""
     job_id: str | None
-    """What it is working on; null if it is idle, or if that is another key's job."""
+    """The job that it runs; null if it is idle, or if the job belongs to another key."""
     started_at: Timestamp
     """When it was first seen."""
     last_seen_at: Timestamp
-    """When it last gave a sign of life."""
+    """Time of its last heartbeat."""
 
 
 class WorkerList(ListOf[Worker]):
@@ -71,7 +71,7 @@ class MetricInfo(Schema):
     healthy: tuple[float | None, float | None] | None
     """The range of a healthy run, either side null where open; null where there is no general rule."""
     advice: str
-    """What to do outside that range."""
+    """How to react to a value outside that range."""
     unit: str
     """Its unit; empty for a number without one."""
     chart: MetricChart | None
@@ -83,7 +83,7 @@ class MetricInfoList(ListOf[MetricInfo]):
 
 
 class Preset(Schema):
-    """A job spec to begin with."""
+    """A job spec to start from."""
 
     name: str
     """Its name, also in `python -m trainer presets`."""
@@ -92,9 +92,9 @@ class Preset(Schema):
     description: str
     """When to use it, and what its settings are for."""
     replace: list[str]
-    """Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there."""
+    """Fields of the spec with placeholder values. Replace them by your own model, datasets and rewards."""
     spec: dict[str, Any]
-    """The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default."""
+    """The body of `POST /v1/jobs`, once those are replaced. Missing fields have their default."""
 
 
 class PresetList(ListOf[Preset]):
@@ -107,21 +107,21 @@ class DatasetFormat(Schema):
     object: Literal["dataset.format"] = "dataset.format"
     """Always `dataset.format`."""
     id: str
-    """What `format` is set to."""
+    """The value of `format` in a request."""
     title: str
     """Its name for people."""
     kinds: list[DatasetKind]
-    """What it can be read as, the usual first."""
+    """Kinds of rows that it can be read as, the usual one first."""
     about: str
-    """What a record is, and what becomes of it."""
+    """Description of a record and of the rows made from it."""
     source: str
-    """Where it is described, or the data that it is known from. Empty: it is the platform's own."""
+    """Where the format is documented, or a dataset in that format. Empty: a format of the platform."""
     example: list[dict[str, Any]]
-    """Records as they come."""
+    """Example records."""
     mapping: dict[str, Any] | None
-    """The example's mapping, of `custom`."""
+    """Mapping of the example, for the format `custom`."""
     becomes: list[dict[str, Any]]
-    """The rows that the example gives, as they are stored."""
+    """Rows made from the example, as they are stored."""
 
 
 class DatasetFormatList(ListOf[DatasetFormat]):
@@ -141,19 +141,23 @@ def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
     at_work = [worker.job_id for worker in present]
     yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.key_id)))
     shown = [Worker.model_validate(worker) for worker in present]
-    return WorkerList.of([one if one.job_id in yours else one.model_copy(update={"job_id": None}) for one in shown])
+    return WorkerList.from_items(
+        [one if one.job_id in yours else one.model_copy(update={"job_id": None}) for one in shown]
+    )
 
 
 @router.get("/reference/metrics", responses=documented(NotSignedIn))
 def list_metric_meanings(_: PrincipalDep) -> MetricInfoList:
-    """What each metric is, how it is computed, and when it looks healthy."""
-    return MetricInfoList.of([MetricInfo.model_validate(asdict(metric)) for metric in METRICS], key="name")
+    """List the metrics with their formulas and healthy ranges."""
+    return MetricInfoList.from_items([MetricInfo.model_validate(asdict(metric)) for metric in METRICS], key="name")
 
 
 @router.get("/presets", responses=documented(NotSignedIn))
 def list_presets(_: PrincipalDep) -> PresetList:
     """Job specs to begin with: when to use each, and which of its fields to replace."""
-    return PresetList.of([Preset.model_validate(preset.model_dump()) for preset in PRESETS.values()], key="name")
+    return PresetList.from_items(
+        [Preset.model_validate(preset.model_dump()) for preset in PRESETS.values()], key="name"
+    )
 
 
 @router.get("/schema/job", responses=documented(NotSignedIn))
@@ -165,8 +169,8 @@ def get_job_schema(_: PrincipalDep) -> JsonSchema:
 
 @router.get("/reference/formats", responses=documented(NotSignedIn))
 def list_formats(_: PrincipalDep) -> DatasetFormatList:
-    """The formats that files may have, each with an example and what becomes of it."""
-    return DatasetFormatList.of([_shown(one) for one in FORMATS.values()])
+    """List the file formats, each with an example and its rows."""
+    return DatasetFormatList.from_items([_shown(one) for one in FORMATS.values()])
 
 
 def _shown(one: Format) -> DatasetFormat:

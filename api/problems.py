@@ -43,7 +43,7 @@ class MethodNotAllowed(PlatformError):
 
 
 REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge, InvalidRequest)}
-"""What the framework, or what we hang into it, refuses by itself: by status."""
+"""Error classes for the statuses that the framework itself raises."""
 
 
 def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:
@@ -73,7 +73,7 @@ def problem(
 
 
 def install(app: FastAPI) -> None:
-    """Answer with problems, whoever raises. What nobody expected is the middleware's, which also logs it."""
+    """Return each expected error as a problem. The middleware handles and logs the unexpected ones."""
     app.add_exception_handler(PlatformError, _platform_error)
     app.add_exception_handler(DatasetError, _dataset_error)
     app.add_exception_handler(HTTPException, _http_exception)
@@ -99,7 +99,7 @@ async def _dataset_error(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:
-    """What the framework itself refuses: no such route, wrong method, unreadable body."""
+    """Errors of the framework: no such route, wrong method, unreadable body."""
     assert isinstance(error, HTTPException)
     kind = REFUSALS.get(error.status_code)
     if kind is None:
@@ -131,12 +131,12 @@ async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
 
 
 class ProblemItem(Schema):
-    """One of several things wrong."""
+    """One of several errors."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
     detail: str
-    """What is wrong, and often what would be right."""
+    """Description of the error, and often the correction."""
     pointer: str | None = None
     """Where: `#/ppo/policy_loss/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row."""
     line: int | None = None
@@ -157,7 +157,7 @@ class Problem(Schema):
     status: int
     """The HTTP status."""
     detail: str
-    """What happened this time, for people."""
+    """Description of this occurrence, for people."""
     instance: str
     """The path that was asked for."""
     code: str

@@ -1,4 +1,4 @@
-"""What everything that crosses HTTP shares."""
+"""Base classes of the schemas of requests and responses."""
 
 from datetime import datetime
 from typing import Any, Generic, Literal, Self, TypeVar
@@ -33,7 +33,7 @@ class ListOf(Schema, Generic[T]):
     last_id: str | None = Field(None, description="Cursor of the last item: the next page's `after`.")
 
     @classmethod
-    def of(cls, items: list[T], has_more: bool = False, key: str = "id") -> Self:
+    def from_items(cls, items: list[T], has_more: bool = False, key: str = "id") -> Self:
         """A page of `items`, whose cursor is the attribute `key`."""
         ids: list[Any] = [str(getattr(item, key)) for item in items]
         return cls(data=items, has_more=has_more, first_id=ids[0] if ids else None, last_id=ids[-1] if ids else None)

@@ -13,14 +13,14 @@ from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, Wron
 
 
 class SignIn(Schema):
-    """What signs a browser in."""
+    """Credentials for a browser session."""
 
     token: str
     """An API key."""
 
 
 class KeyRef(Schema):
-    """Whose session this is."""
+    """An API key."""
 
     id: str
     """The key's id."""
@@ -29,7 +29,7 @@ class KeyRef(Schema):
 
 
 class Session(Schema):
-    """Who is calling."""
+    """The caller and the session."""
 
     object: Literal["session"] = "session"
     """Always `session`."""

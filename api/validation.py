@@ -58,7 +58,7 @@ def refusal(request: Request, error: RequestValidationError) -> PlatformError:
 
 
 def invalid_body(model: type[BaseModel], body: Any) -> InvalidRequest:
-    """What is wrong with a body, told with the names that are known where it went wrong."""
+    """The error for an invalid body. It suggests the nearest known names."""
     kind = InvalidSpec if model is JobSpec else InvalidRequest
     try:
         model.model_validate(body)

@@ -33,7 +33,7 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True)
 class Target:
-    """What was said on the command line; the rest is found in the local platform's data folder."""
+    """The platform that a command connects to. Without options, it is the local platform of the data folder."""
 
     url: str | None = None
     key: str | None = None
@@ -43,7 +43,7 @@ class Target:
         running = folder.running()
         local = running.url if running else DEFAULT_URL
         url = (self.url or local).rstrip("/")
-        # The kept key opens the local platform, and is nobody else's to see.
+        # The key in the data folder is only sent to the local platform.
         key = self.key or (folder.key() if url == local else None)
         if key is None:
             raise ClientError(
@@ -64,7 +64,7 @@ def target(
 
 
 def main() -> None:
-    """Expected trouble becomes a message; the rest stays a traceback."""
+    """Run the command. A ClientError is printed as a message and sets exit status 1."""
     try:
         app()
     except ClientError as error:

@@ -1,19 +1,19 @@
-"""What can go wrong between here and the platform, with messages for people."""
+"""Errors of the client, with messages for people."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class ClientError(Exception):
-    """Base of what this package raises on purpose."""
+    """Base class of the errors that this package raises."""
 
 
 class Unreachable(ClientError):
-    """Nobody answers at the platform's address."""
+    """The platform cannot be reached."""
 
 
 class ApiError(ClientError):
-    """The platform refused. `problem` is its `application/problem+json` answer."""
+    """The platform returned an error. `problem` is its `application/problem+json` body."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         self.status = status

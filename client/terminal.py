@@ -17,7 +17,7 @@ class Output(StrEnum):
 
 
 def plain(value: object) -> Text:
-    """What somebody else wrote: a job's name, a trainer's message."""
+    """Text from another source, such as a job's name or a trainer's message, without control characters."""
     return Text(
         "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in str(value))
     )

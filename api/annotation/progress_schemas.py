@@ -7,7 +7,7 @@ from api.schema import Schema, Timestamp
 
 
 class AnnotationError(Schema):
-    """What went wrong."""
+    """Why a step of the round failed."""
 
     code: str
     """For programs."""
@@ -27,21 +27,21 @@ class AnnotatorProgress(Schema):
     ties: int
     """Among the answers; rankings in which two share a rank."""
     median_seconds: float | None
-    """Of an answer."""
+    """Median time of an answer."""
     per_hour: float | None
     """Answers in an hour of answering."""
     gold_right: int
-    """Gold questions answered as they should be; of a ranking each of its pairs counts."""
+    """Gold questions answered correctly. Each pair of a ranking counts."""
     gold_of: int
-    """Of so many."""
+    """Gold questions answered."""
     agreement: float | None
-    """How often they said what most of the others said of the same pair; null where nobody else said anything."""
+    """Share of this annotator's labels that equal the majority of the other labels of the same pair. Null if no other annotator labelled these pairs."""
     kappa: float | None
-    """The same beyond chance: Cohen's κ."""
+    """Cohen's κ: the agreement beyond chance."""
     reward_model_agreement: float | None
-    """How often they preferred what the reward model prefers; null while it has no scores."""
+    """Share of preferences that the reward model shares; null while it has no scores."""
     last_at: Timestamp
-    """When they last answered or skipped."""
+    """Time of the last answer or skip."""
 
 
 class AnnotationSide(Schema):
@@ -62,20 +62,20 @@ class AnnotationSide(Schema):
 
 
 class RewardModelProgress(Schema):
-    """What the reward model thinks of what people said."""
+    """Agreement of the annotators with a reward model."""
 
     checkpoint: str
-    """Whose scores these are."""
+    """The reward model's checkpoint."""
     status: Literal["queued", "scoring", "done", "failed"]
-    """Whether they are there."""
+    """State of the scoring."""
     progress: DataProgress | None
-    """How far the scoring is; null when it is over."""
+    """Progress of the scoring; null once it has ended."""
     error: AnnotationError | None
-    """Why they could not be made."""
+    """Why the scoring failed."""
     agree: int
-    """Answers that prefer what the reward model scores higher."""
+    """Answers that prefer the completion with the higher score."""
     of: int
-    """Answers that are no ties."""
+    """Answers without ties."""
     low: float | None
     """Lower end of the share's 95 % interval (Wilson); null without answers."""
     high: float | None
@@ -88,36 +88,36 @@ class AnnotationProgress(Schema):
     object: Literal["annotation.progress"] = "annotation.progress"
     """Always `annotation.progress`."""
     items: int
-    """How many there are to compare."""
+    """Items to compare, without gold questions."""
     items_done: int
-    """Those with as many answers as are wanted."""
+    """Items with as many answers as are wanted."""
     answers: int
     """Gold questions and skips not counted."""
     answers_wanted: int
     """Items times overlap."""
     skips: int
-    """How many."""
+    """Skipped items."""
     ties: int
     """Among the answers; rankings in which two share a rank."""
     first_chosen: int
-    """Answers for the completion that was shown first: far from half of them, it is the place that is chosen."""
+    """Answers for the completion that was shown first. A share far from one half shows a position bias."""
     second_chosen: int
     """Answers for the one that was shown second."""
     annotators: list[AnnotatorProgress]
     """By name."""
     alpha: float | None
-    """Krippendorff's α over all pairs that several people compared: 1 is full agreement, 0 what chance would give. Null where there is nothing to compare, or nobody ever differed from one label."""
+    """Krippendorff's α over the pairs that several people compared: 1 is full agreement, 0 is chance. Null without such pairs, and if all labels are equal."""
     alpha_items: int
     """Items that several people answered."""
     alpha_level: Literal["nominal"] = "nominal"
     """Labels are compared as equal or not."""
     pairwise: float | None
-    """Of all pairs of answers to the same thing, the share that are equal."""
+    """Share of equal pairs among all pairs of answers to the same item."""
     gold_right: int
-    """Gold questions answered as they should be."""
+    """Gold questions answered correctly."""
     gold_of: int
-    """Of so many."""
+    """Gold questions answered."""
     sides: list[AnnotationSide] | None
-    """Who wins, in a round of several policies."""
+    """Wins of each policy, in a round of several policies."""
     reward_model: RewardModelProgress | None
-    """Agreement with a reward model; null while none is named."""
+    """Agreement with a reward model; null while the round has none."""

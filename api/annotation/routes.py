@@ -1,4 +1,4 @@
-"""Rounds of annotation: made, answered, counted, closed, gone on with."""
+"""Rounds of annotation: create, answer, measure, close, continue."""
 
 from typing import Annotated, Literal
 
@@ -74,9 +74,9 @@ RoundDep = Annotated[models.AnnotationRound, Depends(_round)]
 def create_annotation_round(
     body: NewRound, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
 ) -> AnnotationRound:
-    """Make a round of comparisons, from a dataset's rows or from what policies answer to its prompts.
+    """Create a round of comparisons, from the rows of a dataset or from completions that policies sample for its prompts.
 
-    Its items are made in the background: it is `preparing`, then `open`.
+    A data task makes the items: the round is `preparing`, then `open`.
     """
     round_ = rounds.create(session, principal.key_id, body, settings)
     session.refresh(round_)
@@ -98,7 +98,7 @@ def list_annotation_rounds(
     if status:
         query = query.where(models.AnnotationRound.status.in_([one.value for one in status]))
     found = page(session, query, models.AnnotationRound, after, limit, order)
-    return AnnotationRoundList.of(views.rounds_of(session, found.items), found.has_more)
+    return AnnotationRoundList.from_items(views.rounds_of(session, found.items), found.has_more)
 
 
 @router.get("/{round_id}", responses=documented(*READS))
@@ -109,21 +109,21 @@ def get_annotation_round(round_: RoundDep, session: SessionDep) -> AnnotationRou
 
 @router.patch("/{round_id}", responses=documented(*WRITES, RoundNotReady, RoundClosed))
 def change_annotation_round(body: RoundChanges, round_: RoundDep, session: SessionDep) -> AnnotationRound:
-    """Change its name, its instructions or its overlap; pause it, or open it again."""
+    """Change the name, the instructions or the overlap of a round; pause it, or open it again."""
     return views.round_of(session, rounds.change(session, round_, body))
 
 
 @router.delete("/{round_id}", status_code=204, responses=documented(*READS, CrossOrigin, RoundClosed))
 def delete_annotation_round(round_: RoundDep, session: SessionDep) -> None:
-    """Delete it with its items and answers. A dataset that it was closed into stays."""
+    """Delete a round with its items and answers. The dataset with its answers stays."""
     rounds.remove(session, round_)
 
 
 @router.post("/{round_id}/next", responses=documented(*WRITES))
 def next_annotation_items(body: NextItems, round_: RoundDep, session: SessionDep) -> AnnotationQueue:
-    """What an annotator is to answer next, blind and in an order of their own; asking again gives the same.
+    """Return the next items of an annotator, without policies and in an order of their own. A repeated request returns the same.
 
-    What was handed out is kept for them for some minutes. Nobody gets an item twice, unless they take an answer back.
+    The items stay reserved for some minutes. An annotator gets an item once, unless they undo its answer.
     """
     found = queue.hand_out(session, round_, body.annotator, body.limit)
     items = [views.item_of(handed, round_.kind) for handed in found.items]
@@ -132,7 +132,7 @@ def next_annotation_items(body: NextItems, round_: RoundDep, session: SessionDep
 
 @router.put("/{round_id}/items/{item_id}/answer", responses=documented(*WRITES, RoundNotReady, RoundClosed))
 def answer_annotation_item(item_id: str, body: GiveAnswer, round_: RoundDep, session: SessionDep) -> AnnotationAnswer:
-    """Answer or skip an item that was handed to this annotator. Again the same changes nothing, another answer replaces it."""
+    """Answer or skip an item of this annotator. The same answer again changes nothing; another answer replaces it."""
     given = Given(body.choice, body.ranks, body.seconds)
     annotation = answers.answer(session, round_, item_id, body.annotator, given)
     return views.answer_of(annotation, queue.standing(session, round_, body.annotator))
@@ -140,7 +140,7 @@ def answer_annotation_item(item_id: str, body: GiveAnswer, round_: RoundDep, ses
 
 @router.post("/{round_id}/undo", responses=documented(*WRITES, RoundNotReady, RoundClosed))
 def undo_annotation(body: TakeBack, round_: RoundDep, session: SessionDep) -> AnnotationUndo:
-    """Take back what an annotator said last, or of one item; it is then handed to them again, first."""
+    """Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first."""
     taken = answers.undo(session, round_, body.annotator, body.item)
     standing = queue.standing(session, round_, body.annotator)
     return AnnotationUndo(item=taken and views.item_of(taken, round_.kind), **vars(standing))
@@ -148,8 +148,8 @@ def undo_annotation(body: TakeBack, round_: RoundDep, session: SessionDep) -> An
 
 @router.get("/{round_id}/progress", responses=documented(*READS))
 def get_annotation_progress(round_: RoundDep, session: SessionDep) -> AnnotationProgress:
-    """How far it is, how fast and how well each annotator answers, how far people agree with each other and with a
-    reward model, and which policy wins."""
+    """Progress, speed and quality of each annotator, agreement between annotators and with a reward model, and the wins of
+    each policy."""
     return views.progress_of(session, round_)
 
 
@@ -161,17 +161,17 @@ def list_annotation_results(
     only: Annotated[Literal["disagreed"] | None, Query(description="`disagreed`: where answers differ.")] = None,
     limit: Limit = 20,
 ) -> AnnotationResultList:
-    """Its items with everything that is known of them, which tells whose completions they are."""
+    """List the items with their policies, scores and answers."""
     found = results.page(session, round_, after, limit + 1, disagreed=only is not None)
     shown = [views.result_of(item, given) for item, given in found[:limit]]
-    return AnnotationResultList.of(shown, len(found) > limit, key="number")
+    return AnnotationResultList.from_items(shown, len(found) > limit, key="number")
 
 
 @router.post("/{round_id}/reward_model", status_code=202, responses=documented(*WRITES, RoundNotReady, WrongCheckpoint))
 def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
 ) -> AnnotationProgress:
-    """Have the completions scored by a reward model, to see how often people prefer what it prefers."""
+    """Score the completions with a reward model, to measure how often people prefer the same completion."""
     checkpoint = sources.scorer(session, principal.key_id, body.checkpoint, "checkpoint")
     return views.progress_of(session, scores.request(session, round_, checkpoint.id))
 
@@ -184,9 +184,9 @@ def choose_annotation_reward_model(
     ),
 )
 def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionDep) -> AnnotationRound:
-    """Take no more answers; have them written into a new dataset, or behind the rows of one that is there.
+    """End a round, and write its answers into a new dataset or behind the rows of an existing one.
 
-    That is done in the background: it is `closing`, then `closed`.
+    A data task writes them: the round is `closing`, then `closed`.
     """
     return views.round_of(session, closing.close(session, round_, body.dataset, body.name))
 
@@ -201,7 +201,7 @@ def get_annotation_continuation(
     job: Annotated[str, Query(description="The job to go on with.")],
     steps: Annotated[int | None, Query(ge=1, description="Steps of PPO. Left out: as many as the job had.")] = None,
 ) -> AnnotationContinuation:
-    """What `POST …/continue` would submit, and what that does, in words."""
+    """Return the spec that `POST …/continue` would submit, and a description of it."""
     found = continuation.plan(session, round_, job, steps)
     spec = in_order(found.spec.model_dump(mode="json"))
     return AnnotationContinuation.model_validate({"spec": spec, "sentences": found.sentences})
@@ -222,7 +222,7 @@ def get_annotation_continuation(
     ),
 )
 def continue_job(body: ContinueJob, round_: RoundDep, session: SessionDep, settings: SettingsDep) -> Job:
-    """Go on with a job: refit its reward model on the closed round, then PPO from its policy."""
+    """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy."""
     job = continuation.go_on(session, round_, body.job, settings, body.steps, body.name)
     after_commit(session, lambda: knock(settings.redis_url))
     return job_view(session, job)

@@ -1,4 +1,4 @@
-"""Rounds of annotation. What a new round is to be is described in core/annotation/spec.py."""
+"""Rounds of annotation. core/annotation/spec.py describes the request for a new round."""
 
 from typing import Annotated, Any, Literal
 
@@ -20,14 +20,14 @@ class _Body(Schema):
 
 
 class AnnotationPolicy(Schema):
-    """Whose completions are compared."""
+    """A policy whose completions are compared."""
 
     checkpoint: str | None
-    """Its checkpoint, `ckpt_…`; null for a model that is none."""
+    """Its checkpoint, `ckpt_…`; null for a model that is not a checkpoint."""
     model: str | None
-    """A model that is no checkpoint, as it was named."""
+    """Path or hub id of a model that is not a checkpoint."""
     job: str | None
-    """The job that the checkpoint is from."""
+    """The job that made the checkpoint."""
     stage: str | None
     """The stage of that job."""
     step: int | None
@@ -44,55 +44,55 @@ class AnnotationRound(Schema):
     name: str
     """For people."""
     kind: RoundKind
-    """What is asked of an item."""
+    """Task of an annotator: compare pairs, or rank completions."""
     status: RoundStatus
-    """Where it is in its life."""
+    """State of the round."""
     progress: DataProgress | None
-    """How far the data task is that a round waits for while it is preparing or closing; else null."""
+    """Progress of the data task that prepares or closes the round; else null."""
     error: AnnotationError | None
-    """Why the items could not be made (`failed`), or the answers not be written (`paused` again); else null."""
+    """Why the items could not be made (`failed`), or why the answers could not be written (`paused` again); else null."""
     source: Annotated[RoundFromDataset | RoundFromCheckpoints, Field(discriminator="type")]
-    """Where the completions come from; datasets by version."""
+    """Where the completions come from; datasets are named by version."""
     policies: list[AnnotationPolicy] | None
-    """Of a round of completions, whose they are; `sides` and an item's `policies` count in it."""
+    """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
-    """What annotators should look at."""
+    """Instructions for the annotators."""
     overlap: int
-    """How many annotators should answer each item."""
+    """How many annotators answer each item."""
     gold: str | None
-    """The dataset version that the gold questions are from."""
+    """The dataset version of the gold questions."""
     gold_share: float
-    """Share of gold questions among what each annotator is shown."""
+    """Share of gold questions among the items of each annotator."""
     reservation_minutes: float
-    """How long an item that was handed out is kept for its annotator."""
+    """How long an item is reserved for the annotator who received it."""
     items: int
-    """How many there are to compare."""
+    """Items to compare, without gold questions."""
     gold_items: int
-    """How many gold questions there are beside them."""
+    """Gold questions."""
     complete: int
     """Items with as many answers as are wanted."""
     left_out: int
-    """Rows or prompts that could not become an item: too long, or answered by all policies with the same."""
+    """Rows or prompts without an item: too long, or all policies gave the same completion."""
     cut_off: int
-    """Items in which a completion did not end by itself: it was cut off at `max_new_tokens`."""
+    """Items with a completion that was cut off at `max_new_tokens`."""
     answers: int
-    """How many answers there are, gold questions and skips not counted."""
+    """Answers, without gold questions and skips."""
     answers_wanted: int
     """Items times overlap."""
     annotators: int
-    """How many people have answered or skipped something."""
+    """People who have answered or skipped an item."""
     reward_model: str | None
     """The reward model's checkpoint that the answers are compared with."""
     dataset: str | None
-    """The dataset that it was, or is being, closed into."""
+    """The dataset that the answers are written to."""
     version: int | None
-    """The number of its version there."""
+    """The number of the dataset version."""
     jobs: list[str]
-    """Jobs that went on with it."""
+    """Jobs that continue from this round."""
     created_at: Timestamp
-    """When it was made."""
+    """When it was created."""
     closed_at: Timestamp | None
-    """When its answers had become a dataset version."""
+    """When its answers were written to a dataset version."""
 
 
 class AnnotationRoundList(ListOf[AnnotationRound]):
@@ -100,108 +100,108 @@ class AnnotationRoundList(ListOf[AnnotationRound]):
 
 
 class NextItems(_Body):
-    """Who asks for items."""
+    """A request for items."""
 
     annotator: str
-    """The name that they go by, in answers and in the dataset."""
+    """Name of the annotator, as it is stored with the answers."""
     limit: Annotated[int, Field(ge=1, le=10)] = 1
-    """Most items to hand out."""
+    """Maximum number of items."""
 
 
 class AnnotationSaid(Schema):
-    """What somebody said, in the places that they saw."""
+    """An answer, in the order of the completions as they were shown."""
 
     choice: Literal["1", "2", "tie", "skip"] | None
-    """Of a pair; or a skip."""
+    """Answer to a pair, or a skip."""
     ranks: list[int] | None
-    """Of a ranking: 1 is the best, the same number for a tie."""
+    """Answer to a ranking: 1 is the best rank; equal numbers are a tie."""
 
 
 class AnnotationItem(Schema):
-    """What an annotator sees: neither whose completions these are, nor whether the answer is known."""
+    """An item as an annotator sees it. It names neither the policies nor a known answer."""
 
     object: Literal["annotation.item"] = "annotation.item"
     """Always `annotation.item`."""
     id: str
     """Begins with `item_`."""
     kind: RoundKind
-    """What is asked."""
+    """Whether it is a pair or a ranking."""
     prompt: Prompt
     """Text, or messages."""
     completions: list[str]
-    """In the order that this annotator sees, the same each time."""
+    """In this annotator's order, which does not change."""
     previous: AnnotationSaid | None
-    """What they had said before they took it back; null if nothing."""
+    """The annotator's answer before it was undone; null if there was none."""
     reserved_until: Timestamp
-    """Until then nobody else gets their place."""
+    """Until then no other annotator receives the item in this place."""
 
 
 class AnnotationStanding(Schema):
-    """How far an annotator is."""
+    """Progress of one annotator."""
 
     done: int
-    """What they have answered or skipped."""
+    """Items that the annotator has answered or skipped."""
     total: int
-    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    """`done` plus the items that remain; an estimate if gold questions are mixed in."""
     last_item: str | None
-    """What they answered or skipped last."""
+    """The last item that the annotator answered or skipped."""
 
 
 class AnnotationQueue(AnnotationStanding):
-    """What an annotator has before them."""
+    """The items that are reserved for an annotator."""
 
     object: Literal["annotation.queue"] = "annotation.queue"
     """Always `annotation.queue`."""
     status: RoundStatus
-    """The round's; nothing is handed out unless it is open."""
+    """State of the round. Only an open round hands out items."""
     items: list[AnnotationItem]
-    """First what they hold already, in the order in which it was handed out."""
+    """The items reserved earlier come first, in their order."""
 
 
 class GiveAnswer(_Body):
-    """An answer to one item, in the places that were seen."""
+    """An answer to one item, in the order of the completions as they were shown."""
 
     annotator: str
-    """Who answers."""
+    """Name of the annotator."""
     choice: Literal["1", "2", "tie", "skip"] | None = None
     """Which completion of a pair is better; or a skip, of a pair or a ranking."""
     ranks: Annotated[list[Annotated[int, Field(strict=True)]], Field(max_length=9)] | None = None
     """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
     seconds: Annotated[FiniteFloat, Field(ge=0, le=86_400)] | None = None
-    """How long it took. Left out: since the item was handed out."""
+    """Time taken. Left out: the time since the item was handed out."""
 
 
 class AnnotationAnswer(AnnotationSaid, AnnotationStanding):
-    """An answer as it is stored, in the places that were seen."""
+    """A stored answer, in the order of the completions as they were shown."""
 
     object: Literal["annotation.answer"] = "annotation.answer"
     """Always `annotation.answer`."""
     item: str
     """The item."""
     annotator: str
-    """Who answered."""
+    """Name of the annotator."""
     seconds: float
-    """How long it took."""
+    """Time taken."""
     answered_at: Timestamp
-    """When."""
+    """When it was given."""
 
 
 class TakeBack(_Body):
-    """An answer that is taken back."""
+    """An answer to undo."""
 
     annotator: str
-    """Who had answered."""
+    """Name of the annotator."""
     item: str | None = None
-    """The item; nothing happens if it has no answer of theirs. Left out: what they answered or skipped last."""
+    """The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped."""
 
 
 class AnnotationUndo(AnnotationStanding):
-    """What was taken back."""
+    """The result of undoing an answer."""
 
     object: Literal["annotation.undo"] = "annotation.undo"
     """Always `annotation.undo`."""
     item: AnnotationItem | None
-    """The item, open again; null if there was nothing to take back."""
+    """The item, open again; null if there was nothing to undo."""
 
 
 class ChooseRewardModel(_Body):
@@ -215,21 +215,21 @@ class AnnotationGiven(Schema):
     """One annotator's answer to an item, in true positions."""
 
     annotator: str
-    """Who."""
+    """Name of the annotator."""
     choice: Literal["a", "b", "tie", "skip"] | None
-    """Of a pair: `a` is the first of `completions`."""
+    """Answer to a pair: `a` is the first of `completions`."""
     ranks: list[int] | None
-    """Of a ranking, one for each of `completions`."""
+    """Answer to a ranking: one rank for each of `completions`."""
     shown: list[int]
-    """Which completion (from 0) stood at each place that they saw."""
+    """Indices (from 0) of the completions in the order that was shown."""
     seconds: float | None
-    """How long it took."""
+    """Time taken."""
     answered_at: Timestamp
-    """When."""
+    """When it was given."""
 
 
 class AnnotationResult(Schema):
-    """An item with all that is known of it: nothing for who is still to answer."""
+    """An item with its policies, scores and answers."""
 
     object: Literal["annotation.result"] = "annotation.result"
     """Always `annotation.result`."""
@@ -242,17 +242,17 @@ class AnnotationResult(Schema):
     completions: list[str]
     """In true order."""
     policies: list[int] | None
-    """Whose each is, as places in the round's `policies`."""
+    """For each completion, its index in the round's `policies`."""
     finished: list[bool] | None
-    """Which ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
+    """Whether each completion ended by itself. The others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
     row: int | None
-    """Of the source's row, its number."""
+    """Row number in the source dataset."""
     gold: dict[str, Any] | None
     """The known answer of a gold question, `choice` or `ranks`; else null."""
     scores: list[float | None] | None
-    """By the round's reward model; null where it has not scored."""
+    """Scores of the round's reward model; null where there is no score."""
     answers: list[AnnotationGiven]
-    """In the order in which they were given, skips too."""
+    """All answers and skips in the order in which they were given."""
 
 
 class AnnotationResultList(ListOf[AnnotationResult]):
@@ -260,31 +260,31 @@ class AnnotationResultList(ListOf[AnnotationResult]):
 
 
 class CloseRound(_Body):
-    """Where the answers go."""
+    """The dataset for the answers."""
 
     dataset: str | None = None
     """A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one."""
     name: str | None = None
-    """Of the new dataset. Left out: after the round."""
+    """Name of a new dataset. Left out: the name of the round."""
 
 
 class ContinueJob(_Body):
-    """How to go on."""
+    """How to continue a job."""
 
     job: str
-    """The job to go on with."""
+    """The job to continue."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Steps of PPO. Left out: as many as the job had."""
     name: Annotated[str, Field(max_length=200)] | None = None
-    """Of the new job. Left out: after the job and the round."""
+    """Name of the new job. Left out: it is made from the names of the job and the round."""
 
 
 class AnnotationContinuation(Schema):
-    """What going on would be."""
+    """The job that `POST …/continue` would submit."""
 
     object: Literal["annotation.continuation"] = "annotation.continuation"
     """Always `annotation.continuation`."""
     spec: StoredSpec
-    """The new job's."""
+    """Spec of the new job."""
     sentences: list[str]
-    """What it will do, for people."""
+    """Description of the new job, for people."""

@@ -1,4 +1,4 @@
-"""Rounds, items and figures as they are answered."""
+"""Rounds, items and figures as the API returns them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -34,7 +34,7 @@ def rounds_of(session: Session, found: Sequence[models.AnnotationRound]) -> list
 
 
 def item_of(handed: Handed, kind: str) -> schemas.AnnotationItem:
-    """As its annotator sees it."""
+    """The item in the annotator's order, without its policies."""
     annotation, item = handed
     said = _said(annotation) if annotation.choice is not None or annotation.ranks is not None else None
     return schemas.AnnotationItem.model_validate(
@@ -81,7 +81,7 @@ def _progress(task: models.DataTask) -> dict[str, object]:
 
 
 def _said(annotation: models.Annotation) -> dict[str, object]:
-    """In the places that were seen."""
+    """The answer in the order of the completions that the annotator saw."""
     choice = annotation.choice and shuffle.choice_of(annotation.choice, annotation.shown)
     return {"choice": choice, "ranks": annotation.ranks and shuffle.shown_ranks(annotation.ranks, annotation.shown)}
 

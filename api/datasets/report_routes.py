@@ -29,8 +29,8 @@ from core.tasks import AT_WORK
 
 router = APIRouter(prefix="/datasets", tags=["Reports"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, CrossOrigin, NotFound, DatasetNotReady, WrongMediaType, InvalidRequest, DatasetFailed)
-_THERE: dict[int | str, dict[str, Any]] = {200: {"description": "It has been made.", "model": Report}}
-_READY: dict[int | str, dict[str, Any]] = {201: {"description": "It is ready at once.", "model": DatasetVersion}}
+_THERE: dict[int | str, dict[str, Any]] = {200: {"description": "The report exists.", "model": Report}}
+_READY: dict[int | str, dict[str, Any]] = {201: {"description": "The version is ready.", "model": DatasetVersion}}
 
 
 @router.post(
@@ -41,8 +41,8 @@ _READY: dict[int | str, dict[str, Any]] = {201: {"description": "It is ready at 
 def request_report(
     dataset: DatasetDep, principal: PrincipalDep, body: RequestReport, session: SessionDep, response: Response
 ) -> Report:
-    """Have a version looked at. Every version is, once it has rows, without a model; ask with the model and the lengths of a
-    job, and the report is made with that job's tokenizer and template."""
+    """Request a report on a version. Each version gets one without a model as soon as it has rows. With the model and the
+    limits of a job, the report uses that job's tokenizer and template."""
     version = _version(session, principal.key_id, dataset.id, body.version)
     made = reports.request(session, version, body.model_dump(exclude={"version"}, exclude_none=True))
     told = reports.get(session, dataset.id, made.id)
@@ -62,12 +62,12 @@ def list_reports(
     """Reports on a dataset's versions, newest first."""
     query = reports.of_dataset(dataset.id, version)
     found = page(session, query, models.DatasetReport, after, limit, "desc")
-    return ReportList.of([_shown(told) for told in reports.told(session, found.items)], found.has_more)
+    return ReportList.from_items([_shown(told) for told in reports.told(session, found.items)], found.has_more)
 
 
 @router.get("/{dataset_id}/reports/{report_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Report:
-    """One report: how far it is, and what was found."""
+    """Return a report with its progress and its findings."""
     return _shown(reports.get(session, dataset.id, report_id))
 
 
@@ -84,8 +84,8 @@ def apply_fixes(
     blobs: BlobsDep,
     response: Response,
 ) -> DatasetVersion:
-    """Do what findings offer as their fix: a new version without those rows, or with those texts changed. The version that
-    was looked at stays as it is."""
+    """Apply the fixes of findings: make a new version without the rows, or with the texts changed. The old version does not
+    change."""
     version = _version(session, principal.key_id, dataset.id, body.version)
     report = None
     if body.report is not None:

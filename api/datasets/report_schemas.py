@@ -8,39 +8,39 @@ from core.models.tasks import TaskStatus
 
 
 class RequestReport(Schema):
-    """What a report is to look at. The same wishes for the same version are the same report."""
+    """Settings of a report. The same settings for the same version give the same report."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     version: PositiveInt | None = None
-    """Which of the dataset's. Left out: the newest."""
+    """Number of the version. Left out: the newest."""
     model: Annotated[str, Field(min_length=1)] | None = None
-    """With whose tokenizer: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words."""
+    """Model whose tokenizer is used: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words."""
     chat_template: Literal["auto", "none"] | None = None
-    """As `data.chat_template` of a job. Left out: `auto`."""
+    """Same as `data.chat_template` of a job. Left out: `auto`."""
     max_prompt_tokens: PositiveInt | None = None
-    """As a job's. Left out: the job's default."""
+    """Same as in a job. Left out: the job's default."""
     max_completion_tokens: PositiveInt | None = None
-    """As a job's. Left out: the job's default."""
+    """Same as in a job. Left out: the job's default."""
     eval_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """As a job's. Left out: the job's default."""
+    """Same as in a job. Left out: the job's default."""
 
 
 class ApplyFixes(Schema):
-    """What is to be done about findings."""
+    """The findings to fix."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     findings: Annotated[list[str], Field(min_length=1)]
-    """Their codes. `leave_out` stands for everything that the import could not use."""
+    """Codes of the findings. `leave_out` stands for all records that the import could not use."""
     version: PositiveInt | None = None
-    """Which of the dataset's. Left out: the newest."""
+    """Number of the version. Left out: the newest."""
     report: str | None = None
-    """Whose findings are meant, `rep_…`. Left out: the newest finished report on the version."""
+    """The report with these findings, `rep_…`. Left out: the newest finished report on the version."""
 
 
 class Histogram(Schema):
-    """How long texts of one sort are. The last bin takes its upper edge too, and the longest hundredth of the texts."""
+    """Lengths of the texts of one kind. The last bin includes its upper edge and the longest 1 % of the texts."""
 
     name: str
     """For programs, such as `prompt_tokens`."""
@@ -49,169 +49,169 @@ class Histogram(Schema):
     unit: str
     """`tokens`, `characters` or `words`."""
     edges: list[int]
-    """Where bins begin and, last, where they end."""
+    """Lower edges of the bins, then the upper edge of the last one."""
     counts: list[int]
-    """Texts in each bin."""
+    """Number of texts in each bin."""
     limit: int | None
-    """In tokens, the job's: what is longer is left out or cut."""
+    """The job's limit in tokens. Longer texts are left out or cut."""
     mean: float
-    """Over all texts."""
+    """Mean length."""
     median: int
-    """Half of the texts are as long at most."""
+    """Median length."""
     p95: int
-    """95 of 100 are."""
+    """95th percentile of the length."""
     max: int
-    """The longest one."""
+    """Length of the longest text."""
 
 
 class LanguageShare(Schema):
-    """Of a sample of 2,000 rows at most."""
+    """Share of one language in a sample of at most 2,000 rows."""
 
     language: str
-    """ISO 639-1; `und` where it cannot be told."""
+    """ISO 639-1 code; `und` if the language is not detected."""
     rows: int
-    """Of the sample."""
+    """Rows of the sample in this language."""
     share: float
-    """Of the sample, from 0 to 1."""
+    """Share of the sample, from 0 to 1."""
 
 
 class LengthBias(Schema):
-    """What lengths alone tell of the decided pairs; a ranking counts once, by its best and its worst answer."""
+    """How well lengths alone predict the preferences. A ranking counts once, by its best and its worst answer."""
 
     unit: str
     """`tokens` or `characters`."""
     pairs: int
-    """Whose answers differ in length."""
+    """Decided pairs whose answers differ in length."""
     longer_wins: float
-    """Share of them."""
+    """Share of these pairs in which the longer answer is preferred."""
     low: float
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     high: float
-    """Of the same."""
+    """Upper end of the interval."""
     mean_difference: float
-    """Preferred less other, over all decided pairs."""
+    """Mean length of the preferred answer minus that of the other one, over all decided pairs."""
     length_only_accuracy: float
-    """Of the best rule of the form in `rule`."""
+    """Accuracy of the rule in `rule`."""
     accuracy_low: float
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     accuracy_high: float
-    """Of the same."""
+    """Upper end of the interval."""
     rule: str
-    """For people: what the longer or the shorter one does."""
+    """The best rule that uses lengths only, for people."""
 
 
 class Positions(Schema):
-    """Shares of the pairs."""
+    """Shares of the preferences by position."""
 
     pairs: int
-    """Judged, with two answers."""
+    """Labelled pairs."""
     a: float
-    """Preferred on the first side."""
+    """Share of pairs that prefer the first answer."""
     b: float
-    """On the second."""
+    """Share of pairs that prefer the second answer."""
     tie: float
-    """Neither."""
+    """Share of ties."""
     a_of_decided: float
-    """Without the ties."""
+    """Share of pairs that prefer the first answer, ties left out."""
     low: float
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     high: float
-    """Of the same."""
+    """Upper end of the interval."""
 
 
 class AnnotatorAgreement(Schema):
-    """Of one annotator."""
+    """Agreement of one annotator with the majority."""
 
     annotator: str
-    """As the rows name them."""
+    """Name of the annotator in the rows."""
     rows: int
-    """That they have judged."""
+    """Rows that the annotator labelled."""
     compared: int
-    """Pairs of answers that two others or more judged too, with a majority among them."""
+    """Pairs that at least two other annotators labelled too, with a majority among them."""
     agreement: float | None
-    """How often the verdict is that majority's."""
+    """Share of these pairs in which the annotator's label is the majority's."""
     low: float | None
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     high: float | None
-    """Of the same."""
+    """Upper end of the interval."""
 
 
 class Agreement(Schema):
-    """How far annotators agree."""
+    """Agreement between annotators."""
 
     alpha: float | None
     """Krippendorff's α of nominal verdicts: 1 full agreement, 0 what chance would give; null where it is not defined."""
     items: int
-    """Pairs of answers that several judged."""
+    """Pairs that several annotators labelled."""
     annotators: list[AnnotatorAgreement]
-    """The hundred with most rows, most first, and then up to a hundred of the others who mostly disagree."""
+    """The hundred annotators with most rows, then up to a hundred of the others with the lowest agreement."""
 
 
 class SplitSizes(Schema):
-    """What a run with this dataset alone would train on and hold out."""
+    """Sizes of the training and the evaluation split of a run with this dataset alone."""
 
     eval_fraction: float
-    """As asked for."""
+    """Requested share of the prompts in the evaluation split."""
     train: int
-    """Rows."""
+    """Rows in the training split."""
     eval: int
-    """Rows."""
+    """Rows in the evaluation split."""
     train_prompts: int
-    """Different ones."""
+    """Distinct prompts in the training split."""
     eval_prompts: int
-    """Different ones."""
+    """Distinct prompts in the evaluation split."""
     shared_prompts: int
-    """On both sides: always 0."""
+    """Prompts in both splits: always 0."""
     near_prompts: int
-    """Held-out ones with a near duplicate among the others."""
+    """Prompts of the evaluation split with a near duplicate in the training split."""
 
 
 class ReportResult(Schema):
-    """What was found."""
+    """The contents of a report."""
 
     summary: dict[str, float]
     """Figures by name: rows, prompts, pairs, ties, duplicates, truncated, steps of each stage, …"""
     findings: list[Finding]
     """Blocking ones first."""
     histograms: list[Histogram]
-    """Of prompts and answers."""
+    """Lengths of prompts and answers."""
     languages: list[LanguageShare]
     """Most rows first."""
     length_bias: LengthBias | None
-    """Null where nothing is decided, or all answers are of one length."""
+    """Null without decided pairs, and if all answers have the same length."""
     position: Positions | None
-    """Null where sides mean nothing."""
+    """Null where the order of the answers has no meaning."""
     agreement: Agreement | None
-    """Null where no two who are named judged the same answers."""
+    """Null if no two named annotators labelled the same answers."""
     splits: SplitSizes | None
     """Null for rows without prompts."""
     special_tokens: list[str]
-    """Those that texts spell out, also once others are taken out of them."""
+    """Special tokens that the texts contain, also those that appear once others are removed."""
 
 
 class Report(Schema):
-    """What is good and bad about a version."""
+    """A report on the quality of a dataset version."""
 
     object: Literal["dataset.report"] = "dataset.report"
     """Always `dataset.report`."""
     id: str
     """Begins with `rep_`."""
     dataset_id: str
-    """Whose version it is about."""
+    """The dataset."""
     version: int
-    """Its number."""
+    """Number of the version."""
     status: TaskStatus
     """`queued`, `running`, then `done`, `failed` or `cancelled`."""
     progress: DataProgress | None
-    """While it is being made."""
+    """Progress while the report is being made; else null."""
     settings: dict[str, Any]
-    """As asked for; what is not there is the default."""
+    """The requested settings. Settings that are missing have their default."""
     result: ReportResult | None
-    """Once it is done."""
+    """Null until the report is done."""
     error: DatasetError | None
-    """Why it failed, if it did."""
+    """Why the report failed; else null."""
     created_at: Timestamp
-    """When it was first asked for."""
+    """When the report was first requested."""
 
 
 class ReportList(ListOf[Report]):

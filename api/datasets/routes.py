@@ -1,4 +1,4 @@
-"""Datasets: made of files, listed, put aside, deleted."""
+"""Datasets: upload, list, rename, archive, delete."""
 
 from typing import Annotated, Any
 
@@ -35,7 +35,10 @@ from core.pages import page
 from data.kinds import DatasetKind
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {
-    202: {"model": Dataset, "description": "An upload is being imported: its `status` says how far it is."}
+    202: {
+        "model": Dataset,
+        "description": "The import of an upload has started; `status` and `progress` show its state.",
+    }
 }
 router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
 
@@ -67,11 +70,11 @@ def upload_dataset(
     settings: SettingsDep,
     response: Response,
 ) -> Dataset:
-    """Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
+    """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
 
-    Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
-    `bad_rows` says otherwise. How the file is to be read is found out where it is not said. Where that is open, `format_unclear`
-    lists what it may be in `candidates`, and in `suggested` a mapping that the columns' names suggest.
+    Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
+    unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
+    fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
     """
     scratch = settings.data_dir / "scratch"
     if isinstance(wanted, Form):
@@ -89,8 +92,8 @@ def list_datasets(
     principal: PrincipalDep,
     session: SessionDep,
     kind: Annotated[DatasetKind | None, Query(description="Only datasets of this kind.")] = None,
-    search: Annotated[str | None, Query(description="Only those with this in their names.")] = None,
-    archived: Annotated[bool, Query(description="Those that were put aside, in place of the others.")] = False,
+    search: Annotated[str | None, Query(description="Only datasets whose name contains this text.")] = None,
+    archived: Annotated[bool, Query(description="Archived datasets instead of the others.")] = False,
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "desc",
@@ -104,7 +107,7 @@ def list_datasets(
     if search is not None:
         query = query.where(row.name.icontains(search, autoescape=True))
     found = page(session, query, row, after, limit, order)
-    return DatasetList.of(views.datasets(session, found.items), found.has_more)
+    return DatasetList.from_items(views.datasets(session, found.items), found.has_more)
 
 
 @router.get("/{dataset_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -118,7 +121,7 @@ def get_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest),
 )
 def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep) -> Dataset:
-    """Rename it, or say how long it is to be kept."""
+    """Rename a dataset, or set when it expires."""
     if body.name is not None:
         dataset.name = versions.fit_name(body.name)
     if "expires_at" in body.model_fields_set:
@@ -128,14 +131,14 @@ def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep
 
 @router.post("/{dataset_id}/archive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
 def archive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
-    """Put it aside: it is left out of lists. Jobs that name it go on, and new ones may."""
+    """Archive a dataset: lists leave it out. Jobs can still use it."""
     retention.archive(dataset)
     return _shown(session, dataset)
 
 
 @router.post("/{dataset_id}/unarchive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
 def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
-    """Bring it back into lists."""
+    """Return an archived dataset to the lists."""
     retention.unarchive(dataset)
     return _shown(session, dataset)
 
@@ -146,15 +149,15 @@ def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     responses=documented(NotSignedIn, CrossOrigin, NotFound, DatasetInUse, InvalidRequest),
 )
 def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep) -> None:
-    """Delete it with all its versions, unless an unfinished job uses one: `jobs` of the problem lists them."""
+    """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs."""
     retention.delete(session, blobs, dataset.id)
 
 
 @router.get("/{dataset_id}/tasks", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList:
-    """What is and was being done to it: imports, search indexes, reports."""
+    """List the data tasks of a dataset: imports, search indexes, reports."""
     rows = tasks.of_dataset(session, dataset.owner_id, dataset.id)
-    return DataTaskList.of([DataTask.model_validate(row) for row in rows])
+    return DataTaskList.from_items([DataTask.model_validate(row) for row in rows])
 
 
 @router.post(
@@ -162,7 +165,7 @@ def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList
     responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest),
 )
 def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) -> DataTask:
-    """Stop it. A version that it was to make has failed then. Nothing changes if it is over."""
+    """Cancel a data task. A version that it was making has failed then. A finished task does not change."""
     task = tasks.get(session, dataset.owner_id, task_id)
     if task.args.get("dataset") != dataset.id:
         raise NotFound(f"There is no task {task_id!r} of {dataset.id}.")
@@ -171,7 +174,7 @@ def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) 
 
 
 def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: ImportDataset) -> Import:
-    """The upload that is meant, which stays while it is read."""
+    """The import of an upload, which is pinned until the import has ended."""
     upload = uploads.take(session, principal.key_id, told.upload)
     source = Source(uploads.opener(blobs, upload), upload.filename, upload.id, upload.url)
     reading = Reading(told.kind and told.kind.value, told.format, told.mapping, told.encoding)

@@ -10,50 +10,50 @@ from data.kinds import DatasetKind
 
 
 class ImportDataset(Schema):
-    """An upload that is to become a dataset. What is left out is found out by looking into the file."""
+    """An upload to import as a dataset. Fields that are left out are detected from the file."""
 
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=False)
 
     upload: str
     """The id of a complete upload, `up_…`."""
     name: str | None = None
-    """For people. Left out: the file's name."""
+    """Name of the dataset. Left out: the file's name."""
     kind: DatasetKind | None = None
-    """What the rows are."""
+    """Kind of the rows."""
     format: str | None = None
-    """What a record of the file means: an `id` of `GET /v1/reference/formats`."""
+    """How to read a record: an `id` of `GET /v1/reference/formats`."""
     mapping: dict[str, Any] | None = None
     """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
     encoding: str | None = None
-    """Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows."""
+    """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
     bad_rows: BadRows = BadRows.REPORT
-    """What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored."""
+    """Handling of a file with invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
 
 
 class ChangeDataset(Schema):
-    """What is left out stays as it is."""
+    """The fields to change. Other fields keep their values."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1)] | None = None
-    """For people."""
+    """Name of the dataset."""
     expires_at: AwareDatetime | None = None
-    """When it may be deleted, unless an unfinished job uses it then; null: never."""
+    """When the platform may delete the dataset, unless an unfinished job uses it then; null: never."""
 
 
 class FindingSample(Schema):
     """A record that a finding is about."""
 
     line: int
-    """Where it is in the source."""
+    """Line in the source."""
     row: int | None
-    """Its number among the stored rows; null: it is none of them."""
+    """Number among the stored rows; null if it is not stored."""
     text: str
-    """How it begins."""
+    """Beginning of the record."""
 
 
 class FindingFix(Schema):
-    """What can be done about a finding."""
+    """A correction that the platform can apply."""
 
     id: str
     """For programs."""
@@ -62,44 +62,44 @@ class FindingFix(Schema):
 
 
 class Finding(Schema):
-    """One kind of trouble, and where it is."""
+    """A problem of the data, with the records that have it."""
 
     code: str
     """For programs."""
     severity: Literal["blocking", "warning", "info"]
-    """`blocking`: of an import, no job can use the version before somebody has decided; of a report, training on these rows is pointless."""
+    """`blocking`: after an import, no job can use the version until the user decides; in a report, training on these rows is pointless."""
     title: str
     """For people."""
     detail: str
-    """What exactly."""
+    """Description of the problem."""
     count: int
-    """How often."""
+    """Number of records."""
     share: float | None
-    """Of all records, from 0 to 1; null: it is about the dataset as a whole."""
+    """Share of all records, from 0 to 1; null for a finding about the whole dataset."""
     lines: list[int]
-    """The first of them, by their lines in the source."""
+    """Lines of the first of them in the source."""
     samples: list[FindingSample]
     """Some of them."""
     fix: FindingFix | None
-    """What can be done about it with one click, where something can."""
+    """The fix that the platform can apply, if there is one."""
 
 
 class FindingCounts(Schema):
     """How many findings there are, of the import and of the newest report."""
 
     blocking: int = 0
-    """That keep jobs from using it."""
+    """Findings that keep jobs from using the version."""
     warning: int = 0
-    """That are worth a look."""
+    """Findings that need attention."""
 
 
 class DataProgress(Schema):
-    """How far something is."""
+    """Progress of a data task."""
 
     fraction: float
     """From 0 to 1."""
     note: str
-    """At what it is, for people."""
+    """Current step, for people."""
 
 
 class DatasetError(Schema):
@@ -114,7 +114,7 @@ class DatasetError(Schema):
 
 
 class Dataset(Schema):
-    """A name under which versions of some data lie. What is said of rows is said of the newest version."""
+    """A dataset: a name and its versions. Fields about rows describe the newest version."""
 
     object: Literal["dataset"] = "dataset"
     """Always `dataset`."""
@@ -123,46 +123,46 @@ class Dataset(Schema):
     name: str
     """For people."""
     kind: DatasetKind
-    """What its rows are."""
+    """Kind of the rows."""
     status: VersionStatus
-    """Of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`)."""
+    """State of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`)."""
     version: int
     """Number of the newest version."""
     rows: int | None
-    """How many there are; null until they are stored."""
+    """Number of rows; null until they are stored."""
     bytes: int | None
-    """Their size as stored."""
+    """Size of the stored rows in bytes."""
     sha256: str | None
-    """Of the rows as stored, in canonical form: equal rows have equal sums."""
+    """SHA-256 of the stored rows in canonical form. Equal rows have equal sums."""
     findings: FindingCounts
-    """What is known to be wrong with it."""
+    """Number of known problems."""
     progress: DataProgress | None
-    """While it is importing."""
+    """Progress of an import; else null."""
     error: DatasetError | None
     """Why the newest version failed, if it did."""
     origin: dict[str, Any]
-    """How the newest version came about: its `type` is `upload`, `fix` or `annotation`."""
+    """Origin of the newest version: its `type` is `upload`, `fix` or `annotation`."""
     created_at: Timestamp
-    """When the first version was."""
+    """When the first version was created."""
     archived_at: Timestamp | None
-    """Since when it is left out of lists."""
+    """When it was archived; null if it is not."""
     expires_at: Timestamp | None
     """When it may be deleted; null: never."""
 
 
 class DatasetList(ListOf[Dataset]):
-    """Datasets."""
+    """A page of the datasets of the caller."""
 
 
 class DatasetVersion(Schema):
-    """Some rows at some time. It never changes once it is no longer importing."""
+    """An immutable set of rows. Only an importing version changes."""
 
     object: Literal["dataset.version"] = "dataset.version"
     """Always `dataset.version`."""
     id: str
     """Begins with `dv_`."""
     dataset_id: str
-    """Whose version it is."""
+    """The dataset."""
     number: int
     """1, 2, …"""
     parent: int | None
@@ -170,29 +170,29 @@ class DatasetVersion(Schema):
     status: VersionStatus
     """`importing`, then `ready`, `blocked` or `failed`."""
     rows: int | None
-    """How many there are; null until they are stored."""
+    """Number of rows; null until they are stored."""
     bytes: int | None
-    """Their size as stored."""
+    """Size of the stored rows in bytes."""
     sha256: str | None
-    """Of the rows as stored: a job that uses it names this sum."""
+    """SHA-256 of the stored rows. A job that uses the version records this sum."""
     left_out: int
     """Records of the source that are not among the rows."""
     findings: list[Finding]
-    """What the import found. Reports find more."""
+    """Findings of the import. Reports have more."""
     origin: dict[str, Any]
-    """How it came about: its `type` is `upload`, `fix` or `annotation`."""
+    """Origin of the version: its `type` is `upload`, `fix` or `annotation`."""
     error: DatasetError | None
     """Why it failed, if it did."""
     created_at: Timestamp
-    """When it was asked for."""
+    """When it was requested."""
     ready_at: Timestamp | None
-    """Since when jobs can use it."""
+    """When jobs could first use it."""
     jobs: list[str]
     """The jobs that use or have used it, newest first."""
 
 
 class DatasetVersionList(ListOf[DatasetVersion]):
-    """Versions of a dataset."""
+    """A page of versions."""
 
 
 class DatasetRow(Schema):
@@ -201,13 +201,13 @@ class DatasetRow(Schema):
     object: Literal["dataset.row"] = "dataset.row"
     """Always `dataset.row`."""
     line: int
-    """Where it came from: the line of the file as it was uploaded (blank ones counted), the line where a CSV record begins, the place from 1 in a JSON array or a Parquet file."""
+    """Position in the source, from 1. It is a line in text files, where blank lines count and a CSV record has its first line. It is the record's number in JSON arrays and Parquet files."""
     row_number: int
     """Its number in this version, from 1."""
     row: dict[str, Any]
     """The row: `prompt` with `a`, `b` and `label`, with `completion`, or alone."""
     split: Literal["train", "eval"] | None
-    """Whether a run would train on its prompt or hold it out; null where it has no prompt, or until the index is made."""
+    """The split that a run would put its prompt into; null without a prompt, or until the rows are indexed."""
 
 
 class DatasetRowList(ListOf[DatasetRow]):
@@ -217,7 +217,7 @@ class DatasetRowList(ListOf[DatasetRow]):
 
 
 class DataTask(Schema):
-    """Something that is being done to a dataset."""
+    """A background task for a dataset."""
 
     object: Literal["data.task"] = "data.task"
     """Always `data.task`."""
@@ -230,24 +230,23 @@ class DataTask(Schema):
     progress: float
     """From 0 to 1."""
     note: str
-    """What it is at, for people."""
+    """Current step, for people."""
     attempt: int
-    """Which try this is; a task whose worker is lost is tried three times."""
+    """Number of the attempt. A task whose worker is lost is tried three times."""
     error: dict[str, Any] | None
-    """`{code, message, …}` of one that failed."""
+    """`{code, message, …}` of a failed task."""
     created_at: Timestamp
     """When it was queued."""
     started_at: Timestamp | None
-    """When the first try began."""
+    """When the first attempt began."""
     finished_at: Timestamp | None
     """When it ended."""
 
 
 class DataTaskList(ListOf[DataTask]):
-    """Data tasks."""
+    """The data tasks of a dataset."""
 
 
-# What two datasets have in common.
 class OverlapSide(Schema):
     """One of the two datasets."""
 

@@ -74,7 +74,7 @@ def _filters(
 
 VersionDep = Annotated[models.DatasetVersion, Depends(_version)]
 FiltersDep = Annotated[Filters, Depends(_filters)]
-Number = Annotated[int, Path(ge=1, le=MOST_VERSIONS, description="Of the version, from 1.")]
+Number = Annotated[int, Path(ge=1, le=MOST_VERSIONS, description="Number of the version, from 1.")]
 
 
 @router.get("/{dataset_id}/versions", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -84,7 +84,7 @@ def list_dataset_versions(
     """Its versions, each with the jobs that use it."""
     query = select(models.DatasetVersion).filter_by(dataset_id=dataset.id)
     found = page(session, query, models.DatasetVersion, after, limit, order)
-    return DatasetVersionList.of(views.dataset_versions(session, found.items), found.has_more)
+    return DatasetVersionList.from_items(views.dataset_versions(session, found.items), found.has_more)
 
 
 @router.get("/{dataset_id}/versions/{number}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -114,7 +114,7 @@ def list_dataset_rows(
         rows = row_pages.sample(session, blobs, version, filters, sample, seed)
     else:
         rows = row_pages.page(session, blobs, version, filters, after, limit)
-    shown = DatasetRowList.of([_row(row) for row in rows.rows], rows.has_more, key="row_number")
+    shown = DatasetRowList.from_items([_row(row) for row in rows.rows], rows.has_more, key="row_number")
     return shown.model_copy(update={"total": rows.total})
 
 
@@ -128,7 +128,7 @@ def list_dataset_rows(
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
             "headers": {
                 LEFT_OUT: {
-                    "description": "Rows that have no place in the format: ties and pairs that nobody has compared.",
+                    "description": "Rows that the format cannot hold: ties and pairs without a label.",
                     "schema": {"type": "integer"},
                 }
             },

@@ -70,17 +70,17 @@ router = APIRouter(tags=["Checkpoints"])
 def list_job_checkpoints(
     job: JobDep,
     session: SessionDep,
-    final: Annotated[bool | None, Query(description="Only the stages' results, or only those in between.")] = None,
+    final: Annotated[bool | None, Query(description="Only the results of stages, or only the others.")] = None,
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "asc",
 ) -> CheckpointList:
-    """What the job has saved."""
+    """List the model folders that a job has stored."""
     query = select(models.Checkpoint).filter_by(job_id=job.id)
     if final is not None:
         query = query.filter_by(final=final)
     found = page(session, query, models.Checkpoint, after, limit, order)
-    return CheckpointList.of([Checkpoint.model_validate(row) for row in found.items], found.has_more)
+    return CheckpointList.from_items([Checkpoint.model_validate(row) for row in found.items], found.has_more)
 
 
 @router.get(

@@ -63,7 +63,7 @@ class Stream:
                 await anyio.sleep(self._settings.stream_poll_seconds)
 
     def _look(self) -> tuple[list[JobEvent], bool]:
-        """What is new, and whether that was all there will ever be."""
+        """New events, and whether the job has ended and these are its last."""
         with session_scope(self._settings.database_url) as session:
             rows = events.after(session, self._job_id, self._seen, BATCH)
             job = session.get(Job, self._job_id)
@@ -105,7 +105,7 @@ def list_job_events(
     wanted = [name for name in types.split(",") if name]
     rows = events.after(session, job.id, after, limit + 1, wanted)
     items = [JobEvent.model_validate(row) for row in rows[:limit]]
-    return JobEventList.of(items, len(rows) > limit, key="seq")
+    return JobEventList.from_items(items, len(rows) > limit, key="seq")
 
 
 @router.get(

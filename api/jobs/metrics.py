@@ -54,7 +54,7 @@ def list_job_samples(
     event = events.samples_at(session, job.id, stage, step)
     rows = event.data["rows"] if event else []
     where = {"stage": event.stage, "step": event.step} if event else {}
-    return JobSampleList.of(
+    return JobSampleList.from_items(
         [JobSample.model_validate({**row, **where, "index": index}) for index, row in enumerate(rows)], key="index"
     )
 
@@ -67,4 +67,4 @@ def list_job_sample_steps(
 ) -> SampleStepList:
     """The steps that have completions."""
     steps = events.sample_steps(session, job.id, stage)
-    return SampleStepList.of([SampleStep(stage=name, step=step) for name, step in steps], key="step")
+    return SampleStepList.from_items([SampleStep(stage=name, step=step) for name, step in steps], key="step")

@@ -1,4 +1,4 @@
-"""Jobs: submit, list, look at, cancel."""
+"""Jobs: submit, list, read, cancel."""
 
 from typing import Annotated
 
@@ -49,7 +49,7 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
     ),
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
-    """Submit a run. Only `model` and `data.preferences` are needed; datasets go by their ids, models also by a checkpoint's id."""
+    """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
     job = jobs.create(session, principal.key_id, body, settings)
     after_commit(session, lambda: knock(settings.redis_url))
     return views.job_view(session, job)
@@ -69,7 +69,7 @@ def list_jobs(
     if status:
         query = query.where(models.Job.status.in_([one.value for one in status]))
     found = page(session, query, models.Job, after, limit, order)
-    return JobList.of(views.job_summaries(session, found.items), found.has_more)
+    return JobList.from_items(views.job_summaries(session, found.items), found.has_more)
 
 
 @router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -82,6 +82,6 @@ def get_job(job: JobDep, session: SessionDep) -> Job:
     "/{job_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, IllegalTransition, InvalidRequest)
 )
 def cancel_job(job: JobDep, session: SessionDep) -> Job:
-    """Cancel it: at once while it waits, else as soon as its worker has stopped the run (`cancelling` until then)."""
+    """End a queued job at once. A running job is `cancelling` until its worker has stopped the run."""
     jobs.request_cancel(session, job)
     return views.job_view(session, job)

@@ -15,24 +15,24 @@ StoredSpec = Annotated[JobSpec, WrapValidator(lambda stored, _: stored), PlainSe
 
 
 class Progress(Schema):
-    """How far a job is."""
+    """Progress of a job."""
 
     stage: str
-    """The present stage."""
+    """The current stage."""
     step: int
-    """Steps of it that are done."""
+    """Completed steps of the stage."""
     total_steps: int
-    """Steps that it has."""
+    """Steps of the stage."""
     stage_index: int
-    """Which stage of the run it is, from 0."""
+    """Index of the stage, from 0."""
     stage_count: int
     """How many stages the run has."""
     fraction: float
-    """Of the whole run, 0 to 1; stages are weighted roughly by how long they take."""
+    """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
     eta_seconds: float | None
-    """Until the end of the present stage; null while unknown."""
+    """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
-    """Of a job of several seeds, how many have come to an end; stages and steps are those of the first."""
+    """Seeds that have ended, in a job of several seeds. Stage and step are those of the first seed."""
     seed_count: int
     """How many seeds the job has."""
 
@@ -43,11 +43,11 @@ class JobError(Schema):
     code: str
     """The kind of failure, for programs."""
     message: str
-    """What happened and what to do, for people."""
+    """Cause and remedy, for people."""
 
 
 class JobSummary(Schema):
-    """A job, as lists show it."""
+    """A job in a list, without its spec."""
 
     object: Literal["job"] = "job"
     """Always `job`."""
@@ -56,36 +56,36 @@ class JobSummary(Schema):
     name: str
     """For people."""
     status: JobStatus
-    """Where it is in its life."""
+    """State of the job."""
     status_reason: str
-    """Why it is there."""
+    """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why it still waits; null unless it is queued."""
+    """Why it waits; null unless it is queued."""
     created_at: Timestamp
     """When it was submitted."""
     started_at: Timestamp | None
-    """When a worker first took it."""
+    """When a worker first claimed it."""
     finished_at: Timestamp | None
     """When it ended."""
     stage: str | None
-    """The present or last stage; null before the first."""
+    """The current or last stage; null before the first."""
     progress: Progress | None
-    """How far it is; null before the trainer has said what it will do."""
+    """Null until the trainer has reported its plan."""
     attempt: int
-    """How many workers have taken it so far."""
+    """Number of attempts so far."""
     error: JobError | None
-    """Why it failed; null unless it did."""
+    """Null unless it failed."""
     summary: dict[str, float] | None
-    """What the run learnt; null before it succeeded."""
+    """Headline figures of the run; null unless it succeeded."""
     reward_sparkline: list[float]
-    """The course of the mean score under PPO, in at most 60 numbers; empty without PPO."""
+    """Mean score under PPO over the run, in at most 60 numbers; empty without PPO."""
 
 
 class Job(JobSummary):
-    """A job."""
+    """A job with its spec."""
 
     spec: StoredSpec
-    """What the run is, with every default filled in."""
+    """The spec with all defaults filled in."""
 
 
 class JobList(ListOf[JobSummary]):
@@ -163,14 +163,14 @@ class SampleStepList(ListOf[SampleStep]):
 
 
 class CheckpointFile(Schema):
-    """A file of a checkpoint."""
+    """Path, size and checksum of one file."""
 
     path: str
     """Relative to the checkpoint's folder."""
     bytes: int
     """Its size."""
     sha256: str
-    """Its sum."""
+    """SHA-256 in hexadecimal."""
 
 
 class Checkpoint(Schema):
@@ -189,19 +189,19 @@ class Checkpoint(Schema):
     step: int
     """The step it was saved after."""
     final: bool
-    """Whether it is the stage's result (else it is one to resume from)."""
+    """Whether it is the result of the stage. Other checkpoints serve to resume from."""
     best: bool
-    """Whether it is the stage's best so far, by its held-out win rate: kept beside the last ones."""
+    """Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones."""
     seed: int | None
-    """Of a job of several seeds, the one that it belongs to; null: the job's own."""
+    """The seed that it belongs to, in a job of several seeds; null for the job's own."""
     created_at: Timestamp
     """When it was stored."""
     bytes: int
     """Size of all files."""
     metrics: dict[str, float]
-    """How good it was."""
+    """Figures of the checkpoint, by name."""
     files: list[CheckpointFile]
-    """What it holds."""
+    """The files of the folder."""
 
 
 class CheckpointList(ListOf[Checkpoint]):

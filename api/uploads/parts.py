@@ -70,7 +70,7 @@ PartDraft = Annotated[Draft, Depends(_receive)]
 
 
 class _Writing:
-    """What has come of a part, and what of it is not written yet."""
+    """A part that is being received, with the bytes that are not written yet."""
 
     def __init__(self, draft: Draft, with_sum: bool) -> None:
         self._draft, self._with_sum = draft, with_sum

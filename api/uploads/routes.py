@@ -102,7 +102,7 @@ def list_uploads(
     if status is not None:
         query = query.filter_by(status=status.value)
     found = page(session, query, models.Upload, after, limit, order)
-    return UploadList.of(_described(session, found.items), found.has_more)
+    return UploadList.from_items(_described(session, found.items), found.has_more)
 
 
 @router.get("/reference/uploads", responses=documented(NotSignedIn))
@@ -261,7 +261,7 @@ def preview_upload(
         encoding=body.encoding,
         scratch=scratch,
     )
-    return UploadPreview.of(seen)
+    return UploadPreview.from_preview(seen)
 
 
 def _shown(session: Session, row: models.Upload) -> Upload:

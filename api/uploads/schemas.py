@@ -12,40 +12,40 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower
 
 
 class CreateUpload(Schema):
-    """A file that is to come."""
+    """A file to send."""
 
     model_config = ConfigDict(extra="forbid")
 
     filename: str
-    """Its name; of a path, the last part is kept."""
+    """Name of the file. Folders before it are dropped."""
     bytes: Annotated[int, Field(ge=1)]
-    """Its size."""
+    """Size of the file in bytes."""
     sha256: Sha256 | None = None
-    """Of the whole file, in hexadecimal, where it is known by now."""
+    """SHA-256 of the whole file in hexadecimal, if known."""
 
 
 class CreateUploadFrom(Schema):
-    """A file that the platform is to fetch."""
+    """A file for the platform to download."""
 
     model_config = ConfigDict(extra="forbid")
 
     url: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_URL)]
     """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
     filename: str | None = None
-    """Its name here. Left out: the one that it has there."""
+    """Name of the file. Left out: the last part of the address."""
 
 
 class CompleteUpload(Schema):
-    """What its sender knows of it."""
+    """Checksum to verify."""
 
     model_config = ConfigDict(extra="forbid")
 
     sha256: Sha256 | None = None
-    """Of the whole file, in hexadecimal."""
+    """SHA-256 of the whole file in hexadecimal."""
 
 
 class UploadError(Schema):
-    """Why a file could not be fetched."""
+    """Why a download failed."""
 
     code: str
     """For programs."""
@@ -54,7 +54,7 @@ class UploadError(Schema):
 
 
 class Upload(Schema):
-    """A file that arrives in parts, or that the platform fetches."""
+    """A file that is sent in parts, or that the platform downloads."""
 
     object: Literal["upload"] = "upload"
     """Always `upload`."""
@@ -63,57 +63,57 @@ class Upload(Schema):
     filename: str
     """For people, and for telling formats apart."""
     bytes: int | None
-    """Size of the whole file; null while it is fetched from somewhere that does not say."""
+    """Size of the whole file; null while it is unknown."""
     bytes_received: int
-    """How much of it is here."""
+    """Bytes received so far."""
     part_bytes: int
-    """Size of each part but the last, which has the rest."""
+    """Size of each part but the last, which may be smaller."""
     parts: int | None
-    """How many parts the file has; null while its size is not known."""
+    """Number of parts; null while the size is unknown."""
     received: list[int]
-    """The numbers, from 1, of the parts that are here."""
+    """Numbers, from 1, of the received parts."""
     sha256: str | None
-    """Of the whole file: as promised until it is complete, then as it arrived."""
+    """SHA-256 of the whole file: as announced until it is complete, then as received."""
     url: str | None
-    """Where it is fetched from; null for one that is sent."""
+    """Address of a download; null for a file that is sent."""
     status: UploadStatus
     """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
     error: UploadError | None
-    """Why it failed."""
+    """Null unless it failed."""
     dataset: str | None
-    """The newest dataset that was made of it."""
+    """The newest dataset made from it."""
     created_at: Timestamp
-    """When it was begun."""
+    """When it was created."""
     expires_at: Timestamp
     """When it is removed, unless something happens to it before."""
     completed_at: Timestamp | None
-    """When all of it was here."""
+    """When all bytes were received."""
 
 
 class UploadList(ListOf[Upload]):
-    """Uploads."""
+    """A page of uploads."""
 
 
 class UploadPart(Schema):
-    """A part that has arrived."""
+    """A received part."""
 
     object: Literal["upload.part"] = "upload.part"
     """Always `upload.part`."""
     number: int
-    """Which one, from 1."""
+    """Number of the part, from 1."""
     bytes: int
-    """Its size."""
+    """Size in bytes."""
 
 
 class UploadPartSum(UploadPart):
-    """A part that has arrived, with its sum: who goes on with an upload can tell whether it is of the same file."""
+    """A received part with its checksum, to verify a resumed upload."""
 
     sha256: str
-    """Of the part."""
+    """SHA-256 of the part."""
 
 
 class UploadLimits(Schema):
-    """How files come in here."""
+    """Limits of uploads, and allowed sources of downloads."""
 
     object: Literal["upload.limits"] = "upload.limits"
     """Always `upload.limits`."""
@@ -126,22 +126,22 @@ class UploadLimits(Schema):
     import_urls: Literal["none", "any", "some"]
     """Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes."""
     import_prefixes: list[str]
-    """What an address must begin with."""
+    """Prefixes of allowed addresses."""
 
 
 class PreviewRequest(Schema):
-    """How to read an upload; what is left out is detected."""
+    """How to read an upload. Fields that are left out are detected."""
 
     model_config = ConfigDict(extra="forbid")
 
     format: str | None = None
     """A format's id, see `GET /v1/reference/formats`."""
     kind: DatasetKind | None = None
-    """What the rows are to be."""
+    """Kind of the rows."""
     mapping: dict[str, Any] | None = None
     """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
     encoding: str | None = None
-    """Of the file's text, by a name such as `cp1252` or `shift_jis`."""
+    """Encoding of the text, such as `cp1252` or `shift_jis`."""
 
 
 class PreviewColumn(Schema):
@@ -154,42 +154,42 @@ class PreviewColumn(Schema):
     examples: list[str]
     """Different values, shortened."""
     share: float
-    """Of the records, those that have it."""
+    """Share of the records that have it."""
 
 
 class PreviewCandidate(Schema):
-    """What the records could be."""
+    """A format that fits the records."""
 
     format: str
     """A format's id."""
     title: str
     """Its name for people."""
     kind: DatasetKind
-    """What the rows would be."""
+    """Kind of the rows."""
     score: float
-    """Share of the records that look like it."""
+    """Share of the records that fit."""
     why: str
-    """In a sentence."""
+    """Reason, in a sentence."""
 
 
 class PreviewPlan(Schema):
-    """What the rows of a preview were read with."""
+    """How the rows of a preview were read."""
 
     format: str
     """A format's id."""
     kind: DatasetKind
-    """What the rows are."""
+    """Kind of the rows."""
     mapping: dict[str, Any] | None
     """Which column is which field, of `custom`."""
 
 
 class PreviewRow(Schema):
-    """A record, and a row that it becomes, or why it becomes none. Some records give several rows."""
+    """A record with a row made from it, or the reason why there is none. Some records give several rows."""
 
     line: int
-    """Where it is in the file: line, or number of the record in JSON arrays and Parquet."""
+    """Position in the file: the line, or the number of the record in JSON arrays and Parquet."""
     raw: str
-    """How it begins there."""
+    """Beginning of the record."""
     row: dict[str, Any] | None
     """The row as it would be stored."""
     problem: str | None
@@ -197,46 +197,46 @@ class PreviewRow(Schema):
 
 
 class PreviewProblem(Schema):
-    """A record that cannot be read at all."""
+    """A record that cannot be read."""
 
     line: int
-    """Where it is."""
+    """Its line."""
     detail: str
-    """What is wrong."""
+    """Description of the error."""
 
 
 class UploadPreview(Schema):
-    """What an upload is, by its first records, and what they would become."""
+    """Contents of an upload, from its first records, and the rows that they would give."""
 
     object: Literal["upload.preview"] = "upload.preview"
     """Always `upload.preview`."""
     container: Literal["jsonl", "json", "csv", "parquet"]
-    """How the records lie in it, whatever it is called."""
+    """File format, independent of the file's name."""
     compression: Literal["none", "gzip", "zstd"]
     """How it is packed."""
     encoding: str
-    """Of its text; empty for Parquet."""
+    """Encoding of the text; empty for Parquet."""
     notes: list[str]
-    """What is unusual about the file."""
+    """Peculiarities of the file."""
     sure: bool
     """Whether one candidate stands out."""
     records: int
-    """How many were looked at."""
+    """Number of records that were read."""
     columns: list[PreviewColumn]
-    """Their fields."""
+    """Fields of the records."""
     candidates: list[PreviewCandidate]
-    """What they could be, the most likely first."""
+    """Formats that fit, the best first."""
     problems: list[PreviewProblem]
     """The first records that cannot be read."""
     suggested: dict[str, Any] | None
-    """A mapping to begin with, where nothing stands out and the columns' names suggest one."""
+    """A mapping made from the columns' names, if no candidate stands out."""
     plan: PreviewPlan | None
-    """What the rows were read with; null: it is not clear, and somebody has to say."""
+    """How the rows were read; null if the format is unclear."""
     rows: list[PreviewRow]
     """The first rows."""
 
     @classmethod
-    def of(cls, preview: Preview) -> Self:
-        """As it is answered."""
+    def from_preview(cls, preview: Preview) -> Self:
+        """The response for a preview."""
         told = {name: getattr(preview.detection, name) for name in cls.model_fields if hasattr(preview.detection, name)}
         return cls.model_validate({**told, "plan": preview.plan, "rows": preview.rows})

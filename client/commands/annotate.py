@@ -27,9 +27,9 @@ RoundId = Annotated[str, typer.Argument(help="The round's id, ann_…", show_def
 @app.command()
 def new(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="TOML or JSON file: what the round is to be.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="TOML or JSON file with the settings of the round.", show_default=False)],
 ) -> None:
-    """Make a round, from a dataset or from what checkpoints answer."""
+    """Create a round from a dataset, or from completions of checkpoints."""
     wanted = read_spec(file)
     source = wanted.pop("source", {})
     if not isinstance(source, dict):
@@ -71,7 +71,7 @@ def answer(
     round_id: Annotated[str, typer.Argument(help="The round's id, ann_…", show_default=False)],
     annotator: Annotated[str | None, typer.Option(help="Your name, as it will stand in the dataset.")] = None,
 ) -> None:
-    """Answer items until there are none or you type q. Of pairs: 1, 2, 0 (a tie); always: s (skip), u (undo), q."""
+    """Answer items until none is left or you type q. Keys for pairs: 1, 2, 0 (a tie). Other keys: s (skip), u (undo), q (quit)."""
     name = annotator or getpass.getuser()
     with context.obj.client() as client:
         if instructions := client.get_annotation_round(round_id)["instructions"]:
@@ -85,13 +85,13 @@ def answer(
 
 @app.command()
 def pause(context: typer.Context, round_id: RoundId) -> None:
-    """Hand out nothing more, for now."""
+    """Pause a round: it hands out no items."""
     _set(context, round_id, status="paused")
 
 
 @app.command("open")
 def open_(context: typer.Context, round_id: RoundId) -> None:
-    """Go on with a round that was paused."""
+    """Open a paused round again."""
     _set(context, round_id, status="open")
 
 
@@ -100,9 +100,9 @@ def close(
     context: typer.Context,
     round_id: RoundId,
     dataset: Annotated[str | None, typer.Option(help="Add the answers to this dataset, as a new version.")] = None,
-    name: Annotated[str | None, typer.Option(help="Of a new dataset. Default: after the round.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of a new dataset. Default: the name of the round.")] = None,
 ) -> None:
-    """Take no more answers, and write them into a dataset."""
+    """Close a round, and write its answers into a dataset."""
     with context.obj.client() as client:
         round_ = client.close_annotation_round(round_id, dataset, name)
     console.print(f"{round_['dataset']}@{round_['version']}  {round_['status']}")
@@ -114,9 +114,9 @@ def continue_(
     round_id: RoundId,
     job: Annotated[str, typer.Option(help="The job to go on with, job_…", show_default=False)],
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of PPO. Default: as many as the job had.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without submitting a job.")] = False,
 ) -> None:
-    """Refit the job's reward model on a closed round, and go on with PPO from its policy."""
+    """Submit a job that refits the job's reward model on a closed round, then runs PPO from its policy."""
     with context.obj.client() as client:
         if dry_run:
             for sentence in client.get_annotation_continuation(round_id, job, steps)["sentences"]:
@@ -127,7 +127,7 @@ def continue_(
 
 @app.command()
 def delete(context: typer.Context, round_id: RoundId) -> None:
-    """Delete a round with its answers. A dataset that it was closed into stays."""
+    """Delete a round with its answers. The dataset with its answers stays."""
     with context.obj.client() as client:
         client.delete_annotation_round(round_id)
 
@@ -165,7 +165,7 @@ def _annotators(progress: AnnotationProgress) -> Table:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _ask(client: Client, round_id: str, annotator: str, queue: AnnotationQueue) -> bool:
@@ -187,7 +187,7 @@ def _ask(client: Client, round_id: str, annotator: str, queue: AnnotationQueue) 
 
 
 def _understood(item: AnnotationItem, typed: str) -> dict[str, Any] | None:
-    """What was meant; None where that is not clear."""
+    """The answer that was typed; None if it is not valid."""
     if item["kind"] == "pairs" or typed == "s":
         return {"choice": _KEYS[typed]} if typed in _KEYS else None
     digits, count = list(typed.replace(" ", "").replace(",", "")), len(item["completions"])

@@ -28,12 +28,12 @@ def report(
     model: Annotated[
         str | None, typer.Option(help="With this model's tokenizer: a checkpoint, hub id or folder.")
     ] = None,
-    chat_template: Annotated[str | None, typer.Option(help="auto or none, as in a job's `data`.")] = None,
-    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="As in a job's `data`.")] = None,
-    max_completion_tokens: Annotated[int | None, typer.Option(min=1, help="As in a job's `data`.")] = None,
+    chat_template: Annotated[str | None, typer.Option(help="auto or none, same as in a job's `data`.")] = None,
+    max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="Same as in a job's `data`.")] = None,
+    max_completion_tokens: Annotated[int | None, typer.Option(min=1, help="Same as in a job's `data`.")] = None,
     output: Annotated[Output, typer.Option(help="How to print it.")] = Output.TABLE,
 ) -> None:
-    """Say what is good and bad about a dataset, and what can be done about it."""
+    """Print a report on the quality of a dataset, with its findings and fixes."""
     with context.obj.client() as client:
         made = client.request_report(
             dataset_id,
@@ -59,7 +59,7 @@ def fix(
         str | None, typer.Option(help="Whose findings, rep_… Default: the version's newest report.")
     ] = None,
 ) -> None:
-    """Make a new version without what these findings find."""
+    """Make a new version in which these findings are fixed."""
     with context.obj.client() as client:
         made: DatasetVersion = client.apply_fixes(dataset_id, findings, version, report)
         while made["status"] == "importing":
@@ -73,7 +73,7 @@ def fix(
 
 
 def _waited_for(client: Client, made: Report) -> Report:
-    """Until it is over, with a line that says how far it is."""
+    """The finished report. A status line shows the progress."""
     with progress.status("waiting") as line:
         while made["status"] in ("queued", "running"):
             if made["progress"] is not None:

@@ -31,11 +31,11 @@ Url = Annotated[
     ),
 ]
 Kind = Annotated[
-    str | None, typer.Option(help="What the rows are: preferences, sft, prompts or pretraining. Default: detected.")
+    str | None, typer.Option(help="Kind of the rows: preferences, sft, prompts or pretraining. Default: detected.")
 ]
 Name = Annotated[str, typer.Option(help="For people. Default: the file's name.", show_default=False)]
 Format = Annotated[
-    str | None, typer.Option(help="What a record means; see `proximal datasets formats`. Default: detected.")
+    str | None, typer.Option(help="Format of a record; see `proximal datasets formats`. Default: detected.")
 ]
 Map = Annotated[
     list[str] | None, typer.Option("--map", help="A field and its column, as prompt=question. May be repeated.")
@@ -49,11 +49,9 @@ Label = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="Of the file's text, as cp1252 or shift_jis. Default: UTF-8, or what its first bytes show."),
+    typer.Option(help="Encoding of the text, such as cp1252 or shift_jis. Default: UTF-8, or as its first bytes show."),
 ]
-BadRows = Annotated[
-    str, typer.Option(help="What to do with rows that cannot be used: refuse the file, report them, or leave_out.")
-]
+BadRows = Annotated[str, typer.Option(help="Handling of invalid rows: refuse the file, report them, or leave_out.")]
 
 
 def upload(  # noqa: PLR0913  # one for each option
@@ -67,7 +65,7 @@ def upload(  # noqa: PLR0913  # one for each option
     bad_rows: BadRows = "refuse",
     encoding: Encoding = None,
 ) -> None:
-    """Upload a dataset; every row is checked. A large file that was interrupted goes on with the same command."""
+    """Upload a dataset and validate every row. To resume an interrupted upload, repeat the command."""
     mapping = _mapping(map, label)
     said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
     with context.obj.client() as client, _bars() as bars, _resumable(), _way_out(context):
@@ -94,7 +92,7 @@ def import_(  # noqa: PLR0913  # one for each option
     bad_rows: BadRows = "refuse",
     encoding: Encoding = None,
 ) -> None:
-    """Make a dataset of a file elsewhere, which the platform fetches by itself where its operator allows that."""
+    """Make a dataset from a URL. The platform downloads the file, if its operator allows the address."""
     mapping = _mapping(map, label)
     said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
     with context.obj.client() as client, _bars() as bars, _way_out(context):
@@ -171,7 +169,7 @@ def _format(mapping: dict[str, Any] | None) -> str | None:
 
 
 def _mapping(fields: list[str] | None, labels: list[str] | None) -> dict[str, Any] | None:
-    """As the API takes it; None if nothing is said. A label may hold the sign "=", as `A=B` does; its meaning does not."""
+    """The mapping for the API; None without options. A label may hold the sign "=", as `A=B` does; its meaning does not."""
     meanings = {name: value or None for name, value in _pairs("--label", labels, empty=True, last=True).items()}
     found = {"fields": _pairs("--map", fields), "labels": meanings}
     return {name: pairs for name, pairs in found.items() if pairs} or None
@@ -186,7 +184,6 @@ def _pairs(option: str, given: list[str] | None, *, empty: bool = False, last: b
     return {name: value for name, _, value in pairs}
 
 
-# What to do about a file whose records are unclear: the same command again, with what was missing.
 _SHOWN = 3
 """Candidates that are offered; the platform lists more that fit less well."""
 _LIKELY = 0.6

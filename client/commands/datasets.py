@@ -130,7 +130,7 @@ def rows(  # noqa: PLR0913  its options are its arguments
 def change(
     context: typer.Context,
     dataset_id: DatasetId,
-    name: Annotated[str | None, typer.Option(help="What it is called from now on.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(help="New name.", show_default=False)] = None,
     expires_at: Annotated[
         str | None,
         typer.Option(
@@ -139,12 +139,12 @@ def change(
         ),
     ] = None,
 ) -> None:
-    """Rename a dataset, or say how long it is kept. It stays as long as an unfinished job uses it."""
+    """Rename a dataset, or set when it expires. The platform keeps it while an unfinished job uses it."""
     changes: dict[str, str | None] = {} if name is None else {"name": name}
     if expires_at is not None:
         changes["expires_at"] = None if expires_at == _NEVER else _moment(expires_at)
     if not changes:
-        raise ClientError("Say what is to be changed: --name or --expires-at.")
+        raise ClientError("Name a change: --name or --expires-at.")
     with context.obj.client() as client:
         dataset = client.change_dataset(dataset_id, **changes)
     kept = f"{moment(dataset['expires_at'])} UTC" if dataset["expires_at"] else "it is deleted"
@@ -157,7 +157,7 @@ def archive(
     dataset_id: DatasetId,
     undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False,
 ) -> None:
-    """Put a dataset aside: it is left out of lists, and everything else goes on."""
+    """Archive a dataset: lists leave it out. Jobs can still use it."""
     with context.obj.client() as client:
         dataset = client.unarchive_dataset(dataset_id) if undo else client.archive_dataset(dataset_id)
     console.print(f"{dataset['id']}  {'archived' if dataset['archived_at'] else 'in the list'}")

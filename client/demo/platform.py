@@ -16,13 +16,13 @@ from client.sdk import Client
 
 _READY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
-# As long as `up` gives its worker, and a little for the rest.
+# `up` gives its worker 70 seconds; the other processes need a few more.
 _STOP_SECONDS = 100.0
 
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform that answers. `child` is None if somebody else started it."""
+    """A platform that answers. `child` is None if it was running before."""
 
     client: Client
     url: str
@@ -55,7 +55,7 @@ def platform(options: Options, console: Console) -> Iterator[Platform]:
 
 
 def _await(options: Options, child: Child) -> str:
-    """Wait until it is ready; answer its key. What keeps it from starting is in its log."""
+    """Wait until it is ready, and return its key. UpError with the log if it does not start."""
     deadline = time.monotonic() + _READY_SECONDS
     while child.poll() is None and time.monotonic() < deadline:
         key = options.folder.key()

@@ -1,4 +1,4 @@
-"""What a run learnt: the verdict, the figures, the table."""
+"""The result of the demo: verdict, figures, table."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ Range = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Figures:
-    """What `--json` writes."""
+    """Figures of the run, as `--json` writes them."""
 
     job_id: str
     seed: int
@@ -40,7 +40,7 @@ class Figures:
 
 
 def figures(client: Client, job_id: str, seed: int, seconds: float, stage_seconds: dict[str, float]) -> Figures:
-    """Of a job that has succeeded."""
+    """The figures of a job that has succeeded."""
     summary = client.get_job(job_id)["summary"] or {}
     healthy = _healthy_kl(client)
     return Figures(
@@ -67,7 +67,7 @@ def has_learnt(win_rate: float, kl: float, healthy: Range) -> bool:
 def show(found: Figures, samples: list[JobSample], console: Console) -> None:
     """The table of the run, and completions side by side."""
     summary, (low, high) = found.summary, found.win_rate_interval
-    table = Table("", "SFT (before)", "PPO (after)", title="What the run learnt, on prompts it had never seen")
+    table = Table("", "SFT (before)", "PPO (after)", title="Results on held-out prompts")
     table.add_row("Reward model's score", f"{summary['score_before']:.2f}", f"{summary['score_after']:.2f}")
     if "judge_after" in summary:
         table.add_row("Hidden rule's score", f"{summary['judge_before']:.2f}", f"{summary['judge_after']:.2f}")
@@ -101,7 +101,7 @@ def _times(found: Figures) -> str:
 
 
 def _healthy_kl(client: Client) -> Range:
-    """As the platform documents it."""
+    """The healthy range of the KL, from the platform's reference."""
     for metric in client.list_metric_meanings():
         if (metric["stage"], metric["name"]) == KL and metric["healthy"]:
             low, high = metric["healthy"]

@@ -15,7 +15,7 @@ from core.embedded import folders
 
 @dataclass(frozen=True)
 class Running:
-    """What a running `up` says about itself in `up.lock`."""
+    """Process id and address of a running `up`, as stored in `up.lock`."""
 
     pid: int
     url: str
@@ -44,8 +44,8 @@ class DataFolder:
 
     @property
     def model_folders(self) -> list[Path]:
-        """The folder of local models; none where it could not be made, where it is the data folder itself, or where its path
-        holds a colon, which separates folders in PROXIMAL_LOCAL_MODELS."""
+        """The folder of local models. Empty if it could not be made, if it is the data folder itself, or if its path has a
+        colon, which separates the folders in PROXIMAL_LOCAL_MODELS."""
         usable = self.models.is_dir() and self.models != self.path and ":" not in str(self.models)
         return [self.models] if usable else []
 
@@ -58,7 +58,7 @@ class DataFolder:
         with contextlib.suppress(OSError):  # a file in its place, or a file system that cannot be written
             self.models.mkdir(exist_ok=True)
         found = self.path.stat()
-        # Whoever names /tmp as the data folder does not mean to lock everybody out of it.
+        # A shared folder such as /tmp keeps its permissions.
         if found.st_uid == os.getuid() and not found.st_mode & stat.S_IWOTH:
             folders.private(self.path)
 
@@ -101,6 +101,5 @@ def _read(lock: Path) -> Running | None:
         return None
 
 
-# What keeps a local platform from starting.
 class UpError(ClientError):
-    """The platform could not be started; the message says what to do."""
+    """The local platform could not be started. The message has the cause and the remedy."""

@@ -1,4 +1,4 @@
-"""What a local platform can be told."""
+"""Options of a local platform."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from core.settings import LocalSettings
 
 @dataclass(frozen=True)
 class Options:
-    """Where to keep things, where to listen, and how many jobs to run at a time."""
+    """Data folder, address, and number of workers."""
 
     data_dir: Path | None = None
     host: str = "127.0.0.1"

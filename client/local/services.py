@@ -1,4 +1,4 @@
-"""What a local platform consists of, and how each part is started."""
+"""The processes of a local platform, and how each is started."""
 
 import os
 import signal

@@ -47,7 +47,7 @@ class Annotation(Connection):
         self._request("DELETE", f"{_ROUNDS}/{round_id}")
 
     def next_annotation_items(self, round_id: str, annotator: str, limit: int = 1) -> AnnotationQueue:
-        """What an annotator is to answer next; asking again gives the same."""
+        """The next items of an annotator. A repeated call returns the same items."""
         body = {"annotator": annotator, "limit": limit}
         answer: AnnotationQueue = self._request("POST", f"{_ROUNDS}/{round_id}/next", json=body).json()
         return answer
@@ -98,7 +98,7 @@ class Annotation(Connection):
     def get_annotation_continuation(
         self, round_id: str, job_id: str, steps: int | None = None
     ) -> AnnotationContinuation:
-        """What `continue_job` would submit."""
+        """The spec that `continue_job` would submit, with a description."""
         answer: AnnotationContinuation = self._get(f"{_ROUNDS}/{round_id}/continuation", job=job_id, steps=steps)
         return answer
 

@@ -21,7 +21,7 @@ class Datasets(Connection):
         bad_rows: str | None = None,
         encoding: str | None = None,
     ) -> Dataset:
-        """Make a dataset of a complete upload; its version 1 is `importing` at first. What is left out is detected."""
+        """Make a dataset of a complete upload; its version 1 is `importing` at first. Arguments that are left out are detected."""
         told = {"upload": upload_id, "name": name, "kind": kind, "format": format, "mapping": mapping}
         more = {"bad_rows": bad_rows, "encoding": encoding}
         body = {key: value for key, value in {**told, **more}.items() if value is not None}
@@ -76,7 +76,7 @@ class Datasets(Connection):
         return answer
 
     def list_dataset_tasks(self, dataset_id: str) -> list[DataTask]:
-        """What is being done to it, newest first."""
+        """Its data tasks, newest first."""
         return list(self._get(f"/v1/datasets/{dataset_id}/tasks")["data"])
 
     def cancel_dataset_task(self, dataset_id: str, task_id: str) -> DataTask:

@@ -40,7 +40,7 @@ class Jobs(Connection):
 
     def stream_job_events(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
         """Every event behind `after`, as it happens, until the job has ended. Lost connections are taken up again."""
-        self.get_job(job_id)  # Whoever does not answer at the start is not away for a moment.
+        self.get_job(job_id)  # A platform that cannot be reached at the start is an error, not an interruption.
         first, longest = _RECONNECT_SECONDS
         pause = first
         while True:
@@ -59,7 +59,7 @@ class Jobs(Connection):
                 pause = min(2 * pause, longest)
 
     def _stream_once(self, job_id: str, after: int) -> Iterator[JobEvent | None]:
-        """One connection; None says that nothing will follow."""
+        """The events of one connection, then None if the job has ended."""
         with self._stream(f"/v1/jobs/{job_id}/stream", params={"after": after}) as response:
             if response.status_code == 204:
                 yield None

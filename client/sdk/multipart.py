@@ -26,7 +26,7 @@ _PASSES = (429, 502, 503, 504)
 
 
 def persistently(action: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
-    """What `action` answers. It is tried again, TRIES times in all, while it meets trouble that may pass."""
+    """The result of `action`. After a temporary error it is tried again, at most TRIES times in all."""
     pause = _FIRST_PAUSE
     for _ in range(TRIES - 1):
         try:
@@ -40,7 +40,7 @@ def persistently(action: Callable[[], T], wait: Callable[[float], object] = time
 
 
 class Platform(Protocol):
-    """What of the client is needed here."""
+    """The methods of the client that an upload needs."""
 
     def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload: ...
     def list_uploads(self, status: str | None = None) -> Iterator[Upload]: ...
@@ -53,7 +53,7 @@ class _GivenUp(Exception):
     """The sending has ended; the thread that notices ends too."""
 
 
-class Sending:
+class MultipartUpload:
     """One file on its way."""
 
     def __init__(self, platform: Platform, file: Path, progress: Progress | None = None) -> None:
@@ -65,29 +65,29 @@ class Sending:
         self._given_up = threading.Event()
 
     def run(self) -> Upload:
-        """The complete upload. What is sent stays there when this is interrupted, and the next try goes on from it.
+        """Return the complete upload. The parts that were sent before an interruption stay; the next try resumes from them.
 
         Raises ApiError (`checksum_mismatch` for a file that changed meanwhile) and Unreachable, after several tries.
         """
         try:
             whole = _begin(lambda: self._sum(0, self._size))
-            upload = self._begun(whole) or self._platform.create_upload(self._file.name, self._size)
+            upload = self._resumable(whole) or self._platform.create_upload(self._file.name, self._size)
             self._count(upload["bytes_received"])
             if upload["status"] == "complete":
                 return upload
             missing = sorted(set(range(1, (upload["parts"] or 0) + 1)) - set(upload["received"]))
-            _in_lanes(missing, lambda number: self._send(upload, number))
+            _in_parallel(missing, lambda number: self._send(upload, number))
             return persistently(lambda: self._platform.complete_upload(upload["id"], whole.result()), self._wait)
         finally:
             self._given_up.set()
 
-    def _begun(self, whole: Future[str]) -> Upload | None:
-        """What an earlier try has left: this file complete, or an open upload each of whose parts that arrived is its."""
+    def _resumable(self, whole: Future[str]) -> Upload | None:
+        """The upload of an earlier try: complete and of this file, or open with parts of this file only. None without one."""
         for upload in self._alike("complete"):
             if upload["sha256"] == whole.result():
                 return upload
         for upload in self._alike("open"):
-            checks = _in_lanes(upload["received"], lambda number, of=upload: self._is_ours(of, number))  # type: ignore[misc]
+            checks = _in_parallel(upload["received"], lambda number, of=upload: self._is_ours(of, number))  # type: ignore[misc]
             if all(checks) and upload["sha256"] in (None, whole.result()):
                 return upload
         return None
@@ -148,22 +148,22 @@ class Sending:
 
 
 class _Counted:
-    """What one try has sent, so that it can be taken back."""
+    """Bytes that one try has sent, which are subtracted again if it fails."""
 
-    def __init__(self, sending: Sending) -> None:
-        self._sending, self._sent = sending, 0
+    def __init__(self, upload: MultipartUpload) -> None:
+        self._upload, self._sent = upload, 0
 
     def over(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         for piece in pieces:
             yield piece
             self._sent += len(piece)
-            self._sending._count(len(piece))
+            self._upload._count(len(piece))
 
     def undo(self) -> None:
-        self._sending._count(-self._sent)
+        self._upload._count(-self._sent)
 
 
-def _in_lanes(numbers: Iterable[int], action: Callable[[int], T]) -> list[T]:
+def _in_parallel(numbers: Iterable[int], action: Callable[[int], T]) -> list[T]:
     """The results of `action` for each number, PARALLEL at a time; the first trouble is raised as it comes."""
     shared, results = iter(list(numbers)), []
 
@@ -177,7 +177,7 @@ def _in_lanes(numbers: Iterable[int], action: Callable[[int], T]) -> list[T]:
 
 
 def _begin(action: Callable[[], T]) -> Future[T]:
-    """In a thread that nobody waits for at the end: one that hangs in a dead connection must not hold up Ctrl-C."""
+    """Run in a daemon thread: a thread that hangs in a dead connection must not delay the exit after Ctrl-C."""
     future: Future[T] = Future()
 
     def work() -> None:

@@ -14,7 +14,7 @@ from trainer.spec.named_resources import named_paths, with_paths
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """TOML or JSON, unchecked: the platform does that, and says it better."""
+    """Read a TOML or JSON file. The platform validates the spec."""
     try:
         text = path.read_text(encoding="utf-8")
         spec = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -41,7 +41,7 @@ def _with_whole_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         named = named_paths(JobSpec.model_validate(spec))
     except ValidationError:
-        return spec  # the platform says what is wrong, and better
+        return spec  # the platform reports the error
     found = {path.at: str(folder / path.value) for path in named if (folder / path.value).exists()}
     return with_paths(JobSpec.model_validate(spec), found).model_dump(mode="json") if found else spec
 

@@ -27,32 +27,32 @@ class AdvantageSpec(TypedDict, closed=True):
 
 
 class AnnotationAnswer(TypedDict):
-    """An answer as it is stored, in the places that were seen."""
+    """A stored answer, in the order of the completions as they were shown."""
 
     done: int
-    """What they have answered or skipped."""
+    """Items that the annotator has answered or skipped."""
     total: int
-    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    """`done` plus the items that remain; an estimate if gold questions are mixed in."""
     last_item: str | None
-    """What they answered or skipped last."""
+    """The last item that the annotator answered or skipped."""
     choice: Literal["1", "2", "tie", "skip"] | None
-    """Of a pair; or a skip."""
+    """Answer to a pair, or a skip."""
     ranks: list[int] | None
-    """Of a ranking: 1 is the best, the same number for a tie."""
+    """Answer to a ranking: 1 is the best rank; equal numbers are a tie."""
     object: Literal["annotation.answer"]
     """Always `annotation.answer`."""
     item: str
     """The item."""
     annotator: str
-    """Who answered."""
+    """Name of the annotator."""
     seconds: float
-    """How long it took."""
+    """Time taken."""
     answered_at: str
-    """When."""
+    """When it was given."""
 
 
 class AnnotationError(TypedDict):
-    """What went wrong."""
+    """Why a step of the round failed."""
 
     code: str
     """For programs."""
@@ -64,28 +64,28 @@ class AnnotationGiven(TypedDict):
     """One annotator's answer to an item, in true positions."""
 
     annotator: str
-    """Who."""
+    """Name of the annotator."""
     choice: Literal["a", "b", "tie", "skip"] | None
-    """Of a pair: `a` is the first of `completions`."""
+    """Answer to a pair: `a` is the first of `completions`."""
     ranks: list[int] | None
-    """Of a ranking, one for each of `completions`."""
+    """Answer to a ranking: one rank for each of `completions`."""
     shown: list[int]
-    """Which completion (from 0) stood at each place that they saw."""
+    """Indices (from 0) of the completions in the order that was shown."""
     seconds: float | None
-    """How long it took."""
+    """Time taken."""
     answered_at: str
-    """When."""
+    """When it was given."""
 
 
 class AnnotationPolicy(TypedDict):
-    """Whose completions are compared."""
+    """A policy whose completions are compared."""
 
     checkpoint: str | None
-    """Its checkpoint, `ckpt_…`; null for a model that is none."""
+    """Its checkpoint, `ckpt_…`; null for a model that is not a checkpoint."""
     model: str | None
-    """A model that is no checkpoint, as it was named."""
+    """Path or hub id of a model that is not a checkpoint."""
     job: str | None
-    """The job that the checkpoint is from."""
+    """The job that made the checkpoint."""
     stage: str | None
     """The stage of that job."""
     step: int | None
@@ -93,7 +93,7 @@ class AnnotationPolicy(TypedDict):
 
 
 class AnnotationResult(TypedDict):
-    """An item with all that is known of it: nothing for who is still to answer."""
+    """An item with its policies, scores and answers."""
 
     object: Literal["annotation.result"]
     """Always `annotation.result`."""
@@ -106,17 +106,17 @@ class AnnotationResult(TypedDict):
     completions: list[str]
     """In true order."""
     policies: list[int] | None
-    """Whose each is, as places in the round's `policies`."""
+    """For each completion, its index in the round's `policies`."""
     finished: list[bool] | None
-    """Which ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
+    """Whether each completion ended by itself. The others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
     row: int | None
-    """Of the source's row, its number."""
+    """Row number in the source dataset."""
     gold: dict[str, Any] | None
     """The known answer of a gold question, `choice` or `ranks`; else null."""
     scores: list[float | None] | None
-    """By the round's reward model; null where it has not scored."""
+    """Scores of the round's reward model; null where there is no score."""
     answers: list[AnnotationGiven]
-    """In the order in which they were given, skips too."""
+    """All answers and skips in the order in which they were given."""
 
 
 class AnnotationResultList(TypedDict):
@@ -135,12 +135,12 @@ class AnnotationResultList(TypedDict):
 
 
 class AnnotationSaid(TypedDict):
-    """What somebody said, in the places that they saw."""
+    """An answer, in the order of the completions as they were shown."""
 
     choice: Literal["1", "2", "tie", "skip"] | None
-    """Of a pair; or a skip."""
+    """Answer to a pair, or a skip."""
     ranks: list[int] | None
-    """Of a ranking: 1 is the best, the same number for a tie."""
+    """Answer to a ranking: 1 is the best rank; equal numbers are a tie."""
 
 
 class AnnotationSide(TypedDict):
@@ -161,20 +161,20 @@ class AnnotationSide(TypedDict):
 
 
 class AnnotatorAgreement(TypedDict):
-    """Of one annotator."""
+    """Agreement of one annotator with the majority."""
 
     annotator: str
-    """As the rows name them."""
+    """Name of the annotator in the rows."""
     rows: int
-    """That they have judged."""
+    """Rows that the annotator labelled."""
     compared: int
-    """Pairs of answers that two others or more judged too, with a majority among them."""
+    """Pairs that at least two other annotators labelled too, with a majority among them."""
     agreement: float | None
-    """How often the verdict is that majority's."""
+    """Share of these pairs in which the annotator's label is the majority's."""
     low: float | None
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     high: float | None
-    """Of the same."""
+    """Upper end of the interval."""
 
 
 class AnnotatorProgress(TypedDict):
@@ -189,32 +189,32 @@ class AnnotatorProgress(TypedDict):
     ties: int
     """Among the answers; rankings in which two share a rank."""
     median_seconds: float | None
-    """Of an answer."""
+    """Median time of an answer."""
     per_hour: float | None
     """Answers in an hour of answering."""
     gold_right: int
-    """Gold questions answered as they should be; of a ranking each of its pairs counts."""
+    """Gold questions answered correctly. Each pair of a ranking counts."""
     gold_of: int
-    """Of so many."""
+    """Gold questions answered."""
     agreement: float | None
-    """How often they said what most of the others said of the same pair; null where nobody else said anything."""
+    """Share of this annotator's labels that equal the majority of the other labels of the same pair. Null if no other annotator labelled these pairs."""
     kappa: float | None
-    """The same beyond chance: Cohen's κ."""
+    """Cohen's κ: the agreement beyond chance."""
     reward_model_agreement: float | None
-    """How often they preferred what the reward model prefers; null while it has no scores."""
+    """Share of preferences that the reward model shares; null while it has no scores."""
     last_at: str
-    """When they last answered or skipped."""
+    """Time of the last answer or skip."""
 
 
 class ApplyFixes(TypedDict, closed=True):
-    """What is to be done about findings."""
+    """The findings to fix."""
 
     findings: list[str]
-    """Their codes. `leave_out` stands for everything that the import could not use."""
+    """Codes of the findings. `leave_out` stands for all records that the import could not use."""
     version: NotRequired[int | None]
-    """Which of the dataset's. Left out: the newest."""
+    """Number of the version. Left out: the newest."""
     report: NotRequired[str | None]
-    """Whose findings are meant, `rep_…`. Left out: the newest finished report on the version."""
+    """The report with these findings, `rep_…`. Left out: the newest finished report on the version."""
 
 
 class CalibrationBin(TypedDict, closed=True):
@@ -233,23 +233,23 @@ class CalibrationBin(TypedDict, closed=True):
 
 
 class ChangeDataset(TypedDict, closed=True):
-    """What is left out stays as it is."""
+    """The fields to change. Other fields keep their values."""
 
     name: NotRequired[str | None]
-    """For people."""
+    """Name of the dataset."""
     expires_at: NotRequired[str | None]
-    """When it may be deleted, unless an unfinished job uses it then; null: never."""
+    """When the platform may delete the dataset, unless an unfinished job uses it then; null: never."""
 
 
 class CheckpointFile(TypedDict):
-    """A file of a checkpoint."""
+    """Path, size and checksum of one file."""
 
     path: str
     """Relative to the checkpoint's folder."""
     bytes: int
     """Its size."""
     sha256: str
-    """Its sum."""
+    """SHA-256 in hexadecimal."""
 
 
 class CheckpointSavedData(TypedDict):
@@ -326,50 +326,50 @@ class ClassifierReward(TypedDict, closed=True):
 
 
 class CloseRound(TypedDict, closed=True):
-    """Where the answers go."""
+    """The dataset for the answers."""
 
     dataset: NotRequired[str | None]
     """A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one."""
     name: NotRequired[str | None]
-    """Of the new dataset. Left out: after the round."""
+    """Name of a new dataset. Left out: the name of the round."""
 
 
 class CompleteUpload(TypedDict, closed=True):
-    """What its sender knows of it."""
+    """Checksum to verify."""
 
     sha256: NotRequired[str | None]
-    """Of the whole file, in hexadecimal."""
+    """SHA-256 of the whole file in hexadecimal."""
 
 
 class ContinueJob(TypedDict, closed=True):
-    """How to go on."""
+    """How to continue a job."""
 
     job: str
-    """The job to go on with."""
+    """The job to continue."""
     steps: NotRequired[int | None]
     """Steps of PPO. Left out: as many as the job had."""
     name: NotRequired[str | None]
-    """Of the new job. Left out: after the job and the round."""
+    """Name of the new job. Left out: it is made from the names of the job and the round."""
 
 
 class CreateUpload(TypedDict, closed=True):
-    """A file that is to come."""
+    """A file to send."""
 
     filename: str
-    """Its name; of a path, the last part is kept."""
+    """Name of the file. Folders before it are dropped."""
     bytes: int
-    """Its size."""
+    """Size of the file in bytes."""
     sha256: NotRequired[str | None]
-    """Of the whole file, in hexadecimal, where it is known by now."""
+    """SHA-256 of the whole file in hexadecimal, if known."""
 
 
 class CreateUploadFrom(TypedDict, closed=True):
-    """A file that the platform is to fetch."""
+    """A file for the platform to download."""
 
     url: str
     """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
     filename: NotRequired[str | None]
-    """Its name here. Left out: the one that it has there."""
+    """Name of the file. Left out: the last part of the address."""
 
 
 class CriticSpec(TypedDict, closed=True):
@@ -440,12 +440,12 @@ class DPOSpec(TypedDict, closed=True):
 
 
 class DataProgress(TypedDict):
-    """How far something is."""
+    """Progress of a data task."""
 
     fraction: float
     """From 0 to 1."""
     note: str
-    """At what it is, for people."""
+    """Current step, for people."""
 
 
 class DataSpec(TypedDict, closed=True):
@@ -494,13 +494,13 @@ class DatasetRow(TypedDict):
     object: Literal["dataset.row"]
     """Always `dataset.row`."""
     line: int
-    """Where it came from: the line of the file as it was uploaded (blank ones counted), the line where a CSV record begins, the place from 1 in a JSON array or a Parquet file."""
+    """Position in the source, from 1. It is a line in text files, where blank lines count and a CSV record has its first line. It is the record's number in JSON arrays and Parquet files."""
     row_number: int
     """Its number in this version, from 1."""
     row: dict[str, Any]
     """The row: `prompt` with `a`, `b` and `label`, with `completion`, or alone."""
     split: Literal["train", "eval"] | None
-    """Whether a run would train on its prompt or hold it out; null where it has no prompt, or until the index is made."""
+    """The split that a run would put its prompt into; null without a prompt, or until the rows are indexed."""
 
 
 class DatasetRowList(TypedDict):
@@ -554,13 +554,13 @@ class FindingCounts(TypedDict):
     """How many findings there are, of the import and of the newest report."""
 
     blocking: int
-    """That keep jobs from using it."""
+    """Findings that keep jobs from using the version."""
     warning: int
-    """That are worth a look."""
+    """Findings that need attention."""
 
 
 class FindingFix(TypedDict):
-    """What can be done about a finding."""
+    """A correction that the platform can apply."""
 
     id: str
     """For programs."""
@@ -572,24 +572,24 @@ class FindingSample(TypedDict):
     """A record that a finding is about."""
 
     line: int
-    """Where it is in the source."""
+    """Line in the source."""
     row: int | None
-    """Its number among the stored rows; null: it is none of them."""
+    """Number among the stored rows; null if it is not stored."""
     text: str
-    """How it begins."""
+    """Beginning of the record."""
 
 
 class GiveAnswer(TypedDict, closed=True):
-    """An answer to one item, in the places that were seen."""
+    """An answer to one item, in the order of the completions as they were shown."""
 
     annotator: str
-    """Who answers."""
+    """Name of the annotator."""
     choice: NotRequired[Literal["1", "2", "tie", "skip"] | None]
     """Which completion of a pair is better; or a skip, of a pair or a ranking."""
     ranks: NotRequired[list[int] | None]
     """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
     seconds: NotRequired[float | None]
-    """How long it took. Left out: since the item was handed out."""
+    """Time taken. Left out: the time since the item was handed out."""
 
 
 class GuardsSpec(TypedDict, closed=True):
@@ -697,7 +697,7 @@ class HealthSpec(TypedDict, closed=True):
 
 
 class Histogram(TypedDict):
-    """How long texts of one sort are. The last bin takes its upper edge too, and the longest hundredth of the texts."""
+    """Lengths of the texts of one kind. The last bin includes its upper edge and the longest 1 % of the texts."""
 
     name: str
     """For programs, such as `prompt_tokens`."""
@@ -706,19 +706,19 @@ class Histogram(TypedDict):
     unit: str
     """`tokens`, `characters` or `words`."""
     edges: list[int]
-    """Where bins begin and, last, where they end."""
+    """Lower edges of the bins, then the upper edge of the last one."""
     counts: list[int]
-    """Texts in each bin."""
+    """Number of texts in each bin."""
     limit: int | None
-    """In tokens, the job's: what is longer is left out or cut."""
+    """The job's limit in tokens. Longer texts are left out or cut."""
     mean: float
-    """Over all texts."""
+    """Mean length."""
     median: int
-    """Half of the texts are as long at most."""
+    """Median length."""
     p95: int
-    """95 of 100 are."""
+    """95th percentile of the length."""
     max: int
-    """The longest one."""
+    """Length of the longest text."""
 
 
 class HttpJudge(TypedDict, closed=True):
@@ -765,7 +765,7 @@ class JobError(TypedDict):
     code: str
     """The kind of failure, for programs."""
     message: str
-    """What happened and what to do, for people."""
+    """Cause and remedy, for people."""
 
 
 JobStatus: TypeAlias = Literal[
@@ -834,7 +834,7 @@ class KTOSpec(TypedDict, closed=True):
 
 
 class KeyRef(TypedDict):
-    """Whose session this is."""
+    """An API key."""
 
     id: str
     """The key's id."""
@@ -843,39 +843,39 @@ class KeyRef(TypedDict):
 
 
 class LanguageShare(TypedDict):
-    """Of a sample of 2,000 rows at most."""
+    """Share of one language in a sample of at most 2,000 rows."""
 
     language: str
-    """ISO 639-1; `und` where it cannot be told."""
+    """ISO 639-1 code; `und` if the language is not detected."""
     rows: int
-    """Of the sample."""
+    """Rows of the sample in this language."""
     share: float
-    """Of the sample, from 0 to 1."""
+    """Share of the sample, from 0 to 1."""
 
 
 class LengthBias(TypedDict):
-    """What lengths alone tell of the decided pairs; a ranking counts once, by its best and its worst answer."""
+    """How well lengths alone predict the preferences. A ranking counts once, by its best and its worst answer."""
 
     unit: str
     """`tokens` or `characters`."""
     pairs: int
-    """Whose answers differ in length."""
+    """Decided pairs whose answers differ in length."""
     longer_wins: float
-    """Share of them."""
+    """Share of these pairs in which the longer answer is preferred."""
     low: float
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     high: float
-    """Of the same."""
+    """Upper end of the interval."""
     mean_difference: float
-    """Preferred less other, over all decided pairs."""
+    """Mean length of the preferred answer minus that of the other one, over all decided pairs."""
     length_only_accuracy: float
-    """Of the best rule of the form in `rule`."""
+    """Accuracy of the rule in `rule`."""
     accuracy_low: float
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     accuracy_high: float
-    """Of the same."""
+    """Upper end of the interval."""
     rule: str
-    """For people: what the longer or the shorter one does."""
+    """The best rule that uses lengths only, for people."""
 
 
 class LengthReward(TypedDict, closed=True):
@@ -982,7 +982,7 @@ class MetricInfo(TypedDict):
     healthy: tuple[float | None, float | None] | None
     """The range of a healthy run, either side null where open; null where there is no general rule."""
     advice: str
-    """What to do outside that range."""
+    """How to react to a value outside that range."""
     unit: str
     """Its unit; empty for a number without one."""
     chart: MetricChart | None
@@ -1052,12 +1052,12 @@ class ModelReward(TypedDict, closed=True):
 
 
 class NextItems(TypedDict, closed=True):
-    """Who asks for items."""
+    """A request for items."""
 
     annotator: str
-    """The name that they go by, in answers and in the dataset."""
+    """Name of the annotator, as it is stored with the answers."""
     limit: NotRequired[int]
-    """Most items to hand out."""
+    """Maximum number of items."""
 
 
 class NumericMatchReward(TypedDict, closed=True):
@@ -1157,26 +1157,26 @@ class PolicyLossSpec(TypedDict, closed=True):
 
 
 class Positions(TypedDict):
-    """Shares of the pairs."""
+    """Shares of the preferences by position."""
 
     pairs: int
-    """Judged, with two answers."""
+    """Labelled pairs."""
     a: float
-    """Preferred on the first side."""
+    """Share of pairs that prefer the first answer."""
     b: float
-    """On the second."""
+    """Share of pairs that prefer the second answer."""
     tie: float
-    """Neither."""
+    """Share of ties."""
     a_of_decided: float
-    """Without the ties."""
+    """Share of pairs that prefer the first answer, ties left out."""
     low: float
-    """Of Wilson's 95 % interval of it."""
+    """Lower end of Wilson's 95 % interval of it."""
     high: float
-    """Of the same."""
+    """Upper end of the interval."""
 
 
 class Preset(TypedDict):
-    """A job spec to begin with."""
+    """A job spec to start from."""
 
     name: str
     """Its name, also in `python -m trainer presets`."""
@@ -1185,9 +1185,9 @@ class Preset(TypedDict):
     description: str
     """When to use it, and what its settings are for."""
     replace: list[str]
-    """Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there."""
+    """Fields of the spec with placeholder values. Replace them by your own model, datasets and rewards."""
     spec: dict[str, Any]
-    """The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default."""
+    """The body of `POST /v1/jobs`, once those are replaced. Missing fields have their default."""
 
 
 class PresetList(TypedDict):
@@ -1206,18 +1206,18 @@ class PresetList(TypedDict):
 
 
 class PreviewCandidate(TypedDict):
-    """What the records could be."""
+    """A format that fits the records."""
 
     format: str
     """A format's id."""
     title: str
     """Its name for people."""
     kind: DatasetKind
-    """What the rows would be."""
+    """Kind of the rows."""
     score: float
-    """Share of the records that look like it."""
+    """Share of the records that fit."""
     why: str
-    """In a sentence."""
+    """Reason, in a sentence."""
 
 
 class PreviewColumn(TypedDict):
@@ -1230,49 +1230,49 @@ class PreviewColumn(TypedDict):
     examples: list[str]
     """Different values, shortened."""
     share: float
-    """Of the records, those that have it."""
+    """Share of the records that have it."""
 
 
 class PreviewPlan(TypedDict):
-    """What the rows of a preview were read with."""
+    """How the rows of a preview were read."""
 
     format: str
     """A format's id."""
     kind: DatasetKind
-    """What the rows are."""
+    """Kind of the rows."""
     mapping: dict[str, Any] | None
     """Which column is which field, of `custom`."""
 
 
 class PreviewProblem(TypedDict):
-    """A record that cannot be read at all."""
+    """A record that cannot be read."""
 
     line: int
-    """Where it is."""
+    """Its line."""
     detail: str
-    """What is wrong."""
+    """Description of the error."""
 
 
 class PreviewRequest(TypedDict, closed=True):
-    """How to read an upload; what is left out is detected."""
+    """How to read an upload. Fields that are left out are detected."""
 
     format: NotRequired[str | None]
     """A format's id, see `GET /v1/reference/formats`."""
     kind: NotRequired[DatasetKind | None]
-    """What the rows are to be."""
+    """Kind of the rows."""
     mapping: NotRequired[dict[str, Any] | None]
     """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
     encoding: NotRequired[str | None]
-    """Of the file's text, by a name such as `cp1252` or `shift_jis`."""
+    """Encoding of the text, such as `cp1252` or `shift_jis`."""
 
 
 class PreviewRow(TypedDict):
-    """A record, and a row that it becomes, or why it becomes none. Some records give several rows."""
+    """A record with a row made from it, or the reason why there is none. Some records give several rows."""
 
     line: int
-    """Where it is in the file: line, or number of the record in JSON arrays and Parquet."""
+    """Position in the file: the line, or the number of the record in JSON arrays and Parquet."""
     raw: str
-    """How it begins there."""
+    """Beginning of the record."""
     row: dict[str, Any] | None
     """The row as it would be stored."""
     problem: str | None
@@ -1280,24 +1280,24 @@ class PreviewRow(TypedDict):
 
 
 class Progress(TypedDict):
-    """How far a job is."""
+    """Progress of a job."""
 
     stage: str
-    """The present stage."""
+    """The current stage."""
     step: int
-    """Steps of it that are done."""
+    """Completed steps of the stage."""
     total_steps: int
-    """Steps that it has."""
+    """Steps of the stage."""
     stage_index: int
-    """Which stage of the run it is, from 0."""
+    """Index of the stage, from 0."""
     stage_count: int
     """How many stages the run has."""
     fraction: float
-    """Of the whole run, 0 to 1; stages are weighted roughly by how long they take."""
+    """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
     eta_seconds: float | None
-    """Until the end of the present stage; null while unknown."""
+    """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
-    """Of a job of several seeds, how many have come to an end; stages and steps are those of the first."""
+    """Seeds that have ended, in a job of several seeds. Stage and step are those of the first seed."""
     seed_count: int
     """How many seeds the job has."""
 
@@ -1351,20 +1351,20 @@ class RegexReward(TypedDict, closed=True):
 
 
 class RequestReport(TypedDict, closed=True):
-    """What a report is to look at. The same wishes for the same version are the same report."""
+    """Settings of a report. The same settings for the same version give the same report."""
 
     version: NotRequired[int | None]
-    """Which of the dataset's. Left out: the newest."""
+    """Number of the version. Left out: the newest."""
     model: NotRequired[str | None]
-    """With whose tokenizer: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words."""
+    """Model whose tokenizer is used: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words."""
     chat_template: NotRequired[Literal["auto", "none"] | None]
-    """As `data.chat_template` of a job. Left out: `auto`."""
+    """Same as `data.chat_template` of a job. Left out: `auto`."""
     max_prompt_tokens: NotRequired[int | None]
-    """As a job's. Left out: the job's default."""
+    """Same as in a job. Left out: the job's default."""
     max_completion_tokens: NotRequired[int | None]
-    """As a job's. Left out: the job's default."""
+    """Same as in a job. Left out: the job's default."""
     eval_fraction: NotRequired[float | None]
-    """As a job's. Left out: the job's default."""
+    """Same as in a job. Left out: the job's default."""
 
 
 class ResourcesSpec(TypedDict, closed=True):
@@ -1377,20 +1377,20 @@ class ResourcesSpec(TypedDict, closed=True):
 
 
 class RewardModelProgress(TypedDict):
-    """What the reward model thinks of what people said."""
+    """Agreement of the annotators with a reward model."""
 
     checkpoint: str
-    """Whose scores these are."""
+    """The reward model's checkpoint."""
     status: Literal["queued", "scoring", "done", "failed"]
-    """Whether they are there."""
+    """State of the scoring."""
     progress: DataProgress | None
-    """How far the scoring is; null when it is over."""
+    """Progress of the scoring; null once it has ended."""
     error: AnnotationError | None
-    """Why they could not be made."""
+    """Why the scoring failed."""
     agree: int
-    """Answers that prefer what the reward model scores higher."""
+    """Answers that prefer the completion with the higher score."""
     of: int
-    """Answers that are no ties."""
+    """Answers without ties."""
     low: float | None
     """Lower end of the share's 95 % interval (Wilson); null without answers."""
     high: float | None
@@ -1781,7 +1781,7 @@ class Series(TypedDict):
 
 
 class Session(TypedDict):
-    """Who is calling."""
+    """The caller and the session."""
 
     object: Literal["session"]
     """Always `session`."""
@@ -1826,7 +1826,7 @@ class SharedPrompts(TypedDict):
 
 
 class SignIn(TypedDict):
-    """What signs a browser in."""
+    """Credentials for a browser session."""
 
     token: str
     """An API key."""
@@ -1848,22 +1848,22 @@ class Slice(TypedDict, closed=True):
 
 
 class SplitSizes(TypedDict):
-    """What a run with this dataset alone would train on and hold out."""
+    """Sizes of the training and the evaluation split of a run with this dataset alone."""
 
     eval_fraction: float
-    """As asked for."""
+    """Requested share of the prompts in the evaluation split."""
     train: int
-    """Rows."""
+    """Rows in the training split."""
     eval: int
-    """Rows."""
+    """Rows in the evaluation split."""
     train_prompts: int
-    """Different ones."""
+    """Distinct prompts in the training split."""
     eval_prompts: int
-    """Different ones."""
+    """Distinct prompts in the evaluation split."""
     shared_prompts: int
-    """On both sides: always 0."""
+    """Prompts in both splits: always 0."""
     near_prompts: int
-    """Held-out ones with a near duplicate among the others."""
+    """Prompts of the evaluation split with a near duplicate in the training split."""
 
 
 class StageFinishedData(TypedDict):
@@ -1972,12 +1972,12 @@ class StatusChangedEvent(TypedDict):
 
 
 class TakeBack(TypedDict, closed=True):
-    """An answer that is taken back."""
+    """An answer to undo."""
 
     annotator: str
-    """Who had answered."""
+    """Name of the annotator."""
     item: NotRequired[str | None]
-    """The item; nothing happens if it has no answer of theirs. Left out: what they answered or skipped last."""
+    """The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped."""
 
 
 TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -2013,7 +2013,7 @@ class TokenizerSpec(TypedDict, closed=True):
 
 
 class UploadError(TypedDict):
-    """Why a file could not be fetched."""
+    """Why a download failed."""
 
     code: str
     """For programs."""
@@ -2022,7 +2022,7 @@ class UploadError(TypedDict):
 
 
 class UploadLimits(TypedDict):
-    """How files come in here."""
+    """Limits of uploads, and allowed sources of downloads."""
 
     object: Literal["upload.limits"]
     """Always `upload.limits`."""
@@ -2035,60 +2035,60 @@ class UploadLimits(TypedDict):
     import_urls: Literal["none", "any", "some"]
     """Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes."""
     import_prefixes: list[str]
-    """What an address must begin with."""
+    """Prefixes of allowed addresses."""
 
 
 class UploadPart(TypedDict):
-    """A part that has arrived."""
+    """A received part."""
 
     object: Literal["upload.part"]
     """Always `upload.part`."""
     number: int
-    """Which one, from 1."""
+    """Number of the part, from 1."""
     bytes: int
-    """Its size."""
+    """Size in bytes."""
 
 
 class UploadPartSum(TypedDict):
-    """A part that has arrived, with its sum: who goes on with an upload can tell whether it is of the same file."""
+    """A received part with its checksum, to verify a resumed upload."""
 
     object: Literal["upload.part"]
     """Always `upload.part`."""
     number: int
-    """Which one, from 1."""
+    """Number of the part, from 1."""
     bytes: int
-    """Its size."""
+    """Size in bytes."""
     sha256: str
-    """Of the part."""
+    """SHA-256 of the part."""
 
 
 class UploadPreview(TypedDict):
-    """What an upload is, by its first records, and what they would become."""
+    """Contents of an upload, from its first records, and the rows that they would give."""
 
     object: Literal["upload.preview"]
     """Always `upload.preview`."""
     container: Literal["jsonl", "json", "csv", "parquet"]
-    """How the records lie in it, whatever it is called."""
+    """File format, independent of the file's name."""
     compression: Literal["none", "gzip", "zstd"]
     """How it is packed."""
     encoding: str
-    """Of its text; empty for Parquet."""
+    """Encoding of the text; empty for Parquet."""
     notes: list[str]
-    """What is unusual about the file."""
+    """Peculiarities of the file."""
     sure: bool
     """Whether one candidate stands out."""
     records: int
-    """How many were looked at."""
+    """Number of records that were read."""
     columns: list[PreviewColumn]
-    """Their fields."""
+    """Fields of the records."""
     candidates: list[PreviewCandidate]
-    """What they could be, the most likely first."""
+    """Formats that fit, the best first."""
     problems: list[PreviewProblem]
     """The first records that cannot be read."""
     suggested: dict[str, Any] | None
-    """A mapping to begin with, where nothing stands out and the columns' names suggest one."""
+    """A mapping made from the columns' names, if no candidate stands out."""
     plan: PreviewPlan | None
-    """What the rows were read with; null: it is not clear, and somebody has to say."""
+    """How the rows were read; null if the format is unclear."""
     rows: list[PreviewRow]
     """The first rows."""
 
@@ -2102,7 +2102,7 @@ VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
 
 
 class Worker(TypedDict):
-    """A worker that was seen lately."""
+    """A worker that is online."""
 
     object: Literal["worker"]
     """Always `worker`."""
@@ -2111,11 +2111,11 @@ class Worker(TypedDict):
     hostname: str
     """The machine it runs on."""
     job_id: str | None
-    """What it is working on; null if it is idle, or if that is another key's job."""
+    """The job that it runs; null if it is idle, or if the job belongs to another key."""
     started_at: str
     """When it was first seen."""
     last_seen_at: str
-    """When it last gave a sign of life."""
+    """Time of its last heartbeat."""
 
 
 class WorkerList(TypedDict):
@@ -2134,10 +2134,10 @@ class WorkerList(TypedDict):
 
 
 class ProblemItem(TypedDict):
-    """One of several things wrong."""
+    """One of several errors."""
 
     detail: str
-    """What is wrong, and often what would be right."""
+    """Description of the error, and often the correction."""
     pointer: NotRequired[str | None]
     """Where: `#/ppo/policy_loss/clip_range` in a JSON body, `?limit` in the query, `/chosen` in a dataset's row."""
     line: NotRequired[int | None]
@@ -2156,7 +2156,7 @@ class Problem(TypedDict):
     status: int
     """The HTTP status."""
     detail: str
-    """What happened this time, for people."""
+    """Description of this occurrence, for people."""
     instance: str
     """The path that was asked for."""
     code: str
@@ -2178,52 +2178,52 @@ BadRows: TypeAlias = Literal["refuse", "report", "leave_out"]
 
 
 class ImportDataset(TypedDict, closed=True):
-    """An upload that is to become a dataset. What is left out is found out by looking into the file."""
+    """An upload to import as a dataset. Fields that are left out are detected from the file."""
 
     upload: str
     """The id of a complete upload, `up_…`."""
     name: NotRequired[str | None]
-    """For people. Left out: the file's name."""
+    """Name of the dataset. Left out: the file's name."""
     kind: NotRequired[DatasetKind | None]
-    """What the rows are."""
+    """Kind of the rows."""
     format: NotRequired[str | None]
-    """What a record of the file means: an `id` of `GET /v1/reference/formats`."""
+    """How to read a record: an `id` of `GET /v1/reference/formats`."""
     mapping: NotRequired[dict[str, Any] | None]
     """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
     encoding: NotRequired[str | None]
-    """Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows."""
+    """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
     bad_rows: NotRequired[BadRows]
-    """What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored."""
+    """Handling of a file with invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
 
 
 class Agreement(TypedDict):
-    """How far annotators agree."""
+    """Agreement between annotators."""
 
     alpha: float | None
     """Krippendorff's α of nominal verdicts: 1 full agreement, 0 what chance would give; null where it is not defined."""
     items: int
-    """Pairs of answers that several judged."""
+    """Pairs that several annotators labelled."""
     annotators: list[AnnotatorAgreement]
-    """The hundred with most rows, most first, and then up to a hundred of the others who mostly disagree."""
+    """The hundred annotators with most rows, then up to a hundred of the others with the lowest agreement."""
 
 
 class AnnotationItem(TypedDict):
-    """What an annotator sees: neither whose completions these are, nor whether the answer is known."""
+    """An item as an annotator sees it. It names neither the policies nor a known answer."""
 
     object: Literal["annotation.item"]
     """Always `annotation.item`."""
     id: str
     """Begins with `item_`."""
     kind: RoundKind
-    """What is asked."""
+    """Whether it is a pair or a ranking."""
     prompt: str | list[dict[str, Any]]
     """Text, or messages."""
     completions: list[str]
-    """In the order that this annotator sees, the same each time."""
+    """In this annotator's order, which does not change."""
     previous: AnnotationSaid | None
-    """What they had said before they took it back; null if nothing."""
+    """The annotator's answer before it was undone; null if there was none."""
     reserved_until: str
-    """Until then nobody else gets their place."""
+    """Until then no other annotator receives the item in this place."""
 
 
 class AnnotationProgress(TypedDict):
@@ -2232,56 +2232,56 @@ class AnnotationProgress(TypedDict):
     object: Literal["annotation.progress"]
     """Always `annotation.progress`."""
     items: int
-    """How many there are to compare."""
+    """Items to compare, without gold questions."""
     items_done: int
-    """Those with as many answers as are wanted."""
+    """Items with as many answers as are wanted."""
     answers: int
     """Gold questions and skips not counted."""
     answers_wanted: int
     """Items times overlap."""
     skips: int
-    """How many."""
+    """Skipped items."""
     ties: int
     """Among the answers; rankings in which two share a rank."""
     first_chosen: int
-    """Answers for the completion that was shown first: far from half of them, it is the place that is chosen."""
+    """Answers for the completion that was shown first. A share far from one half shows a position bias."""
     second_chosen: int
     """Answers for the one that was shown second."""
     annotators: list[AnnotatorProgress]
     """By name."""
     alpha: float | None
-    """Krippendorff's α over all pairs that several people compared: 1 is full agreement, 0 what chance would give. Null where there is nothing to compare, or nobody ever differed from one label."""
+    """Krippendorff's α over the pairs that several people compared: 1 is full agreement, 0 is chance. Null without such pairs, and if all labels are equal."""
     alpha_items: int
     """Items that several people answered."""
     alpha_level: Literal["nominal"]
     """Labels are compared as equal or not."""
     pairwise: float | None
-    """Of all pairs of answers to the same thing, the share that are equal."""
+    """Share of equal pairs among all pairs of answers to the same item."""
     gold_right: int
-    """Gold questions answered as they should be."""
+    """Gold questions answered correctly."""
     gold_of: int
-    """Of so many."""
+    """Gold questions answered."""
     sides: list[AnnotationSide] | None
-    """Who wins, in a round of several policies."""
+    """Wins of each policy, in a round of several policies."""
     reward_model: RewardModelProgress | None
-    """Agreement with a reward model; null while none is named."""
+    """Agreement with a reward model; null while the round has none."""
 
 
 class AnnotationQueue(TypedDict):
-    """What an annotator has before them."""
+    """The items that are reserved for an annotator."""
 
     done: int
-    """What they have answered or skipped."""
+    """Items that the annotator has answered or skipped."""
     total: int
-    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    """`done` plus the items that remain; an estimate if gold questions are mixed in."""
     last_item: str | None
-    """What they answered or skipped last."""
+    """The last item that the annotator answered or skipped."""
     object: Literal["annotation.queue"]
     """Always `annotation.queue`."""
     status: RoundStatus
-    """The round's; nothing is handed out unless it is open."""
+    """State of the round. Only an open round hands out items."""
     items: list[AnnotationItem]
-    """First what they hold already, in the order in which it was handed out."""
+    """The items reserved earlier come first, in their order."""
 
 
 class AnnotationRound(TypedDict):
@@ -2294,54 +2294,55 @@ class AnnotationRound(TypedDict):
     name: str
     """For people."""
     kind: RoundKind
+    """Task of an annotator: compare pairs, or rank completions."""
     status: RoundStatus
-    """Where it is in its life."""
+    """State of the round."""
     progress: DataProgress | None
-    """How far the data task is that a round waits for while it is preparing or closing; else null."""
+    """Progress of the data task that prepares or closes the round; else null."""
     error: AnnotationError | None
-    """Why the items could not be made (`failed`), or the answers not be written (`paused` again); else null."""
+    """Why the items could not be made (`failed`), or why the answers could not be written (`paused` again); else null."""
     source: RoundFromDataset | RoundFromCheckpoints
-    """Where the completions come from; datasets by version."""
+    """Where the completions come from; datasets are named by version."""
     policies: list[AnnotationPolicy] | None
-    """Of a round of completions, whose they are; `sides` and an item's `policies` count in it."""
+    """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
-    """What annotators should look at."""
+    """Instructions for the annotators."""
     overlap: int
-    """How many annotators should answer each item."""
+    """How many annotators answer each item."""
     gold: str | None
-    """The dataset version that the gold questions are from."""
+    """The dataset version of the gold questions."""
     gold_share: float
-    """Share of gold questions among what each annotator is shown."""
+    """Share of gold questions among the items of each annotator."""
     reservation_minutes: float
-    """How long an item that was handed out is kept for its annotator."""
+    """How long an item is reserved for the annotator who received it."""
     items: int
-    """How many there are to compare."""
+    """Items to compare, without gold questions."""
     gold_items: int
-    """How many gold questions there are beside them."""
+    """Gold questions."""
     complete: int
     """Items with as many answers as are wanted."""
     left_out: int
-    """Rows or prompts that could not become an item: too long, or answered by all policies with the same."""
+    """Rows or prompts without an item: too long, or all policies gave the same completion."""
     cut_off: int
-    """Items in which a completion did not end by itself: it was cut off at `max_new_tokens`."""
+    """Items with a completion that was cut off at `max_new_tokens`."""
     answers: int
-    """How many answers there are, gold questions and skips not counted."""
+    """Answers, without gold questions and skips."""
     answers_wanted: int
     """Items times overlap."""
     annotators: int
-    """How many people have answered or skipped something."""
+    """People who have answered or skipped an item."""
     reward_model: str | None
     """The reward model's checkpoint that the answers are compared with."""
     dataset: str | None
-    """The dataset that it was, or is being, closed into."""
+    """The dataset that the answers are written to."""
     version: int | None
-    """The number of its version there."""
+    """The number of the dataset version."""
     jobs: list[str]
-    """Jobs that went on with it."""
+    """Jobs that continue from this round."""
     created_at: str
-    """When it was made."""
+    """When it was created."""
     closed_at: str | None
-    """When its answers had become a dataset version."""
+    """When its answers were written to a dataset version."""
 
 
 class AnnotationRoundList(TypedDict):
@@ -2360,18 +2361,18 @@ class AnnotationRoundList(TypedDict):
 
 
 class AnnotationUndo(TypedDict):
-    """What was taken back."""
+    """The result of undoing an answer."""
 
     done: int
-    """What they have answered or skipped."""
+    """Items that the annotator has answered or skipped."""
     total: int
-    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    """`done` plus the items that remain; an estimate if gold questions are mixed in."""
     last_item: str | None
-    """What they answered or skipped last."""
+    """The last item that the annotator answered or skipped."""
     object: Literal["annotation.undo"]
     """Always `annotation.undo`."""
     item: AnnotationItem | None
-    """The item, open again; null if there was nothing to take back."""
+    """The item, open again; null if there was nothing to undo."""
 
 
 class Card(TypedDict, closed=True):
@@ -2422,19 +2423,19 @@ class Checkpoint(TypedDict):
     step: int
     """The step it was saved after."""
     final: bool
-    """Whether it is the stage's result (else it is one to resume from)."""
+    """Whether it is the result of the stage. Other checkpoints serve to resume from."""
     best: bool
-    """Whether it is the stage's best so far, by its held-out win rate: kept beside the last ones."""
+    """Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones."""
     seed: int | None
-    """Of a job of several seeds, the one that it belongs to; null: the job's own."""
+    """The seed that it belongs to, in a job of several seeds; null for the job's own."""
     created_at: str
     """When it was stored."""
     bytes: int
     """Size of all files."""
     metrics: dict[str, float]
-    """How good it was."""
+    """Figures of the checkpoint, by name."""
     files: list[CheckpointFile]
-    """What it holds."""
+    """The files of the folder."""
 
 
 class CheckpointList(TypedDict):
@@ -2483,7 +2484,7 @@ class CurveEvent(TypedDict):
 
 
 class DataTask(TypedDict):
-    """Something that is being done to a dataset."""
+    """A background task for a dataset."""
 
     object: Literal["data.task"]
     """Always `data.task`."""
@@ -2496,21 +2497,21 @@ class DataTask(TypedDict):
     progress: float
     """From 0 to 1."""
     note: str
-    """What it is at, for people."""
+    """Current step, for people."""
     attempt: int
-    """Which try this is; a task whose worker is lost is tried three times."""
+    """Number of the attempt. A task whose worker is lost is tried three times."""
     error: dict[str, Any] | None
-    """`{code, message, …}` of one that failed."""
+    """`{code, message, …}` of a failed task."""
     created_at: str
     """When it was queued."""
     started_at: str | None
-    """When the first try began."""
+    """When the first attempt began."""
     finished_at: str | None
     """When it ended."""
 
 
 class DataTaskList(TypedDict):
-    """Data tasks."""
+    """The data tasks of a dataset."""
 
     object: Literal["list"]
     """Always `list`."""
@@ -2525,7 +2526,7 @@ class DataTaskList(TypedDict):
 
 
 class Dataset(TypedDict):
-    """A name under which versions of some data lie. What is said of rows is said of the newest version."""
+    """A dataset: a name and its versions. Fields about rows describe the newest version."""
 
     object: Literal["dataset"]
     """Always `dataset`."""
@@ -2534,29 +2535,29 @@ class Dataset(TypedDict):
     name: str
     """For people."""
     kind: DatasetKind
-    """What its rows are."""
+    """Kind of the rows."""
     status: VersionStatus
-    """Of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`)."""
+    """State of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`)."""
     version: int
     """Number of the newest version."""
     rows: int | None
-    """How many there are; null until they are stored."""
+    """Number of rows; null until they are stored."""
     bytes: int | None
-    """Their size as stored."""
+    """Size of the stored rows in bytes."""
     sha256: str | None
-    """Of the rows as stored, in canonical form: equal rows have equal sums."""
+    """SHA-256 of the stored rows in canonical form. Equal rows have equal sums."""
     findings: FindingCounts
-    """What is known to be wrong with it."""
+    """Number of known problems."""
     progress: DataProgress | None
-    """While it is importing."""
+    """Progress of an import; else null."""
     error: DatasetError | None
     """Why the newest version failed, if it did."""
     origin: dict[str, Any]
-    """How the newest version came about: its `type` is `upload`, `fix` or `annotation`."""
+    """Origin of the newest version: its `type` is `upload`, `fix` or `annotation`."""
     created_at: str
-    """When the first version was."""
+    """When the first version was created."""
     archived_at: str | None
-    """Since when it is left out of lists."""
+    """When it was archived; null if it is not."""
     expires_at: str | None
     """When it may be deleted; null: never."""
 
@@ -2567,21 +2568,21 @@ class DatasetFormat(TypedDict):
     object: Literal["dataset.format"]
     """Always `dataset.format`."""
     id: str
-    """What `format` is set to."""
+    """The value of `format` in a request."""
     title: str
     """Its name for people."""
     kinds: list[DatasetKind]
-    """What it can be read as, the usual first."""
+    """Kinds of rows that it can be read as, the usual one first."""
     about: str
-    """What a record is, and what becomes of it."""
+    """Description of a record and of the rows made from it."""
     source: str
-    """Where it is described, or the data that it is known from. Empty: it is the platform's own."""
+    """Where the format is documented, or a dataset in that format. Empty: a format of the platform."""
     example: list[dict[str, Any]]
-    """Records as they come."""
+    """Example records."""
     mapping: dict[str, Any] | None
-    """The example's mapping, of `custom`."""
+    """Mapping of the example, for the format `custom`."""
     becomes: list[dict[str, Any]]
-    """The rows that the example gives, as they are stored."""
+    """Rows made from the example, as they are stored."""
 
 
 class DatasetFormatList(TypedDict):
@@ -2600,7 +2601,7 @@ class DatasetFormatList(TypedDict):
 
 
 class DatasetList(TypedDict):
-    """Datasets."""
+    """A page of the datasets of the caller."""
 
     object: Literal["list"]
     """Always `list`."""
@@ -2615,26 +2616,26 @@ class DatasetList(TypedDict):
 
 
 class Finding(TypedDict):
-    """One kind of trouble, and where it is."""
+    """A problem of the data, with the records that have it."""
 
     code: str
     """For programs."""
     severity: Literal["blocking", "warning", "info"]
-    """`blocking`: of an import, no job can use the version before somebody has decided; of a report, training on these rows is pointless."""
+    """`blocking`: after an import, no job can use the version until the user decides; in a report, training on these rows is pointless."""
     title: str
     """For people."""
     detail: str
-    """What exactly."""
+    """Description of the problem."""
     count: int
-    """How often."""
+    """Number of records."""
     share: float | None
-    """Of all records, from 0 to 1; null: it is about the dataset as a whole."""
+    """Share of all records, from 0 to 1; null for a finding about the whole dataset."""
     lines: list[int]
-    """The first of them, by their lines in the source."""
+    """Lines of the first of them in the source."""
     samples: list[FindingSample]
     """Some of them."""
     fix: FindingFix | None
-    """What can be done about it with one click, where something can."""
+    """The fix that the platform can apply, if there is one."""
 
 
 class JobSample(TypedDict):
@@ -2688,7 +2689,7 @@ class JobSampleList(TypedDict):
 
 
 class JobSummary(TypedDict):
-    """A job, as lists show it."""
+    """A job in a list, without its spec."""
 
     object: Literal["job"]
     """Always `job`."""
@@ -2697,29 +2698,29 @@ class JobSummary(TypedDict):
     name: str
     """For people."""
     status: JobStatus
-    """Where it is in its life."""
+    """State of the job."""
     status_reason: str
-    """Why it is there."""
+    """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why it still waits; null unless it is queued."""
+    """Why it waits; null unless it is queued."""
     created_at: str
     """When it was submitted."""
     started_at: str | None
-    """When a worker first took it."""
+    """When a worker first claimed it."""
     finished_at: str | None
     """When it ended."""
     stage: str | None
-    """The present or last stage; null before the first."""
+    """The current or last stage; null before the first."""
     progress: Progress | None
-    """How far it is; null before the trainer has said what it will do."""
+    """Null until the trainer has reported its plan."""
     attempt: int
-    """How many workers have taken it so far."""
+    """Number of attempts so far."""
     error: JobError | None
-    """Why it failed; null unless it did."""
+    """Null unless it failed."""
     summary: dict[str, float] | None
-    """What the run learnt; null before it succeeded."""
+    """Headline figures of the run; null unless it succeeded."""
     reward_sparkline: list[float]
-    """The course of the mean score under PPO, in at most 60 numbers; empty without PPO."""
+    """Mean score under PPO over the run, in at most 60 numbers; empty without PPO."""
 
 
 class JsonSchemaReward(TypedDict, closed=True):
@@ -2969,26 +2970,26 @@ class ReportCardEvent(TypedDict):
 
 
 class ReportResult(TypedDict):
-    """What was found."""
+    """The contents of a report."""
 
     summary: dict[str, float]
     """Figures by name: rows, prompts, pairs, ties, duplicates, truncated, steps of each stage, …"""
     findings: list[Finding]
     """Blocking ones first."""
     histograms: list[Histogram]
-    """Of prompts and answers."""
+    """Lengths of prompts and answers."""
     languages: list[LanguageShare]
     """Most rows first."""
     length_bias: LengthBias | None
-    """Null where nothing is decided, or all answers are of one length."""
+    """Null without decided pairs, and if all answers have the same length."""
     position: Positions | None
-    """Null where sides mean nothing."""
+    """Null where the order of the answers has no meaning."""
     agreement: Agreement | None
-    """Null where no two who are named judged the same answers."""
+    """Null if no two named annotators labelled the same answers."""
     splits: SplitSizes | None
     """Null for rows without prompts."""
     special_tokens: list[str]
-    """Those that texts spell out, also once others are taken out of them."""
+    """Special tokens that the texts contain, also those that appear once others are removed."""
 
 
 class RunStartedData(TypedDict):
@@ -3091,7 +3092,7 @@ class SamplesEvent(TypedDict):
 
 
 class Upload(TypedDict):
-    """A file that arrives in parts, or that the platform fetches."""
+    """A file that is sent in parts, or that the platform downloads."""
 
     object: Literal["upload"]
     """Always `upload`."""
@@ -3100,35 +3101,35 @@ class Upload(TypedDict):
     filename: str
     """For people, and for telling formats apart."""
     bytes: int | None
-    """Size of the whole file; null while it is fetched from somewhere that does not say."""
+    """Size of the whole file; null while it is unknown."""
     bytes_received: int
-    """How much of it is here."""
+    """Bytes received so far."""
     part_bytes: int
-    """Size of each part but the last, which has the rest."""
+    """Size of each part but the last, which may be smaller."""
     parts: int | None
-    """How many parts the file has; null while its size is not known."""
+    """Number of parts; null while the size is unknown."""
     received: list[int]
-    """The numbers, from 1, of the parts that are here."""
+    """Numbers, from 1, of the received parts."""
     sha256: str | None
-    """Of the whole file: as promised until it is complete, then as it arrived."""
+    """SHA-256 of the whole file: as announced until it is complete, then as received."""
     url: str | None
-    """Where it is fetched from; null for one that is sent."""
+    """Address of a download; null for a file that is sent."""
     status: UploadStatus
     """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
     error: UploadError | None
-    """Why it failed."""
+    """Null unless it failed."""
     dataset: str | None
-    """The newest dataset that was made of it."""
+    """The newest dataset made from it."""
     created_at: str
-    """When it was begun."""
+    """When it was created."""
     expires_at: str
     """When it is removed, unless something happens to it before."""
     completed_at: str | None
-    """When all of it was here."""
+    """When all bytes were received."""
 
 
 class UploadList(TypedDict):
-    """Uploads."""
+    """A page of uploads."""
 
     object: Literal["list"]
     """Always `list`."""
@@ -3143,14 +3144,14 @@ class UploadList(TypedDict):
 
 
 class DatasetVersion(TypedDict):
-    """Some rows at some time. It never changes once it is no longer importing."""
+    """An immutable set of rows. Only an importing version changes."""
 
     object: Literal["dataset.version"]
     """Always `dataset.version`."""
     id: str
     """Begins with `dv_`."""
     dataset_id: str
-    """Whose version it is."""
+    """The dataset."""
     number: int
     """1, 2, …"""
     parent: int | None
@@ -3158,29 +3159,29 @@ class DatasetVersion(TypedDict):
     status: VersionStatus
     """`importing`, then `ready`, `blocked` or `failed`."""
     rows: int | None
-    """How many there are; null until they are stored."""
+    """Number of rows; null until they are stored."""
     bytes: int | None
-    """Their size as stored."""
+    """Size of the stored rows in bytes."""
     sha256: str | None
-    """Of the rows as stored: a job that uses it names this sum."""
+    """SHA-256 of the stored rows. A job that uses the version records this sum."""
     left_out: int
     """Records of the source that are not among the rows."""
     findings: list[Finding]
-    """What the import found. Reports find more."""
+    """Findings of the import. Reports have more."""
     origin: dict[str, Any]
-    """How it came about: its `type` is `upload`, `fix` or `annotation`."""
+    """Origin of the version: its `type` is `upload`, `fix` or `annotation`."""
     error: DatasetError | None
     """Why it failed, if it did."""
     created_at: str
-    """When it was asked for."""
+    """When it was requested."""
     ready_at: str | None
-    """Since when jobs can use it."""
+    """When jobs could first use it."""
     jobs: list[str]
     """The jobs that use or have used it, newest first."""
 
 
 class DatasetVersionList(TypedDict):
-    """Versions of a dataset."""
+    """A page of versions."""
 
     object: Literal["list"]
     """Always `list`."""
@@ -3330,28 +3331,28 @@ class JobSpec(TypedDict, closed=True):
 
 
 class Report(TypedDict):
-    """What is good and bad about a version."""
+    """A report on the quality of a dataset version."""
 
     object: Literal["dataset.report"]
     """Always `dataset.report`."""
     id: str
     """Begins with `rep_`."""
     dataset_id: str
-    """Whose version it is about."""
+    """The dataset."""
     version: int
-    """Its number."""
+    """Number of the version."""
     status: TaskStatus
     """`queued`, `running`, then `done`, `failed` or `cancelled`."""
     progress: DataProgress | None
-    """While it is being made."""
+    """Progress while the report is being made; else null."""
     settings: dict[str, Any]
-    """As asked for; what is not there is the default."""
+    """The requested settings. Settings that are missing have their default."""
     result: ReportResult | None
-    """Once it is done."""
+    """Null until the report is done."""
     error: DatasetError | None
-    """Why it failed, if it did."""
+    """Why the report failed; else null."""
     created_at: str
-    """When it was first asked for."""
+    """When the report was first requested."""
 
 
 class ReportList(TypedDict):
@@ -3370,18 +3371,18 @@ class ReportList(TypedDict):
 
 
 class AnnotationContinuation(TypedDict):
-    """What going on would be."""
+    """The job that `POST …/continue` would submit."""
 
     object: Literal["annotation.continuation"]
     """Always `annotation.continuation`."""
     spec: JobSpec
-    """The new job's."""
+    """Spec of the new job."""
     sentences: list[str]
-    """What it will do, for people."""
+    """Description of the new job, for people."""
 
 
 class Job(TypedDict):
-    """A job."""
+    """A job with its spec."""
 
     object: Literal["job"]
     """Always `job`."""
@@ -3390,28 +3391,28 @@ class Job(TypedDict):
     name: str
     """For people."""
     status: JobStatus
-    """Where it is in its life."""
+    """State of the job."""
     status_reason: str
-    """Why it is there."""
+    """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why it still waits; null unless it is queued."""
+    """Why it waits; null unless it is queued."""
     created_at: str
     """When it was submitted."""
     started_at: str | None
-    """When a worker first took it."""
+    """When a worker first claimed it."""
     finished_at: str | None
     """When it ended."""
     stage: str | None
-    """The present or last stage; null before the first."""
+    """The current or last stage; null before the first."""
     progress: Progress | None
-    """How far it is; null before the trainer has said what it will do."""
+    """Null until the trainer has reported its plan."""
     attempt: int
-    """How many workers have taken it so far."""
+    """Number of attempts so far."""
     error: JobError | None
-    """Why it failed; null unless it did."""
+    """Null unless it failed."""
     summary: dict[str, float] | None
-    """What the run learnt; null before it succeeded."""
+    """Headline figures of the run; null unless it succeeded."""
     reward_sparkline: list[float]
-    """The course of the mean score under PPO, in at most 60 numbers; empty without PPO."""
+    """Mean score under PPO over the run, in at most 60 numbers; empty without PPO."""
     spec: JobSpec
-    """What the run is, with every default filled in."""
+    """The spec with all defaults filled in."""

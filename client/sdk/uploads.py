@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from client.errors import ApiError
 from client.sdk.datasets import Datasets
-from client.sdk.multipart import Progress, Sending, persistently
+from client.sdk.multipart import MultipartUpload, Progress, persistently
 from client.sdk.types import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum, UploadPreview
 
 SMALL = 16 * 1024 * 1024
 """Bytes. Up to here, a file goes in one request."""
 _LONGEST_NAME = 200
-"""Of a dataset; of a longer file's name, so much is its name."""
+"""Longest name of a dataset. A longer file name is cut to this length."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 T = TypeVar("T")
 Importing = Callable[[float, str], None]
@@ -38,11 +38,11 @@ class Uploads(Datasets):
         progress: Progress | None = None,
         importing: Importing | None = None,
     ) -> Dataset:
-        """Upload a file and wait until it is a dataset. What is not said (kind, format, mapping, encoding) is detected.
+        """Upload a file and wait until it is a dataset. Kind, format, mapping and encoding are detected if they are not given.
 
-        A small file goes in one request; a large one in parts, several at a time, and goes on where an earlier try of the
-        same was interrupted, be it while the dataset was made. `bad_rows`: `refuse` (ApiError `invalid_dataset`, and
-        nothing is stored), `report` (the dataset is `blocked` until they are dealt with), `leave_out`.
+        A small file is sent in one request, a large one in parts, several at a time. A repeated call resumes an interrupted
+        upload or import. `bad_rows` is `refuse` (ApiError `invalid_dataset`, nothing is stored), `report` (the dataset is
+        `blocked` until the user decides), or `leave_out`.
         """
         said: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
         said |= {"encoding": _usual(encoding)}
@@ -61,7 +61,7 @@ class Uploads(Datasets):
 
     def upload_file(self, file: Path, progress: Progress | None = None) -> Upload:
         """Send a file in parts; the complete upload. A try that was interrupted is taken up."""
-        return Sending(self, file, progress).run()
+        return MultipartUpload(self, file, progress).run()
 
     def wait_for_dataset(self, dataset_id: str, importing: Importing | None = None) -> Dataset:
         """Once its newest version is made. Where that could not be, the reason is raised as ApiError; a dataset that has no
@@ -141,7 +141,7 @@ class Uploads(Datasets):
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
     ) -> UploadPreview:
-        """What its first rows would become; nothing is stored."""
+        """The rows that its first records would give. Nothing is stored."""
         body = {"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}
         path = f"/v1/uploads/{upload_id}/preview"
         answer: UploadPreview = self._request("POST", path, json=body, timeout=None).json()
@@ -190,14 +190,14 @@ def _usual(encoding: str | None) -> str | None:
 
 
 def _says(made: Any, wanted: Any) -> bool:
-    """Of a mapping, only what is wanted is compared."""
+    """Whether the values are equal. Only the wanted keys of a mapping are compared."""
     if isinstance(made, Mapping) and isinstance(wanted, Mapping):
         return all(made.get(key) == value for key, value in wanted.items())
     return bool(made == wanted)
 
 
 def _problem(error: DatasetError | None) -> dict[str, Any]:
-    """As the one-request form tells it."""
+    """The error as a problem, in the format of an upload in one request."""
     known: dict[str, Any] = dict(error or {})
     return {"detail": known.pop("message", "It could not be imported."), **known}
 

@@ -150,11 +150,11 @@ export interface paths {
         put?: never;
         /**
          * Upload Dataset
-         * @description Make a dataset: of the file in a form, at once (201), or of a complete upload, in the background (202).
+         * @description Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
          *
-         *     Every record is read. Of a form, nothing is stored if one is bad, and the answer names lines and columns, unless
-         *     `bad_rows` says otherwise. How the file is to be read is found out where it is not said. Where that is open, `format_unclear`
-         *     lists what it may be in `candidates`, and in `suggested` a mapping that the columns' names suggest.
+         *     Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
+         *     unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
+         *     fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
          */
         post: operations["upload_dataset"];
         delete?: never;
@@ -179,14 +179,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Dataset
-         * @description Delete it with all its versions, unless an unfinished job uses one: `jobs` of the problem lists them.
+         * @description Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
          */
         delete: operations["delete_dataset"];
         options?: never;
         head?: never;
         /**
          * Change Dataset
-         * @description Rename it, or say how long it is to be kept.
+         * @description Rename a dataset, or set when it expires.
          */
         patch: operations["change_dataset"];
         trace?: never;
@@ -202,7 +202,7 @@ export interface paths {
         put?: never;
         /**
          * Archive Dataset
-         * @description Put it aside: it is left out of lists. Jobs that name it go on, and new ones may.
+         * @description Archive a dataset: lists leave it out. Jobs can still use it.
          */
         post: operations["archive_dataset"];
         delete?: never;
@@ -222,7 +222,7 @@ export interface paths {
         put?: never;
         /**
          * Unarchive Dataset
-         * @description Bring it back into lists.
+         * @description Return an archived dataset to the lists.
          */
         post: operations["unarchive_dataset"];
         delete?: never;
@@ -240,7 +240,7 @@ export interface paths {
         };
         /**
          * List Dataset Tasks
-         * @description What is and was being done to it: imports, search indexes, reports.
+         * @description List the data tasks of a dataset: imports, search indexes, reports.
          */
         get: operations["list_dataset_tasks"];
         put?: never;
@@ -262,7 +262,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Dataset Task
-         * @description Stop it. A version that it was to make has failed then. Nothing changes if it is over.
+         * @description Cancel a data task. A version that it was making has failed then. A finished task does not change.
          */
         post: operations["cancel_dataset_task"];
         delete?: never;
@@ -286,8 +286,8 @@ export interface paths {
         put?: never;
         /**
          * Request Report
-         * @description Have a version looked at. Every version is, once it has rows, without a model; ask with the model and the lengths of a
-         *     job, and the report is made with that job's tokenizer and template.
+         * @description Request a report on a version. Each version gets one without a model as soon as it has rows. With the model and the
+         *     limits of a job, the report uses that job's tokenizer and template.
          */
         post: operations["request_report"];
         delete?: never;
@@ -305,7 +305,7 @@ export interface paths {
         };
         /**
          * Get Report
-         * @description One report: how far it is, and what was found.
+         * @description Return a report with its progress and its findings.
          */
         get: operations["get_report"];
         put?: never;
@@ -327,8 +327,8 @@ export interface paths {
         put?: never;
         /**
          * Apply Fixes
-         * @description Do what findings offer as their fix: a new version without those rows, or with those texts changed. The version that
-         *     was looked at stays as it is.
+         * @description Apply the fixes of findings: make a new version without the rows, or with the texts changed. The old version does not
+         *     change.
          */
         post: operations["apply_fixes"];
         delete?: never;
@@ -506,9 +506,9 @@ export interface paths {
         put?: never;
         /**
          * Create Annotation Round
-         * @description Make a round of comparisons, from a dataset's rows or from what policies answer to its prompts.
+         * @description Create a round of comparisons, from the rows of a dataset or from completions that policies sample for its prompts.
          *
-         *     Its items are made in the background: it is `preparing`, then `open`.
+         *     A data task makes the items: the round is `preparing`, then `open`.
          */
         post: operations["create_annotation_round"];
         delete?: never;
@@ -533,14 +533,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Annotation Round
-         * @description Delete it with its items and answers. A dataset that it was closed into stays.
+         * @description Delete a round with its items and answers. The dataset with its answers stays.
          */
         delete: operations["delete_annotation_round"];
         options?: never;
         head?: never;
         /**
          * Change Annotation Round
-         * @description Change its name, its instructions or its overlap; pause it, or open it again.
+         * @description Change the name, the instructions or the overlap of a round; pause it, or open it again.
          */
         patch: operations["change_annotation_round"];
         trace?: never;
@@ -556,9 +556,9 @@ export interface paths {
         put?: never;
         /**
          * Next Annotation Items
-         * @description What an annotator is to answer next, blind and in an order of their own; asking again gives the same.
+         * @description Return the next items of an annotator, without policies and in an order of their own. A repeated request returns the same.
          *
-         *     What was handed out is kept for them for some minutes. Nobody gets an item twice, unless they take an answer back.
+         *     The items stay reserved for some minutes. An annotator gets an item once, unless they undo its answer.
          */
         post: operations["next_annotation_items"];
         delete?: never;
@@ -577,7 +577,7 @@ export interface paths {
         get?: never;
         /**
          * Answer Annotation Item
-         * @description Answer or skip an item that was handed to this annotator. Again the same changes nothing, another answer replaces it.
+         * @description Answer or skip an item of this annotator. The same answer again changes nothing; another answer replaces it.
          */
         put: operations["answer_annotation_item"];
         post?: never;
@@ -598,7 +598,7 @@ export interface paths {
         put?: never;
         /**
          * Undo Annotation
-         * @description Take back what an annotator said last, or of one item; it is then handed to them again, first.
+         * @description Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first.
          */
         post: operations["undo_annotation"];
         delete?: never;
@@ -616,8 +616,8 @@ export interface paths {
         };
         /**
          * Get Annotation Progress
-         * @description How far it is, how fast and how well each annotator answers, how far people agree with each other and with a
-         *     reward model, and which policy wins.
+         * @description Progress, speed and quality of each annotator, agreement between annotators and with a reward model, and the wins of
+         *     each policy.
          */
         get: operations["get_annotation_progress"];
         put?: never;
@@ -637,7 +637,7 @@ export interface paths {
         };
         /**
          * List Annotation Results
-         * @description Its items with everything that is known of them, which tells whose completions they are.
+         * @description List the items with their policies, scores and answers.
          */
         get: operations["list_annotation_results"];
         put?: never;
@@ -659,7 +659,7 @@ export interface paths {
         put?: never;
         /**
          * Choose Annotation Reward Model
-         * @description Have the completions scored by a reward model, to see how often people prefer what it prefers.
+         * @description Score the completions with a reward model, to measure how often people prefer the same completion.
          */
         post: operations["choose_annotation_reward_model"];
         delete?: never;
@@ -679,9 +679,9 @@ export interface paths {
         put?: never;
         /**
          * Close Annotation Round
-         * @description Take no more answers; have them written into a new dataset, or behind the rows of one that is there.
+         * @description End a round, and write its answers into a new dataset or behind the rows of an existing one.
          *
-         *     That is done in the background: it is `closing`, then `closed`.
+         *     A data task writes them: the round is `closing`, then `closed`.
          */
         post: operations["close_annotation_round"];
         delete?: never;
@@ -699,7 +699,7 @@ export interface paths {
         };
         /**
          * Get Annotation Continuation
-         * @description What `POST …/continue` would submit, and what that does, in words.
+         * @description Return the spec that `POST …/continue` would submit, and a description of it.
          */
         get: operations["get_annotation_continuation"];
         put?: never;
@@ -721,7 +721,7 @@ export interface paths {
         put?: never;
         /**
          * Continue Job
-         * @description Go on with a job: refit its reward model on the closed round, then PPO from its policy.
+         * @description Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
          */
         post: operations["continue_job"];
         delete?: never;
@@ -745,7 +745,7 @@ export interface paths {
         put?: never;
         /**
          * Create Job
-         * @description Submit a run. Only `model` and `data.preferences` are needed; datasets go by their ids, models also by a checkpoint's id.
+         * @description Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
          */
         post: operations["create_job"];
         delete?: never;
@@ -785,7 +785,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Cancel it: at once while it waits, else as soon as its worker has stopped the run (`cancelling` until then).
+         * @description End a queued job at once. A running job is `cancelling` until its worker has stopped the run.
          */
         post: operations["cancel_job"];
         delete?: never;
@@ -903,7 +903,7 @@ export interface paths {
         };
         /**
          * List Job Checkpoints
-         * @description What the job has saved.
+         * @description List the model folders that a job has stored.
          */
         get: operations["list_job_checkpoints"];
         put?: never;
@@ -983,7 +983,7 @@ export interface paths {
         };
         /**
          * List Metric Meanings
-         * @description What each metric is, how it is computed, and when it looks healthy.
+         * @description List the metrics with their formulas and healthy ranges.
          */
         get: operations["list_metric_meanings"];
         put?: never;
@@ -1043,7 +1043,7 @@ export interface paths {
         };
         /**
          * List Formats
-         * @description The formats that files may have, each with an example and what becomes of it.
+         * @description List the file formats, each with an example and its rows.
          */
         get: operations["list_formats"];
         put?: never;
@@ -1150,7 +1150,7 @@ export interface components {
         };
         /**
          * Agreement
-         * @description How far annotators agree.
+         * @description Agreement between annotators.
          */
         Agreement: {
             /**
@@ -1160,43 +1160,43 @@ export interface components {
             alpha: number | null;
             /**
              * Items
-             * @description Pairs of answers that several judged.
+             * @description Pairs that several annotators labelled.
              */
             items: number;
             /**
              * Annotators
-             * @description The hundred with most rows, most first, and then up to a hundred of the others who mostly disagree.
+             * @description The hundred annotators with most rows, then up to a hundred of the others with the lowest agreement.
              */
             annotators: components["schemas"]["AnnotatorAgreement"][];
         };
         /**
          * AnnotationAnswer
-         * @description An answer as it is stored, in the places that were seen.
+         * @description A stored answer, in the order of the completions as they were shown.
          */
         AnnotationAnswer: {
             /**
              * Done
-             * @description What they have answered or skipped.
+             * @description Items that the annotator has answered or skipped.
              */
             done: number;
             /**
              * Total
-             * @description That, and what there still is for them; a guess where gold questions are mixed in.
+             * @description `done` plus the items that remain; an estimate if gold questions are mixed in.
              */
             total: number;
             /**
              * Last Item
-             * @description What they answered or skipped last.
+             * @description The last item that the annotator answered or skipped.
              */
             last_item: string | null;
             /**
              * Choice
-             * @description Of a pair; or a skip.
+             * @description Answer to a pair, or a skip.
              */
             choice: ("1" | "2" | "tie" | "skip") | null;
             /**
              * Ranks
-             * @description Of a ranking: 1 is the best, the same number for a tie.
+             * @description Answer to a ranking: 1 is the best rank; equal numbers are a tie.
              */
             ranks: number[] | null;
             /**
@@ -1213,24 +1213,24 @@ export interface components {
             item: string;
             /**
              * Annotator
-             * @description Who answered.
+             * @description Name of the annotator.
              */
             annotator: string;
             /**
              * Seconds
-             * @description How long it took.
+             * @description Time taken.
              */
             seconds: number;
             /**
              * Answered At
              * Format: date-time
-             * @description When.
+             * @description When it was given.
              */
             answered_at: string;
         };
         /**
          * AnnotationContinuation
-         * @description What going on would be.
+         * @description The job that `POST …/continue` would submit.
          */
         AnnotationContinuation: {
             /**
@@ -1240,17 +1240,17 @@ export interface components {
              * @constant
              */
             object: "annotation.continuation";
-            /** @description The new job's. */
+            /** @description Spec of the new job. */
             spec: components["schemas"]["JobSpec"];
             /**
              * Sentences
-             * @description What it will do, for people.
+             * @description Description of the new job, for people.
              */
             sentences: string[];
         };
         /**
          * AnnotationError
-         * @description What went wrong.
+         * @description Why a step of the round failed.
          */
         AnnotationError: {
             /**
@@ -1271,39 +1271,39 @@ export interface components {
         AnnotationGiven: {
             /**
              * Annotator
-             * @description Who.
+             * @description Name of the annotator.
              */
             annotator: string;
             /**
              * Choice
-             * @description Of a pair: `a` is the first of `completions`.
+             * @description Answer to a pair: `a` is the first of `completions`.
              */
             choice: ("a" | "b" | "tie" | "skip") | null;
             /**
              * Ranks
-             * @description Of a ranking, one for each of `completions`.
+             * @description Answer to a ranking: one rank for each of `completions`.
              */
             ranks: number[] | null;
             /**
              * Shown
-             * @description Which completion (from 0) stood at each place that they saw.
+             * @description Indices (from 0) of the completions in the order that was shown.
              */
             shown: number[];
             /**
              * Seconds
-             * @description How long it took.
+             * @description Time taken.
              */
             seconds: number | null;
             /**
              * Answered At
              * Format: date-time
-             * @description When.
+             * @description When it was given.
              */
             answered_at: string;
         };
         /**
          * AnnotationItem
-         * @description What an annotator sees: neither whose completions these are, nor whether the answer is known.
+         * @description An item as an annotator sees it. It names neither the policies nor a known answer.
          */
         AnnotationItem: {
             /**
@@ -1318,7 +1318,7 @@ export interface components {
              * @description Begins with `item_`.
              */
             id: string;
-            /** @description What is asked. */
+            /** @description Whether it is a pair or a ranking. */
             kind: components["schemas"]["RoundKind"];
             /**
              * Prompt
@@ -1329,36 +1329,36 @@ export interface components {
             }[];
             /**
              * Completions
-             * @description In the order that this annotator sees, the same each time.
+             * @description In this annotator's order, which does not change.
              */
             completions: string[];
-            /** @description What they had said before they took it back; null if nothing. */
+            /** @description The annotator's answer before it was undone; null if there was none. */
             previous: components["schemas"]["AnnotationSaid"] | null;
             /**
              * Reserved Until
              * Format: date-time
-             * @description Until then nobody else gets their place.
+             * @description Until then no other annotator receives the item in this place.
              */
             reserved_until: string;
         };
         /**
          * AnnotationPolicy
-         * @description Whose completions are compared.
+         * @description A policy whose completions are compared.
          */
         AnnotationPolicy: {
             /**
              * Checkpoint
-             * @description Its checkpoint, `ckpt_…`; null for a model that is none.
+             * @description Its checkpoint, `ckpt_…`; null for a model that is not a checkpoint.
              */
             checkpoint: string | null;
             /**
              * Model
-             * @description A model that is no checkpoint, as it was named.
+             * @description Path or hub id of a model that is not a checkpoint.
              */
             model: string | null;
             /**
              * Job
-             * @description The job that the checkpoint is from.
+             * @description The job that made the checkpoint.
              */
             job: string | null;
             /**
@@ -1386,12 +1386,12 @@ export interface components {
             object: "annotation.progress";
             /**
              * Items
-             * @description How many there are to compare.
+             * @description Items to compare, without gold questions.
              */
             items: number;
             /**
              * Items Done
-             * @description Those with as many answers as are wanted.
+             * @description Items with as many answers as are wanted.
              */
             items_done: number;
             /**
@@ -1406,7 +1406,7 @@ export interface components {
             answers_wanted: number;
             /**
              * Skips
-             * @description How many.
+             * @description Skipped items.
              */
             skips: number;
             /**
@@ -1416,7 +1416,7 @@ export interface components {
             ties: number;
             /**
              * First Chosen
-             * @description Answers for the completion that was shown first: far from half of them, it is the place that is chosen.
+             * @description Answers for the completion that was shown first. A share far from one half shows a position bias.
              */
             first_chosen: number;
             /**
@@ -1431,7 +1431,7 @@ export interface components {
             annotators: components["schemas"]["AnnotatorProgress"][];
             /**
              * Alpha
-             * @description Krippendorff's α over all pairs that several people compared: 1 is full agreement, 0 what chance would give. Null where there is nothing to compare, or nobody ever differed from one label.
+             * @description Krippendorff's α over the pairs that several people compared: 1 is full agreement, 0 is chance. Null without such pairs, and if all labels are equal.
              */
             alpha: number | null;
             /**
@@ -1448,45 +1448,45 @@ export interface components {
             alpha_level: "nominal";
             /**
              * Pairwise
-             * @description Of all pairs of answers to the same thing, the share that are equal.
+             * @description Share of equal pairs among all pairs of answers to the same item.
              */
             pairwise: number | null;
             /**
              * Gold Right
-             * @description Gold questions answered as they should be.
+             * @description Gold questions answered correctly.
              */
             gold_right: number;
             /**
              * Gold Of
-             * @description Of so many.
+             * @description Gold questions answered.
              */
             gold_of: number;
             /**
              * Sides
-             * @description Who wins, in a round of several policies.
+             * @description Wins of each policy, in a round of several policies.
              */
             sides: components["schemas"]["AnnotationSide"][] | null;
-            /** @description Agreement with a reward model; null while none is named. */
+            /** @description Agreement with a reward model; null while the round has none. */
             reward_model: components["schemas"]["RewardModelProgress"] | null;
         };
         /**
          * AnnotationQueue
-         * @description What an annotator has before them.
+         * @description The items that are reserved for an annotator.
          */
         AnnotationQueue: {
             /**
              * Done
-             * @description What they have answered or skipped.
+             * @description Items that the annotator has answered or skipped.
              */
             done: number;
             /**
              * Total
-             * @description That, and what there still is for them; a guess where gold questions are mixed in.
+             * @description `done` plus the items that remain; an estimate if gold questions are mixed in.
              */
             total: number;
             /**
              * Last Item
-             * @description What they answered or skipped last.
+             * @description The last item that the annotator answered or skipped.
              */
             last_item: string | null;
             /**
@@ -1496,17 +1496,17 @@ export interface components {
              * @constant
              */
             object: "annotation.queue";
-            /** @description The round's; nothing is handed out unless it is open. */
+            /** @description State of the round. Only an open round hands out items. */
             status: components["schemas"]["RoundStatus"];
             /**
              * Items
-             * @description First what they hold already, in the order in which it was handed out.
+             * @description The items reserved earlier come first, in their order.
              */
             items: components["schemas"]["AnnotationItem"][];
         };
         /**
          * AnnotationResult
-         * @description An item with all that is known of it: nothing for who is still to answer.
+         * @description An item with its policies, scores and answers.
          */
         AnnotationResult: {
             /**
@@ -1540,17 +1540,17 @@ export interface components {
             completions: string[];
             /**
              * Policies
-             * @description Whose each is, as places in the round's `policies`.
+             * @description For each completion, its index in the round's `policies`.
              */
             policies: number[] | null;
             /**
              * Finished
-             * @description Which ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset.
+             * @description Whether each completion ended by itself. The others were cut off at `max_new_tokens`. Null for the rows of a dataset.
              */
             finished: boolean[] | null;
             /**
              * Row
-             * @description Of the source's row, its number.
+             * @description Row number in the source dataset.
              */
             row: number | null;
             /**
@@ -1562,12 +1562,12 @@ export interface components {
             } | null;
             /**
              * Scores
-             * @description By the round's reward model; null where it has not scored.
+             * @description Scores of the round's reward model; null where there is no score.
              */
             scores: (number | null)[] | null;
             /**
              * Answers
-             * @description In the order in which they were given, skips too.
+             * @description All answers and skips in the order in which they were given.
              */
             answers: components["schemas"]["AnnotationGiven"][];
         };
@@ -1627,56 +1627,57 @@ export interface components {
              * @description For people.
              */
             name: string;
+            /** @description Task of an annotator: compare pairs, or rank completions. */
             kind: components["schemas"]["RoundKind"];
-            /** @description Where it is in its life. */
+            /** @description State of the round. */
             status: components["schemas"]["RoundStatus"];
-            /** @description How far the data task is that a round waits for while it is preparing or closing; else null. */
+            /** @description Progress of the data task that prepares or closes the round; else null. */
             progress: components["schemas"]["DataProgress"] | null;
-            /** @description Why the items could not be made (`failed`), or the answers not be written (`paused` again); else null. */
+            /** @description Why the items could not be made (`failed`), or why the answers could not be written (`paused` again); else null. */
             error: components["schemas"]["AnnotationError"] | null;
             /**
              * Source
-             * @description Where the completions come from; datasets by version.
+             * @description Where the completions come from; datasets are named by version.
              */
             source: components["schemas"]["RoundFromDataset"] | components["schemas"]["RoundFromCheckpoints"];
             /**
              * Policies
-             * @description Of a round of completions, whose they are; `sides` and an item's `policies` count in it.
+             * @description The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list.
              */
             policies: components["schemas"]["AnnotationPolicy"][] | null;
             /**
              * Instructions
-             * @description What annotators should look at.
+             * @description Instructions for the annotators.
              */
             instructions: string;
             /**
              * Overlap
-             * @description How many annotators should answer each item.
+             * @description How many annotators answer each item.
              */
             overlap: number;
             /**
              * Gold
-             * @description The dataset version that the gold questions are from.
+             * @description The dataset version of the gold questions.
              */
             gold: string | null;
             /**
              * Gold Share
-             * @description Share of gold questions among what each annotator is shown.
+             * @description Share of gold questions among the items of each annotator.
              */
             gold_share: number;
             /**
              * Reservation Minutes
-             * @description How long an item that was handed out is kept for its annotator.
+             * @description How long an item is reserved for the annotator who received it.
              */
             reservation_minutes: number;
             /**
              * Items
-             * @description How many there are to compare.
+             * @description Items to compare, without gold questions.
              */
             items: number;
             /**
              * Gold Items
-             * @description How many gold questions there are beside them.
+             * @description Gold questions.
              */
             gold_items: number;
             /**
@@ -1686,17 +1687,17 @@ export interface components {
             complete: number;
             /**
              * Left Out
-             * @description Rows or prompts that could not become an item: too long, or answered by all policies with the same.
+             * @description Rows or prompts without an item: too long, or all policies gave the same completion.
              */
             left_out: number;
             /**
              * Cut Off
-             * @description Items in which a completion did not end by itself: it was cut off at `max_new_tokens`.
+             * @description Items with a completion that was cut off at `max_new_tokens`.
              */
             cut_off: number;
             /**
              * Answers
-             * @description How many answers there are, gold questions and skips not counted.
+             * @description Answers, without gold questions and skips.
              */
             answers: number;
             /**
@@ -1706,7 +1707,7 @@ export interface components {
             answers_wanted: number;
             /**
              * Annotators
-             * @description How many people have answered or skipped something.
+             * @description People who have answered or skipped an item.
              */
             annotators: number;
             /**
@@ -1716,28 +1717,28 @@ export interface components {
             reward_model: string | null;
             /**
              * Dataset
-             * @description The dataset that it was, or is being, closed into.
+             * @description The dataset that the answers are written to.
              */
             dataset: string | null;
             /**
              * Version
-             * @description The number of its version there.
+             * @description The number of the dataset version.
              */
             version: number | null;
             /**
              * Jobs
-             * @description Jobs that went on with it.
+             * @description Jobs that continue from this round.
              */
             jobs: string[];
             /**
              * Created At
              * Format: date-time
-             * @description When it was made.
+             * @description When it was created.
              */
             created_at: string;
             /**
              * Closed At
-             * @description When its answers had become a dataset version.
+             * @description When its answers were written to a dataset version.
              */
             closed_at: string | null;
         };
@@ -1777,17 +1778,17 @@ export interface components {
         };
         /**
          * AnnotationSaid
-         * @description What somebody said, in the places that they saw.
+         * @description An answer, in the order of the completions as they were shown.
          */
         AnnotationSaid: {
             /**
              * Choice
-             * @description Of a pair; or a skip.
+             * @description Answer to a pair, or a skip.
              */
             choice: ("1" | "2" | "tie" | "skip") | null;
             /**
              * Ranks
-             * @description Of a ranking: 1 is the best, the same number for a tie.
+             * @description Answer to a ranking: 1 is the best rank; equal numbers are a tie.
              */
             ranks: number[] | null;
         };
@@ -1829,22 +1830,22 @@ export interface components {
         };
         /**
          * AnnotationUndo
-         * @description What was taken back.
+         * @description The result of undoing an answer.
          */
         AnnotationUndo: {
             /**
              * Done
-             * @description What they have answered or skipped.
+             * @description Items that the annotator has answered or skipped.
              */
             done: number;
             /**
              * Total
-             * @description That, and what there still is for them; a guess where gold questions are mixed in.
+             * @description `done` plus the items that remain; an estimate if gold questions are mixed in.
              */
             total: number;
             /**
              * Last Item
-             * @description What they answered or skipped last.
+             * @description The last item that the annotator answered or skipped.
              */
             last_item: string | null;
             /**
@@ -1854,42 +1855,42 @@ export interface components {
              * @constant
              */
             object: "annotation.undo";
-            /** @description The item, open again; null if there was nothing to take back. */
+            /** @description The item, open again; null if there was nothing to undo. */
             item: components["schemas"]["AnnotationItem"] | null;
         };
         /**
          * AnnotatorAgreement
-         * @description Of one annotator.
+         * @description Agreement of one annotator with the majority.
          */
         AnnotatorAgreement: {
             /**
              * Annotator
-             * @description As the rows name them.
+             * @description Name of the annotator in the rows.
              */
             annotator: string;
             /**
              * Rows
-             * @description That they have judged.
+             * @description Rows that the annotator labelled.
              */
             rows: number;
             /**
              * Compared
-             * @description Pairs of answers that two others or more judged too, with a majority among them.
+             * @description Pairs that at least two other annotators labelled too, with a majority among them.
              */
             compared: number;
             /**
              * Agreement
-             * @description How often the verdict is that majority's.
+             * @description Share of these pairs in which the annotator's label is the majority's.
              */
             agreement: number | null;
             /**
              * Low
-             * @description Of Wilson's 95 % interval of it.
+             * @description Lower end of Wilson's 95 % interval of it.
              */
             low: number | null;
             /**
              * High
-             * @description Of the same.
+             * @description Upper end of the interval.
              */
             high: number | null;
         };
@@ -1920,7 +1921,7 @@ export interface components {
             ties: number;
             /**
              * Median Seconds
-             * @description Of an answer.
+             * @description Median time of an answer.
              */
             median_seconds: number | null;
             /**
@@ -1930,54 +1931,54 @@ export interface components {
             per_hour: number | null;
             /**
              * Gold Right
-             * @description Gold questions answered as they should be; of a ranking each of its pairs counts.
+             * @description Gold questions answered correctly. Each pair of a ranking counts.
              */
             gold_right: number;
             /**
              * Gold Of
-             * @description Of so many.
+             * @description Gold questions answered.
              */
             gold_of: number;
             /**
              * Agreement
-             * @description How often they said what most of the others said of the same pair; null where nobody else said anything.
+             * @description Share of this annotator's labels that equal the majority of the other labels of the same pair. Null if no other annotator labelled these pairs.
              */
             agreement: number | null;
             /**
              * Kappa
-             * @description The same beyond chance: Cohen's κ.
+             * @description Cohen's κ: the agreement beyond chance.
              */
             kappa: number | null;
             /**
              * Reward Model Agreement
-             * @description How often they preferred what the reward model prefers; null while it has no scores.
+             * @description Share of preferences that the reward model shares; null while it has no scores.
              */
             reward_model_agreement: number | null;
             /**
              * Last At
              * Format: date-time
-             * @description When they last answered or skipped.
+             * @description Time of the last answer or skip.
              */
             last_at: string;
         };
         /**
          * ApplyFixes
-         * @description What is to be done about findings.
+         * @description The findings to fix.
          */
         ApplyFixes: {
             /**
              * Findings
-             * @description Their codes. `leave_out` stands for everything that the import could not use.
+             * @description Codes of the findings. `leave_out` stands for all records that the import could not use.
              */
             findings: string[];
             /**
              * Version
-             * @description Which of the dataset's. Left out: the newest.
+             * @description Number of the version. Left out: the newest.
              */
             version?: number | null;
             /**
              * Report
-             * @description Whose findings are meant, `rep_…`. Left out: the newest finished report on the version.
+             * @description The report with these findings, `rep_…`. Left out: the newest finished report on the version.
              */
             report?: string | null;
         };
@@ -2094,17 +2095,17 @@ export interface components {
         };
         /**
          * ChangeDataset
-         * @description What is left out stays as it is.
+         * @description The fields to change. Other fields keep their values.
          */
         ChangeDataset: {
             /**
              * Name
-             * @description For people.
+             * @description Name of the dataset.
              */
             name?: string | null;
             /**
              * Expires At
-             * @description When it may be deleted, unless an unfinished job uses it then; null: never.
+             * @description When the platform may delete the dataset, unless an unfinished job uses it then; null: never.
              */
             expires_at?: string | null;
         };
@@ -2148,17 +2149,17 @@ export interface components {
             step: number;
             /**
              * Final
-             * @description Whether it is the stage's result (else it is one to resume from).
+             * @description Whether it is the result of the stage. Other checkpoints serve to resume from.
              */
             final: boolean;
             /**
              * Best
-             * @description Whether it is the stage's best so far, by its held-out win rate: kept beside the last ones.
+             * @description Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones.
              */
             best: boolean;
             /**
              * Seed
-             * @description Of a job of several seeds, the one that it belongs to; null: the job's own.
+             * @description The seed that it belongs to, in a job of several seeds; null for the job's own.
              */
             seed: number | null;
             /**
@@ -2174,20 +2175,20 @@ export interface components {
             bytes: number;
             /**
              * Metrics
-             * @description How good it was.
+             * @description Figures of the checkpoint, by name.
              */
             metrics: {
                 [key: string]: number;
             };
             /**
              * Files
-             * @description What it holds.
+             * @description The files of the folder.
              */
             files: components["schemas"]["CheckpointFile"][];
         };
         /**
          * CheckpointFile
-         * @description A file of a checkpoint.
+         * @description Path, size and checksum of one file.
          */
         CheckpointFile: {
             /**
@@ -2202,7 +2203,7 @@ export interface components {
             bytes: number;
             /**
              * Sha256
-             * @description Its sum.
+             * @description SHA-256 in hexadecimal.
              */
             sha256: string;
         };
@@ -2403,7 +2404,7 @@ export interface components {
         };
         /**
          * CloseRound
-         * @description Where the answers go.
+         * @description The dataset for the answers.
          */
         CloseRound: {
             /**
@@ -2413,29 +2414,29 @@ export interface components {
             dataset?: string | null;
             /**
              * Name
-             * @description Of the new dataset. Left out: after the round.
+             * @description Name of a new dataset. Left out: the name of the round.
              */
             name?: string | null;
         };
         /**
          * CompleteUpload
-         * @description What its sender knows of it.
+         * @description Checksum to verify.
          */
         CompleteUpload: {
             /**
              * Sha256
-             * @description Of the whole file, in hexadecimal.
+             * @description SHA-256 of the whole file in hexadecimal.
              */
             sha256?: string | null;
         };
         /**
          * ContinueJob
-         * @description How to go on.
+         * @description How to continue a job.
          */
         ContinueJob: {
             /**
              * Job
-             * @description The job to go on with.
+             * @description The job to continue.
              */
             job: string;
             /**
@@ -2445,34 +2446,34 @@ export interface components {
             steps?: number | null;
             /**
              * Name
-             * @description Of the new job. Left out: after the job and the round.
+             * @description Name of the new job. Left out: it is made from the names of the job and the round.
              */
             name?: string | null;
         };
         /**
          * CreateUpload
-         * @description A file that is to come.
+         * @description A file to send.
          */
         CreateUpload: {
             /**
              * Filename
-             * @description Its name; of a path, the last part is kept.
+             * @description Name of the file. Folders before it are dropped.
              */
             filename: string;
             /**
              * Bytes
-             * @description Its size.
+             * @description Size of the file in bytes.
              */
             bytes: number;
             /**
              * Sha256
-             * @description Of the whole file, in hexadecimal, where it is known by now.
+             * @description SHA-256 of the whole file in hexadecimal, if known.
              */
             sha256?: string | null;
         };
         /**
          * CreateUploadFrom
-         * @description A file that the platform is to fetch.
+         * @description A file for the platform to download.
          */
         CreateUploadFrom: {
             /**
@@ -2482,7 +2483,7 @@ export interface components {
             url: string;
             /**
              * Filename
-             * @description Its name here. Left out: the one that it has there.
+             * @description Name of the file. Left out: the last part of the address.
              */
             filename?: string | null;
         };
@@ -2723,7 +2724,7 @@ export interface components {
         };
         /**
          * DataProgress
-         * @description How far something is.
+         * @description Progress of a data task.
          */
         DataProgress: {
             /**
@@ -2733,7 +2734,7 @@ export interface components {
             fraction: number;
             /**
              * Note
-             * @description At what it is, for people.
+             * @description Current step, for people.
              */
             note: string;
         };
@@ -2800,7 +2801,7 @@ export interface components {
         };
         /**
          * DataTask
-         * @description Something that is being done to a dataset.
+         * @description A background task for a dataset.
          */
         DataTask: {
             /**
@@ -2829,17 +2830,17 @@ export interface components {
             progress: number;
             /**
              * Note
-             * @description What it is at, for people.
+             * @description Current step, for people.
              */
             note: string;
             /**
              * Attempt
-             * @description Which try this is; a task whose worker is lost is tried three times.
+             * @description Number of the attempt. A task whose worker is lost is tried three times.
              */
             attempt: number;
             /**
              * Error
-             * @description `{code, message, …}` of one that failed.
+             * @description `{code, message, …}` of a failed task.
              */
             error: {
                 [key: string]: unknown;
@@ -2852,7 +2853,7 @@ export interface components {
             created_at: string;
             /**
              * Started At
-             * @description When the first try began.
+             * @description When the first attempt began.
              */
             started_at: string | null;
             /**
@@ -2863,7 +2864,7 @@ export interface components {
         };
         /**
          * DataTaskList
-         * @description Data tasks.
+         * @description The data tasks of a dataset.
          */
         DataTaskList: {
             /**
@@ -2897,7 +2898,7 @@ export interface components {
         };
         /**
          * Dataset
-         * @description A name under which versions of some data lie. What is said of rows is said of the newest version.
+         * @description A dataset: a name and its versions. Fields about rows describe the newest version.
          */
         Dataset: {
             /**
@@ -2917,9 +2918,9 @@ export interface components {
              * @description For people.
              */
             name: string;
-            /** @description What its rows are. */
+            /** @description Kind of the rows. */
             kind: components["schemas"]["DatasetKind"];
-            /** @description Of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`). */
+            /** @description State of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`). */
             status: components["schemas"]["VersionStatus"];
             /**
              * Version
@@ -2928,28 +2929,28 @@ export interface components {
             version: number;
             /**
              * Rows
-             * @description How many there are; null until they are stored.
+             * @description Number of rows; null until they are stored.
              */
             rows: number | null;
             /**
              * Bytes
-             * @description Their size as stored.
+             * @description Size of the stored rows in bytes.
              */
             bytes: number | null;
             /**
              * Sha256
-             * @description Of the rows as stored, in canonical form: equal rows have equal sums.
+             * @description SHA-256 of the stored rows in canonical form. Equal rows have equal sums.
              */
             sha256: string | null;
-            /** @description What is known to be wrong with it. */
+            /** @description Number of known problems. */
             findings: components["schemas"]["FindingCounts"];
-            /** @description While it is importing. */
+            /** @description Progress of an import; else null. */
             progress: components["schemas"]["DataProgress"] | null;
             /** @description Why the newest version failed, if it did. */
             error: components["schemas"]["DatasetError"] | null;
             /**
              * Origin
-             * @description How the newest version came about: its `type` is `upload`, `fix` or `annotation`.
+             * @description Origin of the newest version: its `type` is `upload`, `fix` or `annotation`.
              */
             origin: {
                 [key: string]: unknown;
@@ -2957,12 +2958,12 @@ export interface components {
             /**
              * Created At
              * Format: date-time
-             * @description When the first version was.
+             * @description When the first version was created.
              */
             created_at: string;
             /**
              * Archived At
-             * @description Since when it is left out of lists.
+             * @description When it was archived; null if it is not.
              */
             archived_at: string | null;
             /**
@@ -3008,7 +3009,7 @@ export interface components {
             object: "dataset.format";
             /**
              * Id
-             * @description What `format` is set to.
+             * @description The value of `format` in a request.
              */
             id: string;
             /**
@@ -3018,36 +3019,36 @@ export interface components {
             title: string;
             /**
              * Kinds
-             * @description What it can be read as, the usual first.
+             * @description Kinds of rows that it can be read as, the usual one first.
              */
             kinds: components["schemas"]["DatasetKind"][];
             /**
              * About
-             * @description What a record is, and what becomes of it.
+             * @description Description of a record and of the rows made from it.
              */
             about: string;
             /**
              * Source
-             * @description Where it is described, or the data that it is known from. Empty: it is the platform's own.
+             * @description Where the format is documented, or a dataset in that format. Empty: a format of the platform.
              */
             source: string;
             /**
              * Example
-             * @description Records as they come.
+             * @description Example records.
              */
             example: {
                 [key: string]: unknown;
             }[];
             /**
              * Mapping
-             * @description The example's mapping, of `custom`.
+             * @description Mapping of the example, for the format `custom`.
              */
             mapping: {
                 [key: string]: unknown;
             } | null;
             /**
              * Becomes
-             * @description The rows that the example gives, as they are stored.
+             * @description Rows made from the example, as they are stored.
              */
             becomes: {
                 [key: string]: unknown;
@@ -3095,7 +3096,7 @@ export interface components {
         DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
         /**
          * DatasetList
-         * @description Datasets.
+         * @description A page of the datasets of the caller.
          */
         DatasetList: {
             /**
@@ -3141,7 +3142,7 @@ export interface components {
             object: "dataset.row";
             /**
              * Line
-             * @description Where it came from: the line of the file as it was uploaded (blank ones counted), the line where a CSV record begins, the place from 1 in a JSON array or a Parquet file.
+             * @description Position in the source, from 1. It is a line in text files, where blank lines count and a CSV record has its first line. It is the record's number in JSON arrays and Parquet files.
              */
             line: number;
             /**
@@ -3158,7 +3159,7 @@ export interface components {
             };
             /**
              * Split
-             * @description Whether a run would train on its prompt or hold it out; null where it has no prompt, or until the index is made.
+             * @description The split that a run would put its prompt into; null without a prompt, or until the rows are indexed.
              */
             split: ("train" | "eval") | null;
         };
@@ -3203,7 +3204,7 @@ export interface components {
         };
         /**
          * DatasetVersion
-         * @description Some rows at some time. It never changes once it is no longer importing.
+         * @description An immutable set of rows. Only an importing version changes.
          */
         DatasetVersion: {
             /**
@@ -3220,7 +3221,7 @@ export interface components {
             id: string;
             /**
              * Dataset Id
-             * @description Whose version it is.
+             * @description The dataset.
              */
             dataset_id: string;
             /**
@@ -3237,17 +3238,17 @@ export interface components {
             status: components["schemas"]["VersionStatus"];
             /**
              * Rows
-             * @description How many there are; null until they are stored.
+             * @description Number of rows; null until they are stored.
              */
             rows: number | null;
             /**
              * Bytes
-             * @description Their size as stored.
+             * @description Size of the stored rows in bytes.
              */
             bytes: number | null;
             /**
              * Sha256
-             * @description Of the rows as stored: a job that uses it names this sum.
+             * @description SHA-256 of the stored rows. A job that uses the version records this sum.
              */
             sha256: string | null;
             /**
@@ -3257,12 +3258,12 @@ export interface components {
             left_out: number;
             /**
              * Findings
-             * @description What the import found. Reports find more.
+             * @description Findings of the import. Reports have more.
              */
             findings: components["schemas"]["Finding"][];
             /**
              * Origin
-             * @description How it came about: its `type` is `upload`, `fix` or `annotation`.
+             * @description Origin of the version: its `type` is `upload`, `fix` or `annotation`.
              */
             origin: {
                 [key: string]: unknown;
@@ -3272,12 +3273,12 @@ export interface components {
             /**
              * Created At
              * Format: date-time
-             * @description When it was asked for.
+             * @description When it was requested.
              */
             created_at: string;
             /**
              * Ready At
-             * @description Since when jobs can use it.
+             * @description When jobs could first use it.
              */
             ready_at: string | null;
             /**
@@ -3288,7 +3289,7 @@ export interface components {
         };
         /**
          * DatasetVersionList
-         * @description Versions of a dataset.
+         * @description A page of versions.
          */
         DatasetVersionList: {
             /**
@@ -3428,7 +3429,7 @@ export interface components {
         ExportFormat: "trl" | "openai" | "parquet" | "rows";
         /**
          * Finding
-         * @description One kind of trouble, and where it is.
+         * @description A problem of the data, with the records that have it.
          */
         Finding: {
             /**
@@ -3438,7 +3439,7 @@ export interface components {
             code: string;
             /**
              * Severity
-             * @description `blocking`: of an import, no job can use the version before somebody has decided; of a report, training on these rows is pointless.
+             * @description `blocking`: after an import, no job can use the version until the user decides; in a report, training on these rows is pointless.
              * @enum {string}
              */
             severity: "blocking" | "warning" | "info";
@@ -3449,22 +3450,22 @@ export interface components {
             title: string;
             /**
              * Detail
-             * @description What exactly.
+             * @description Description of the problem.
              */
             detail: string;
             /**
              * Count
-             * @description How often.
+             * @description Number of records.
              */
             count: number;
             /**
              * Share
-             * @description Of all records, from 0 to 1; null: it is about the dataset as a whole.
+             * @description Share of all records, from 0 to 1; null for a finding about the whole dataset.
              */
             share: number | null;
             /**
              * Lines
-             * @description The first of them, by their lines in the source.
+             * @description Lines of the first of them in the source.
              */
             lines: number[];
             /**
@@ -3472,7 +3473,7 @@ export interface components {
              * @description Some of them.
              */
             samples: components["schemas"]["FindingSample"][];
-            /** @description What can be done about it with one click, where something can. */
+            /** @description The fix that the platform can apply, if there is one. */
             fix: components["schemas"]["FindingFix"] | null;
         };
         /**
@@ -3482,20 +3483,20 @@ export interface components {
         FindingCounts: {
             /**
              * Blocking
-             * @description That keep jobs from using it.
+             * @description Findings that keep jobs from using the version.
              * @default 0
              */
             blocking: number;
             /**
              * Warning
-             * @description That are worth a look.
+             * @description Findings that need attention.
              * @default 0
              */
             warning: number;
         };
         /**
          * FindingFix
-         * @description What can be done about a finding.
+         * @description A correction that the platform can apply.
          */
         FindingFix: {
             /**
@@ -3516,28 +3517,28 @@ export interface components {
         FindingSample: {
             /**
              * Line
-             * @description Where it is in the source.
+             * @description Line in the source.
              */
             line: number;
             /**
              * Row
-             * @description Its number among the stored rows; null: it is none of them.
+             * @description Number among the stored rows; null if it is not stored.
              */
             row: number | null;
             /**
              * Text
-             * @description How it begins.
+             * @description Beginning of the record.
              */
             text: string;
         };
         /**
          * GiveAnswer
-         * @description An answer to one item, in the places that were seen.
+         * @description An answer to one item, in the order of the completions as they were shown.
          */
         GiveAnswer: {
             /**
              * Annotator
-             * @description Who answers.
+             * @description Name of the annotator.
              */
             annotator: string;
             /**
@@ -3552,7 +3553,7 @@ export interface components {
             ranks?: number[] | null;
             /**
              * Seconds
-             * @description How long it took. Left out: since the item was handed out.
+             * @description Time taken. Left out: the time since the item was handed out.
              */
             seconds?: number | null;
         };
@@ -3838,7 +3839,7 @@ export interface components {
         };
         /**
          * Histogram
-         * @description How long texts of one sort are. The last bin takes its upper edge too, and the longest hundredth of the texts.
+         * @description Lengths of the texts of one kind. The last bin includes its upper edge and the longest 1 % of the texts.
          */
         Histogram: {
             /**
@@ -3858,37 +3859,37 @@ export interface components {
             unit: string;
             /**
              * Edges
-             * @description Where bins begin and, last, where they end.
+             * @description Lower edges of the bins, then the upper edge of the last one.
              */
             edges: number[];
             /**
              * Counts
-             * @description Texts in each bin.
+             * @description Number of texts in each bin.
              */
             counts: number[];
             /**
              * Limit
-             * @description In tokens, the job's: what is longer is left out or cut.
+             * @description The job's limit in tokens. Longer texts are left out or cut.
              */
             limit: number | null;
             /**
              * Mean
-             * @description Over all texts.
+             * @description Mean length.
              */
             mean: number;
             /**
              * Median
-             * @description Half of the texts are as long at most.
+             * @description Median length.
              */
             median: number;
             /**
              * P95
-             * @description 95 of 100 are.
+             * @description 95th percentile of the length.
              */
             p95: number;
             /**
              * Max
-             * @description The longest one.
+             * @description Length of the longest text.
              */
             max: number;
         };
@@ -3986,7 +3987,7 @@ export interface components {
         };
         /**
          * Job
-         * @description A job.
+         * @description A job with its spec.
          */
         Job: {
             /**
@@ -4006,16 +4007,16 @@ export interface components {
              * @description For people.
              */
             name: string;
-            /** @description Where it is in its life. */
+            /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
              * Status Reason
-             * @description Why it is there.
+             * @description Reason of the last transition, for people.
              */
             status_reason: string;
             /**
              * Queue Reason
-             * @description Why it still waits; null unless it is queued.
+             * @description Why it waits; null unless it is queued.
              */
             queue_reason: string | null;
             /**
@@ -4026,7 +4027,7 @@ export interface components {
             created_at: string;
             /**
              * Started At
-             * @description When a worker first took it.
+             * @description When a worker first claimed it.
              */
             started_at: string | null;
             /**
@@ -4036,31 +4037,31 @@ export interface components {
             finished_at: string | null;
             /**
              * Stage
-             * @description The present or last stage; null before the first.
+             * @description The current or last stage; null before the first.
              */
             stage: string | null;
-            /** @description How far it is; null before the trainer has said what it will do. */
+            /** @description Null until the trainer has reported its plan. */
             progress: components["schemas"]["Progress"] | null;
             /**
              * Attempt
-             * @description How many workers have taken it so far.
+             * @description Number of attempts so far.
              */
             attempt: number;
-            /** @description Why it failed; null unless it did. */
+            /** @description Null unless it failed. */
             error: components["schemas"]["JobError"] | null;
             /**
              * Summary
-             * @description What the run learnt; null before it succeeded.
+             * @description Headline figures of the run; null unless it succeeded.
              */
             summary: {
                 [key: string]: number;
             } | null;
             /**
              * Reward Sparkline
-             * @description The course of the mean score under PPO, in at most 60 numbers; empty without PPO.
+             * @description Mean score under PPO over the run, in at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
-            /** @description What the run is, with every default filled in. */
+            /** @description The spec with all defaults filled in. */
             spec: components["schemas"]["JobSpec"];
         };
         /**
@@ -4075,7 +4076,7 @@ export interface components {
             code: string;
             /**
              * Message
-             * @description What happened and what to do, for people.
+             * @description Cause and remedy, for people.
              */
             message: string;
         };
@@ -4585,7 +4586,7 @@ export interface components {
         JobStatus: "queued" | "starting" | "running" | "pausing" | "paused" | "cancelling" | "succeeded" | "failed" | "cancelled";
         /**
          * JobSummary
-         * @description A job, as lists show it.
+         * @description A job in a list, without its spec.
          */
         JobSummary: {
             /**
@@ -4605,16 +4606,16 @@ export interface components {
              * @description For people.
              */
             name: string;
-            /** @description Where it is in its life. */
+            /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
              * Status Reason
-             * @description Why it is there.
+             * @description Reason of the last transition, for people.
              */
             status_reason: string;
             /**
              * Queue Reason
-             * @description Why it still waits; null unless it is queued.
+             * @description Why it waits; null unless it is queued.
              */
             queue_reason: string | null;
             /**
@@ -4625,7 +4626,7 @@ export interface components {
             created_at: string;
             /**
              * Started At
-             * @description When a worker first took it.
+             * @description When a worker first claimed it.
              */
             started_at: string | null;
             /**
@@ -4635,28 +4636,28 @@ export interface components {
             finished_at: string | null;
             /**
              * Stage
-             * @description The present or last stage; null before the first.
+             * @description The current or last stage; null before the first.
              */
             stage: string | null;
-            /** @description How far it is; null before the trainer has said what it will do. */
+            /** @description Null until the trainer has reported its plan. */
             progress: components["schemas"]["Progress"] | null;
             /**
              * Attempt
-             * @description How many workers have taken it so far.
+             * @description Number of attempts so far.
              */
             attempt: number;
-            /** @description Why it failed; null unless it did. */
+            /** @description Null unless it failed. */
             error: components["schemas"]["JobError"] | null;
             /**
              * Summary
-             * @description What the run learnt; null before it succeeded.
+             * @description Headline figures of the run; null unless it succeeded.
              */
             summary: {
                 [key: string]: number;
             } | null;
             /**
              * Reward Sparkline
-             * @description The course of the mean score under PPO, in at most 60 numbers; empty without PPO.
+             * @description Mean score under PPO over the run, in at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
         };
@@ -4845,7 +4846,7 @@ export interface components {
         };
         /**
          * KeyRef
-         * @description Whose session this is.
+         * @description An API key.
          */
         KeyRef: {
             /**
@@ -4861,28 +4862,28 @@ export interface components {
         };
         /**
          * LanguageShare
-         * @description Of a sample of 2,000 rows at most.
+         * @description Share of one language in a sample of at most 2,000 rows.
          */
         LanguageShare: {
             /**
              * Language
-             * @description ISO 639-1; `und` where it cannot be told.
+             * @description ISO 639-1 code; `und` if the language is not detected.
              */
             language: string;
             /**
              * Rows
-             * @description Of the sample.
+             * @description Rows of the sample in this language.
              */
             rows: number;
             /**
              * Share
-             * @description Of the sample, from 0 to 1.
+             * @description Share of the sample, from 0 to 1.
              */
             share: number;
         };
         /**
          * LengthBias
-         * @description What lengths alone tell of the decided pairs; a ranking counts once, by its best and its worst answer.
+         * @description How well lengths alone predict the preferences. A ranking counts once, by its best and its worst answer.
          */
         LengthBias: {
             /**
@@ -4892,47 +4893,47 @@ export interface components {
             unit: string;
             /**
              * Pairs
-             * @description Whose answers differ in length.
+             * @description Decided pairs whose answers differ in length.
              */
             pairs: number;
             /**
              * Longer Wins
-             * @description Share of them.
+             * @description Share of these pairs in which the longer answer is preferred.
              */
             longer_wins: number;
             /**
              * Low
-             * @description Of Wilson's 95 % interval of it.
+             * @description Lower end of Wilson's 95 % interval of it.
              */
             low: number;
             /**
              * High
-             * @description Of the same.
+             * @description Upper end of the interval.
              */
             high: number;
             /**
              * Mean Difference
-             * @description Preferred less other, over all decided pairs.
+             * @description Mean length of the preferred answer minus that of the other one, over all decided pairs.
              */
             mean_difference: number;
             /**
              * Length Only Accuracy
-             * @description Of the best rule of the form in `rule`.
+             * @description Accuracy of the rule in `rule`.
              */
             length_only_accuracy: number;
             /**
              * Accuracy Low
-             * @description Of Wilson's 95 % interval of it.
+             * @description Lower end of Wilson's 95 % interval of it.
              */
             accuracy_low: number;
             /**
              * Accuracy High
-             * @description Of the same.
+             * @description Upper end of the interval.
              */
             accuracy_high: number;
             /**
              * Rule
-             * @description For people: what the longer or the shorter one does.
+             * @description The best rule that uses lengths only, for people.
              */
             rule: string;
         };
@@ -5171,7 +5172,7 @@ export interface components {
             ] | null;
             /**
              * Advice
-             * @description What to do outside that range.
+             * @description How to react to a value outside that range.
              */
             advice: string;
             /**
@@ -5454,17 +5455,17 @@ export interface components {
         };
         /**
          * NextItems
-         * @description Who asks for items.
+         * @description A request for items.
          */
         NextItems: {
             /**
              * Annotator
-             * @description The name that they go by, in answers and in the dataset.
+             * @description Name of the annotator, as it is stored with the answers.
              */
             annotator: string;
             /**
              * Limit
-             * @description Most items to hand out.
+             * @description Maximum number of items.
              * @default 1
              */
             limit: number;
@@ -6045,48 +6046,48 @@ export interface components {
         };
         /**
          * Positions
-         * @description Shares of the pairs.
+         * @description Shares of the preferences by position.
          */
         Positions: {
             /**
              * Pairs
-             * @description Judged, with two answers.
+             * @description Labelled pairs.
              */
             pairs: number;
             /**
              * A
-             * @description Preferred on the first side.
+             * @description Share of pairs that prefer the first answer.
              */
             a: number;
             /**
              * B
-             * @description On the second.
+             * @description Share of pairs that prefer the second answer.
              */
             b: number;
             /**
              * Tie
-             * @description Neither.
+             * @description Share of ties.
              */
             tie: number;
             /**
              * A Of Decided
-             * @description Without the ties.
+             * @description Share of pairs that prefer the first answer, ties left out.
              */
             a_of_decided: number;
             /**
              * Low
-             * @description Of Wilson's 95 % interval of it.
+             * @description Lower end of Wilson's 95 % interval of it.
              */
             low: number;
             /**
              * High
-             * @description Of the same.
+             * @description Upper end of the interval.
              */
             high: number;
         };
         /**
          * Preset
-         * @description A job spec to begin with.
+         * @description A job spec to start from.
          */
         Preset: {
             /**
@@ -6106,12 +6107,12 @@ export interface components {
             description: string;
             /**
              * Replace
-             * @description Fields of the spec whose values are stand-ins: your own model, datasets and rewards go there.
+             * @description Fields of the spec with placeholder values. Replace them by your own model, datasets and rewards.
              */
             replace: string[];
             /**
              * Spec
-             * @description The body of `POST /v1/jobs`, once those are replaced. What it leaves out has its default.
+             * @description The body of `POST /v1/jobs`, once those are replaced. Missing fields have their default.
              */
             spec: {
                 [key: string]: unknown;
@@ -6153,7 +6154,7 @@ export interface components {
         };
         /**
          * PreviewCandidate
-         * @description What the records could be.
+         * @description A format that fits the records.
          */
         PreviewCandidate: {
             /**
@@ -6166,16 +6167,16 @@ export interface components {
              * @description Its name for people.
              */
             title: string;
-            /** @description What the rows would be. */
+            /** @description Kind of the rows. */
             kind: components["schemas"]["DatasetKind"];
             /**
              * Score
-             * @description Share of the records that look like it.
+             * @description Share of the records that fit.
              */
             score: number;
             /**
              * Why
-             * @description In a sentence.
+             * @description Reason, in a sentence.
              */
             why: string;
         };
@@ -6201,13 +6202,13 @@ export interface components {
             examples: string[];
             /**
              * Share
-             * @description Of the records, those that have it.
+             * @description Share of the records that have it.
              */
             share: number;
         };
         /**
          * PreviewPlan
-         * @description What the rows of a preview were read with.
+         * @description How the rows of a preview were read.
          */
         PreviewPlan: {
             /**
@@ -6215,7 +6216,7 @@ export interface components {
              * @description A format's id.
              */
             format: string;
-            /** @description What the rows are. */
+            /** @description Kind of the rows. */
             kind: components["schemas"]["DatasetKind"];
             /**
              * Mapping
@@ -6227,23 +6228,23 @@ export interface components {
         };
         /**
          * PreviewProblem
-         * @description A record that cannot be read at all.
+         * @description A record that cannot be read.
          */
         PreviewProblem: {
             /**
              * Line
-             * @description Where it is.
+             * @description Its line.
              */
             line: number;
             /**
              * Detail
-             * @description What is wrong.
+             * @description Description of the error.
              */
             detail: string;
         };
         /**
          * PreviewRequest
-         * @description How to read an upload; what is left out is detected.
+         * @description How to read an upload. Fields that are left out are detected.
          */
         PreviewRequest: {
             /**
@@ -6251,7 +6252,7 @@ export interface components {
              * @description A format's id, see `GET /v1/reference/formats`.
              */
             format?: string | null;
-            /** @description What the rows are to be. */
+            /** @description Kind of the rows. */
             kind?: components["schemas"]["DatasetKind"] | null;
             /**
              * Mapping
@@ -6262,23 +6263,23 @@ export interface components {
             } | null;
             /**
              * Encoding
-             * @description Of the file's text, by a name such as `cp1252` or `shift_jis`.
+             * @description Encoding of the text, such as `cp1252` or `shift_jis`.
              */
             encoding?: string | null;
         };
         /**
          * PreviewRow
-         * @description A record, and a row that it becomes, or why it becomes none. Some records give several rows.
+         * @description A record with a row made from it, or the reason why there is none. Some records give several rows.
          */
         PreviewRow: {
             /**
              * Line
-             * @description Where it is in the file: line, or number of the record in JSON arrays and Parquet.
+             * @description Position in the file: the line, or the number of the record in JSON arrays and Parquet.
              */
             line: number;
             /**
              * Raw
-             * @description How it begins there.
+             * @description Beginning of the record.
              */
             raw: string;
             /**
@@ -6296,27 +6297,27 @@ export interface components {
         };
         /**
          * Progress
-         * @description How far a job is.
+         * @description Progress of a job.
          */
         Progress: {
             /**
              * Stage
-             * @description The present stage.
+             * @description The current stage.
              */
             stage: string;
             /**
              * Step
-             * @description Steps of it that are done.
+             * @description Completed steps of the stage.
              */
             step: number;
             /**
              * Total Steps
-             * @description Steps that it has.
+             * @description Steps of the stage.
              */
             total_steps: number;
             /**
              * Stage Index
-             * @description Which stage of the run it is, from 0.
+             * @description Index of the stage, from 0.
              */
             stage_index: number;
             /**
@@ -6326,17 +6327,17 @@ export interface components {
             stage_count: number;
             /**
              * Fraction
-             * @description Of the whole run, 0 to 1; stages are weighted roughly by how long they take.
+             * @description Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration.
              */
             fraction: number;
             /**
              * Eta Seconds
-             * @description Until the end of the present stage; null while unknown.
+             * @description Seconds until the end of the current stage; null while unknown.
              */
             eta_seconds: number | null;
             /**
              * Seeds Done
-             * @description Of a job of several seeds, how many have come to an end; stages and steps are those of the first.
+             * @description Seeds that have ended, in a job of several seeds. Stage and step are those of the first seed.
              */
             seeds_done: number;
             /**
@@ -6453,7 +6454,7 @@ export interface components {
         };
         /**
          * Report
-         * @description What is good and bad about a version.
+         * @description A report on the quality of a dataset version.
          */
         Report: {
             /**
@@ -6470,33 +6471,33 @@ export interface components {
             id: string;
             /**
              * Dataset Id
-             * @description Whose version it is about.
+             * @description The dataset.
              */
             dataset_id: string;
             /**
              * Version
-             * @description Its number.
+             * @description Number of the version.
              */
             version: number;
             /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
             status: components["schemas"]["TaskStatus"];
-            /** @description While it is being made. */
+            /** @description Progress while the report is being made; else null. */
             progress: components["schemas"]["DataProgress"] | null;
             /**
              * Settings
-             * @description As asked for; what is not there is the default.
+             * @description The requested settings. Settings that are missing have their default.
              */
             settings: {
                 [key: string]: unknown;
             };
-            /** @description Once it is done. */
+            /** @description Null until the report is done. */
             result: components["schemas"]["ReportResult"] | null;
-            /** @description Why it failed, if it did. */
+            /** @description Why the report failed; else null. */
             error: components["schemas"]["DatasetError"] | null;
             /**
              * Created At
              * Format: date-time
-             * @description When it was first asked for.
+             * @description When the report was first requested.
              */
             created_at: string;
         };
@@ -6604,7 +6605,7 @@ export interface components {
         };
         /**
          * ReportResult
-         * @description What was found.
+         * @description The contents of a report.
          */
         ReportResult: {
             /**
@@ -6621,7 +6622,7 @@ export interface components {
             findings: components["schemas"]["Finding"][];
             /**
              * Histograms
-             * @description Of prompts and answers.
+             * @description Lengths of prompts and answers.
              */
             histograms: components["schemas"]["Histogram"][];
             /**
@@ -6629,53 +6630,53 @@ export interface components {
              * @description Most rows first.
              */
             languages: components["schemas"]["LanguageShare"][];
-            /** @description Null where nothing is decided, or all answers are of one length. */
+            /** @description Null without decided pairs, and if all answers have the same length. */
             length_bias: components["schemas"]["LengthBias"] | null;
-            /** @description Null where sides mean nothing. */
+            /** @description Null where the order of the answers has no meaning. */
             position: components["schemas"]["Positions"] | null;
-            /** @description Null where no two who are named judged the same answers. */
+            /** @description Null if no two named annotators labelled the same answers. */
             agreement: components["schemas"]["Agreement"] | null;
             /** @description Null for rows without prompts. */
             splits: components["schemas"]["SplitSizes"] | null;
             /**
              * Special Tokens
-             * @description Those that texts spell out, also once others are taken out of them.
+             * @description Special tokens that the texts contain, also those that appear once others are removed.
              */
             special_tokens: string[];
         };
         /**
          * RequestReport
-         * @description What a report is to look at. The same wishes for the same version are the same report.
+         * @description Settings of a report. The same settings for the same version give the same report.
          */
         RequestReport: {
             /**
              * Version
-             * @description Which of the dataset's. Left out: the newest.
+             * @description Number of the version. Left out: the newest.
              */
             version?: number | null;
             /**
              * Model
-             * @description With whose tokenizer: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words.
+             * @description Model whose tokenizer is used: a checkpoint's id, a hub id, or a folder that the operator allows. Left out: lengths are in characters and words.
              */
             model?: string | null;
             /**
              * Chat Template
-             * @description As `data.chat_template` of a job. Left out: `auto`.
+             * @description Same as `data.chat_template` of a job. Left out: `auto`.
              */
             chat_template?: ("auto" | "none") | null;
             /**
              * Max Prompt Tokens
-             * @description As a job's. Left out: the job's default.
+             * @description Same as in a job. Left out: the job's default.
              */
             max_prompt_tokens?: number | null;
             /**
              * Max Completion Tokens
-             * @description As a job's. Left out: the job's default.
+             * @description Same as in a job. Left out: the job's default.
              */
             max_completion_tokens?: number | null;
             /**
              * Eval Fraction
-             * @description As a job's. Left out: the job's default.
+             * @description Same as in a job. Left out: the job's default.
              */
             eval_fraction?: number | null;
         };
@@ -6699,32 +6700,32 @@ export interface components {
         };
         /**
          * RewardModelProgress
-         * @description What the reward model thinks of what people said.
+         * @description Agreement of the annotators with a reward model.
          */
         RewardModelProgress: {
             /**
              * Checkpoint
-             * @description Whose scores these are.
+             * @description The reward model's checkpoint.
              */
             checkpoint: string;
             /**
              * Status
-             * @description Whether they are there.
+             * @description State of the scoring.
              * @enum {string}
              */
             status: "queued" | "scoring" | "done" | "failed";
-            /** @description How far the scoring is; null when it is over. */
+            /** @description Progress of the scoring; null once it has ended. */
             progress: components["schemas"]["DataProgress"] | null;
-            /** @description Why they could not be made. */
+            /** @description Why the scoring failed. */
             error: components["schemas"]["AnnotationError"] | null;
             /**
              * Agree
-             * @description Answers that prefer what the reward model scores higher.
+             * @description Answers that prefer the completion with the higher score.
              */
             agree: number;
             /**
              * Of
-             * @description Answers that are no ties.
+             * @description Answers without ties.
              */
             of: number;
             /**
@@ -7837,7 +7838,7 @@ export interface components {
         };
         /**
          * Session
-         * @description Who is calling.
+         * @description The caller and the session.
          */
         Session: {
             /**
@@ -7937,7 +7938,7 @@ export interface components {
         };
         /**
          * SignIn
-         * @description What signs a browser in.
+         * @description Credentials for a browser session.
          */
         SignIn: {
             /**
@@ -7979,42 +7980,42 @@ export interface components {
         };
         /**
          * SplitSizes
-         * @description What a run with this dataset alone would train on and hold out.
+         * @description Sizes of the training and the evaluation split of a run with this dataset alone.
          */
         SplitSizes: {
             /**
              * Eval Fraction
-             * @description As asked for.
+             * @description Requested share of the prompts in the evaluation split.
              */
             eval_fraction: number;
             /**
              * Train
-             * @description Rows.
+             * @description Rows in the training split.
              */
             train: number;
             /**
              * Eval
-             * @description Rows.
+             * @description Rows in the evaluation split.
              */
             eval: number;
             /**
              * Train Prompts
-             * @description Different ones.
+             * @description Distinct prompts in the training split.
              */
             train_prompts: number;
             /**
              * Eval Prompts
-             * @description Different ones.
+             * @description Distinct prompts in the evaluation split.
              */
             eval_prompts: number;
             /**
              * Shared Prompts
-             * @description On both sides: always 0.
+             * @description Prompts in both splits: always 0.
              */
             shared_prompts: number;
             /**
              * Near Prompts
-             * @description Held-out ones with a near duplicate among the others.
+             * @description Prompts of the evaluation split with a near duplicate in the training split.
              */
             near_prompts: number;
         };
@@ -8240,17 +8241,17 @@ export interface components {
         };
         /**
          * TakeBack
-         * @description An answer that is taken back.
+         * @description An answer to undo.
          */
         TakeBack: {
             /**
              * Annotator
-             * @description Who had answered.
+             * @description Name of the annotator.
              */
             annotator: string;
             /**
              * Item
-             * @description The item; nothing happens if it has no answer of theirs. Left out: what they answered or skipped last.
+             * @description The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped.
              */
             item?: string | null;
         };
@@ -8320,7 +8321,7 @@ export interface components {
         };
         /**
          * Upload
-         * @description A file that arrives in parts, or that the platform fetches.
+         * @description A file that is sent in parts, or that the platform downloads.
          */
         Upload: {
             /**
@@ -8342,52 +8343,52 @@ export interface components {
             filename: string;
             /**
              * Bytes
-             * @description Size of the whole file; null while it is fetched from somewhere that does not say.
+             * @description Size of the whole file; null while it is unknown.
              */
             bytes: number | null;
             /**
              * Bytes Received
-             * @description How much of it is here.
+             * @description Bytes received so far.
              */
             bytes_received: number;
             /**
              * Part Bytes
-             * @description Size of each part but the last, which has the rest.
+             * @description Size of each part but the last, which may be smaller.
              */
             part_bytes: number;
             /**
              * Parts
-             * @description How many parts the file has; null while its size is not known.
+             * @description Number of parts; null while the size is unknown.
              */
             parts: number | null;
             /**
              * Received
-             * @description The numbers, from 1, of the parts that are here.
+             * @description Numbers, from 1, of the received parts.
              */
             received: number[];
             /**
              * Sha256
-             * @description Of the whole file: as promised until it is complete, then as it arrived.
+             * @description SHA-256 of the whole file: as announced until it is complete, then as received.
              */
             sha256: string | null;
             /**
              * Url
-             * @description Where it is fetched from; null for one that is sent.
+             * @description Address of a download; null for a file that is sent.
              */
             url: string | null;
             /** @description `open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched. */
             status: components["schemas"]["UploadStatus"];
-            /** @description Why it failed. */
+            /** @description Null unless it failed. */
             error: components["schemas"]["UploadError"] | null;
             /**
              * Dataset
-             * @description The newest dataset that was made of it.
+             * @description The newest dataset made from it.
              */
             dataset: string | null;
             /**
              * Created At
              * Format: date-time
-             * @description When it was begun.
+             * @description When it was created.
              */
             created_at: string;
             /**
@@ -8398,13 +8399,13 @@ export interface components {
             expires_at: string;
             /**
              * Completed At
-             * @description When all of it was here.
+             * @description When all bytes were received.
              */
             completed_at: string | null;
         };
         /**
          * UploadError
-         * @description Why a file could not be fetched.
+         * @description Why a download failed.
          */
         UploadError: {
             /**
@@ -8420,7 +8421,7 @@ export interface components {
         };
         /**
          * UploadLimits
-         * @description How files come in here.
+         * @description Limits of uploads, and allowed sources of downloads.
          */
         UploadLimits: {
             /**
@@ -8453,13 +8454,13 @@ export interface components {
             import_urls: "none" | "any" | "some";
             /**
              * Import Prefixes
-             * @description What an address must begin with.
+             * @description Prefixes of allowed addresses.
              */
             import_prefixes: string[];
         };
         /**
          * UploadList
-         * @description Uploads.
+         * @description A page of uploads.
          */
         UploadList: {
             /**
@@ -8493,7 +8494,7 @@ export interface components {
         };
         /**
          * UploadPart
-         * @description A part that has arrived.
+         * @description A received part.
          */
         UploadPart: {
             /**
@@ -8505,18 +8506,18 @@ export interface components {
             object: "upload.part";
             /**
              * Number
-             * @description Which one, from 1.
+             * @description Number of the part, from 1.
              */
             number: number;
             /**
              * Bytes
-             * @description Its size.
+             * @description Size in bytes.
              */
             bytes: number;
         };
         /**
          * UploadPartSum
-         * @description A part that has arrived, with its sum: who goes on with an upload can tell whether it is of the same file.
+         * @description A received part with its checksum, to verify a resumed upload.
          */
         UploadPartSum: {
             /**
@@ -8528,23 +8529,23 @@ export interface components {
             object: "upload.part";
             /**
              * Number
-             * @description Which one, from 1.
+             * @description Number of the part, from 1.
              */
             number: number;
             /**
              * Bytes
-             * @description Its size.
+             * @description Size in bytes.
              */
             bytes: number;
             /**
              * Sha256
-             * @description Of the part.
+             * @description SHA-256 of the part.
              */
             sha256: string;
         };
         /**
          * UploadPreview
-         * @description What an upload is, by its first records, and what they would become.
+         * @description Contents of an upload, from its first records, and the rows that they would give.
          */
         UploadPreview: {
             /**
@@ -8556,7 +8557,7 @@ export interface components {
             object: "upload.preview";
             /**
              * Container
-             * @description How the records lie in it, whatever it is called.
+             * @description File format, independent of the file's name.
              * @enum {string}
              */
             container: "jsonl" | "json" | "csv" | "parquet";
@@ -8568,12 +8569,12 @@ export interface components {
             compression: "none" | "gzip" | "zstd";
             /**
              * Encoding
-             * @description Of its text; empty for Parquet.
+             * @description Encoding of the text; empty for Parquet.
              */
             encoding: string;
             /**
              * Notes
-             * @description What is unusual about the file.
+             * @description Peculiarities of the file.
              */
             notes: string[];
             /**
@@ -8583,17 +8584,17 @@ export interface components {
             sure: boolean;
             /**
              * Records
-             * @description How many were looked at.
+             * @description Number of records that were read.
              */
             records: number;
             /**
              * Columns
-             * @description Their fields.
+             * @description Fields of the records.
              */
             columns: components["schemas"]["PreviewColumn"][];
             /**
              * Candidates
-             * @description What they could be, the most likely first.
+             * @description Formats that fit, the best first.
              */
             candidates: components["schemas"]["PreviewCandidate"][];
             /**
@@ -8603,12 +8604,12 @@ export interface components {
             problems: components["schemas"]["PreviewProblem"][];
             /**
              * Suggested
-             * @description A mapping to begin with, where nothing stands out and the columns' names suggest one.
+             * @description A mapping made from the columns' names, if no candidate stands out.
              */
             suggested: {
                 [key: string]: unknown;
             } | null;
-            /** @description What the rows were read with; null: it is not clear, and somebody has to say. */
+            /** @description How the rows were read; null if the format is unclear. */
             plan: components["schemas"]["PreviewPlan"] | null;
             /**
              * Rows
@@ -8630,7 +8631,7 @@ export interface components {
         VersionStatus: "importing" | "ready" | "blocked" | "failed";
         /**
          * Worker
-         * @description A worker that was seen lately.
+         * @description A worker that is online.
          */
         Worker: {
             /**
@@ -8652,7 +8653,7 @@ export interface components {
             hostname: string;
             /**
              * Job Id
-             * @description What it is working on; null if it is idle, or if that is another key's job.
+             * @description The job that it runs; null if it is idle, or if the job belongs to another key.
              */
             job_id: string | null;
             /**
@@ -8664,7 +8665,7 @@ export interface components {
             /**
              * Last Seen At
              * Format: date-time
-             * @description When it last gave a sign of life.
+             * @description Time of its last heartbeat.
              */
             last_seen_at: string;
         };
@@ -8704,12 +8705,12 @@ export interface components {
         };
         /**
          * ProblemItem
-         * @description One of several things wrong.
+         * @description One of several errors.
          */
         ProblemItem: {
             /**
              * Detail
-             * @description What is wrong, and often what would be right.
+             * @description Description of the error, and often the correction.
              */
             detail: string;
             /**
@@ -8753,7 +8754,7 @@ export interface components {
             status: number;
             /**
              * Detail
-             * @description What happened this time, for people.
+             * @description Description of this occurrence, for people.
              */
             detail: string;
             /**
@@ -8806,7 +8807,7 @@ export interface components {
         BadRows: "refuse" | "report" | "leave_out";
         /**
          * ImportDataset
-         * @description An upload that is to become a dataset. What is left out is found out by looking into the file.
+         * @description An upload to import as a dataset. Fields that are left out are detected from the file.
          */
         ImportDataset: {
             /**
@@ -8816,18 +8817,18 @@ export interface components {
             upload: string;
             /**
              * Name
-             * @description For people. Left out: the file's name.
+             * @description Name of the dataset. Left out: the file's name.
              * @default null
              */
             name: string | null;
             /**
-             * @description What the rows are.
+             * @description Kind of the rows.
              * @default null
              */
             kind: components["schemas"]["DatasetKind"] | null;
             /**
              * Format
-             * @description What a record of the file means: an `id` of `GET /v1/reference/formats`.
+             * @description How to read a record: an `id` of `GET /v1/reference/formats`.
              * @default null
              */
             format: string | null;
@@ -8841,12 +8842,12 @@ export interface components {
             } | null;
             /**
              * Encoding
-             * @description Of the file's text, by a name such as `cp1252` or `shift_jis`. Left out: UTF-8, or what a byte-order mark shows.
+             * @description Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows.
              * @default null
              */
             encoding: string | null;
             /**
-             * @description What becomes of a file with records that cannot be used. `report`: the others are stored, but `blocked` until somebody decides; `leave_out`: the others are stored and can be used; `refuse`: nothing is stored.
+             * @description Handling of a file with invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides.
              * @default report
              */
             bad_rows: components["schemas"]["BadRows"];
@@ -9060,9 +9061,9 @@ export interface operations {
     list_dataset_versions: {
         parameters: {
             query?: {
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
@@ -9136,7 +9137,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Of the version, from 1. */
+                /** @description Number of the version, from 1. */
                 number: number;
                 dataset_id: string;
             };
@@ -9205,7 +9206,7 @@ export interface operations {
             query?: {
                 /** @description Only rows behind this number. */
                 after?: number;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 /** @description So many at random, in place of a page. */
                 sample?: number | null;
@@ -9324,7 +9325,7 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
-                    /** @description Rows that have no place in the format: ties and pairs that nobody has compared. */
+                    /** @description Rows that the format cannot hold: ties and pairs without a label. */
                     "X-Proximal-Left-Out"?: number;
                     [name: string]: unknown;
                 };
@@ -9486,13 +9487,13 @@ export interface operations {
             query?: {
                 /** @description Only datasets of this kind. */
                 kind?: components["schemas"]["DatasetKind"] | null;
-                /** @description Only those with this in their names. */
+                /** @description Only datasets whose name contains this text. */
                 search?: string | null;
-                /** @description Those that were put aside, in place of the others. */
+                /** @description Archived datasets instead of the others. */
                 archived?: boolean;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
@@ -9566,20 +9567,20 @@ export interface operations {
                      */
                     file: string;
                     /**
-                     * @description What the rows are.
+                     * @description Kind of the rows.
                      * @enum {string}
                      */
                     kind?: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
-                    /** @description For people. Left out: the file's name. */
+                    /** @description Name of the dataset. Left out: the file's name. */
                     name?: string;
-                    /** @description As in the JSON body. */
+                    /** @description Same as in the JSON body. */
                     format?: string;
-                    /** @description As in the JSON body, in JSON. */
+                    /** @description Same as in the JSON body, as a JSON text. */
                     mapping?: string;
-                    /** @description As in the JSON body. */
+                    /** @description Same as in the JSON body. */
                     encoding?: string;
                     /**
-                     * @description As in the JSON body.
+                     * @description Same as in the JSON body.
                      * @default refuse
                      * @enum {string}
                      */
@@ -9598,7 +9599,7 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description An upload is being imported: its `status` says how far it is. */
+            /** @description The import of an upload has started; `status` and `progress` show its state. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10265,9 +10266,9 @@ export interface operations {
             query?: {
                 /** @description Only of this version. */
                 version?: number | null;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
             };
             header?: never;
@@ -10349,7 +10350,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It has been made. */
+            /** @description The report exists. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10528,7 +10529,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is ready at once. */
+            /** @description The version is ready. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10629,9 +10630,9 @@ export interface operations {
             query?: {
                 /** @description Only uploads in this state. */
                 status?: components["schemas"]["UploadStatus"] | null;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
@@ -11477,9 +11478,9 @@ export interface operations {
             query?: {
                 /** @description Only rounds in this state (or these). */
                 status?: components["schemas"]["RoundStatus"][] | null;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
@@ -12351,7 +12352,7 @@ export interface operations {
                 after?: number;
                 /** @description `disagreed`: where answers differ. */
                 only?: "disagreed" | null;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -12898,9 +12899,9 @@ export interface operations {
             query?: {
                 /** @description Only jobs in this state (or one of these). */
                 status?: components["schemas"]["JobStatus"][] | null;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
@@ -13600,11 +13601,11 @@ export interface operations {
     list_job_checkpoints: {
         parameters: {
             query?: {
-                /** @description Only the stages' results, or only those in between. */
+                /** @description Only the results of stages, or only the others. */
                 final?: boolean | null;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description Only items behind this one: the `last_id` of the page before. */
+                /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
