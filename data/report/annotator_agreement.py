@@ -17,29 +17,29 @@ from data.report.columns import Columns, Rows
 from data.statistics import wilson_interval
 
 ALL_PAIRS = 16
-"""Answers up to which every pair of a ranking is looked at; of longer ones only answers whose ranks follow each other, which are
-enough to find circles."""
+"""Rankings of up to this many answers give all their pairs. Longer ones give only the answers with adjacent ranks, which is
+enough to find cycles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """+1: the first of the two is preferred, −1 the second, 0 a tie."""
+    """One row's verdict on two answers: +1 where the first is preferred, -1 where the second is, 0 for a tie."""
 
     row: int
     verdict: int
     annotator: int
-    """0 is nobody that is named."""
+    """0 means that the annotator is unknown."""
     straight: bool
-    """Whether the first of the two also stands first in the row."""
+    """Whether the first of the two also comes first in the row."""
 
 
 AnswerPair = tuple[int, int]
-"""Hashes of two answers, the lesser first."""
+"""Hashes of two answers, the smaller first."""
 Votes = dict[AnswerPair, list[Vote]]
 
 
 def votes_by_prompt(columns: Columns) -> Iterator[Votes]:
-    """All votes on the answers to one prompt, for each prompt that several rows have; in those alone opinions can meet."""
+    """All votes on the answers to one prompt, for each prompt that several rows share."""
     order = np.argsort(columns.arrays["prompt"], kind="stable")
     ordered = columns.arrays["prompt"][order]
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -72,8 +72,10 @@ Graph = dict[int, list[int]]
 
 
 def rows_in_cycles(votes: Votes) -> set[int]:
-    """Rows whose preference is a part of a circle of three answers or more. Pairs that are contradicted outright are left out:
-    they are a finding of their own, and any two of them would make a circle."""
+    """Rows whose preference is part of a cycle (A before B, B before C, C before A) of three answers or more.
+
+    Pairs with contradicting votes are left out: they have a finding of their own.
+    """
     edges: dict[tuple[int, int], set[int]] = defaultdict(set)
     for (one, other), cast in votes.items():
         verdicts = {vote.verdict for vote in cast} - {0}
@@ -88,7 +90,7 @@ def rows_in_cycles(votes: Votes) -> set[int]:
 
 
 def components(graph: Graph) -> dict[int, int]:
-    """Of each node a number that it shares with exactly those that it can reach and that can reach it (Tarjan 1972)."""
+    """A component number for each node: equal for nodes that can reach each other (strong components, Tarjan 1972)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     found: dict[int, int] = {}
@@ -126,11 +128,11 @@ def _close(node: int, stack: list[int], found: dict[int, int]) -> None:
 
 
 LISTED = 100
-"""Annotators that a report lists: in an arena each judge is one."""
+"""Annotators that a report lists; arena data has one for each judge."""
 _NOBODY = 0
-"""The number of who is not named."""
+"""The number of an unknown annotator."""
 ENOUGH = 20
-"""Units from which on an agreement is believed."""
+"""Least number of units for an agreement that is reported."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A report from beginning to end: scan the file, look at the columns, write what was found."""
+"""Builds a report: scans the file, measures its columns and writes the findings."""
 
 import tempfile
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from data.report.verdicts import (
 )
 
 Tell = Callable[[float, str], None]
-"""Is told how far the report is, from 0 to 1, and at what."""
+"""Receives the progress, from 0 to 1, and the name of the current step."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Job:
 
 
 _SCANNING, _COMPARING, _JUDGING = 0.75, 0.9, 0.97
-"""Where reading the rows, comparing near duplicates, and looking at verdicts end."""
+"""Progress at the end of reading rows, of comparing near duplicates, and of measuring verdicts."""
 _SMALL = 2 * rows_file.CHUNK
-"""Bytes up to which further processes cost more than they bring."""
+"""Bytes up to which one process is faster than several."""
 
 
 def make(
@@ -89,7 +89,7 @@ def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, tell: Tell) -
 
 
 class _Maker:
-    """What every part of a report needs."""
+    """Builds the sections of one report from its columns."""
 
     def __init__(
         self,
@@ -139,13 +139,13 @@ class _Maker:
         }
 
     def _held_out(self) -> Flags | None:
-        """Rows that would be; nothing for rows without prompts."""
+        """The rows that a job would hold out; None for rows without prompts."""
         if self._settings.kind == "pretraining":
             return None
         return held_out_rows(self._columns.arrays["prompt"], self._settings.eval_fraction)
 
     def _split(self, kept: Flags, found: list[Found]) -> dict[str, Any]:
-        """How large its sides are, and what leaks."""
+        """Sizes of the two sides of the split, and the number of leaking prompts."""
         prompts = self._columns.arrays["prompt"]
         rows, twins = find_leaks(self._columns, kept, self._pool, self._scratch)
         found += leak_findings(rows, twins, self._texts)

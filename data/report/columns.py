@@ -1,4 +1,4 @@
-"""What is kept of every row: numbers, about 120 bytes of them in memory for a pair, and the bands of its signatures on disk."""
+"""Columns of numbers for all rows: about 120 bytes of memory for a pair, and the bands of its signatures on disk."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -13,27 +13,27 @@ import numpy.typing as npt
 from data.report.minhash import BANDS
 
 SHOWN = 3
-"""Samples of a finding."""
+"""Samples that a finding shows."""
 NO_ANSWER = -1
-"""In place of an answer's number, where a finding is about none or about several."""
+"""In place of an answer's number, where a finding concerns no single answer."""
 RowExcerpt = tuple[int, str]
 """A row (from 0) and an excerpt."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of the file: `length` bytes from `offset` on, the first of which has the number `line`."""
+    """Whole lines of the file: `length` bytes from `offset` on. The first line has the number `line`."""
 
     offset: int
     length: int
     line: int
     sampled: Sequence[int] = ()
-    """Lines of it whose language is looked at (0 is its first)."""
+    """Lines whose language is detected, counted from 0."""
 
 
 @dataclass
 class Mark:
-    """Rows of a chunk that a finding names (from 0), which of their answers it is, and excerpts of the first few."""
+    """Rows of a chunk that a finding names (from 0), the answer of each that it concerns, and the first excerpts."""
 
     rows: list[int] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
@@ -46,21 +46,21 @@ class Mark:
 
 
 def add_excerpt(samples: list[RowExcerpt], row: int, text: str) -> None:
-    """One sample more, up to SHOWN, unless it says what the last one says: a record may have become several rows."""
+    """Add a sample, up to SHOWN. A text equal to the last one is skipped: one record may have become several rows."""
     if len(samples) < SHOWN and (not samples or samples[-1][1] != text):
         samples.append((row, text))
 
 
 @dataclass
 class Scanned:
-    """What a chunk holds. Arrays have one value for each row, those of answers one for each answer, row after row."""
+    """The columns of a chunk. Arrays have one value for each row; arrays of answers have one for each answer, row after row."""
 
     arrays: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
     annotators: list[str] = field(default_factory=list)
-    """Names; the array `annotator` counts from 1 into it, and 0 is nobody."""
+    """Names. The array `annotator` counts from 1 into it; 0 means unknown."""
     marks: dict[str, Mark] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=set)
-    """Special tokens that the texts spell out."""
+    """Special tokens that the texts contain."""
     languages: list[tuple[int, str]] = field(default_factory=list)
     """(row, language) of the sampled rows."""
     conversations: int = 0
@@ -82,10 +82,10 @@ class Columns:
 
     arrays: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     annotators: list[str] = field(default_factory=list)
-    """Names; the array `annotator` counts from 1 into it, and 0 is nobody."""
+    """Names. The array `annotator` counts from 1 into it; 0 means unknown."""
     marks: dict[str, Rows] = field(default_factory=dict)
     answers: dict[str, Rows] = field(default_factory=dict)
-    """Of each row in `marks`, which of its answers it is (from 0), or NO_ANSWER."""
+    """The answer (from 0) that each row in `marks` concerns, or NO_ANSWER."""
     samples: dict[str, list[RowExcerpt]] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=set)
     languages: list[tuple[int, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Rows that say again what another row says: exactly, but for case and white space, or nearly."""
+"""Repeated rows and leaking prompts: exact copies, copies up to case and white space, and near duplicates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from data.report.rows_file import Texts
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Rows that repeat an earlier one; no row is in two of them."""
+    """Rows that repeat an earlier row. No row is in two of the arrays."""
 
     exact: Rows
-    """The same prompt, answers and verdict, by the same annotator; on whichever side the answers stand."""
+    """The same prompt, answers, verdict and annotator. The sides of the answers may be exchanged."""
     normalised: Rows
-    """The same but for case and white space."""
+    """The same up to case and white space."""
     near: RowPairs
-    """An earlier row, and a later one that is nearly the same, whatever is said of its answers."""
+    """An earlier row and a near duplicate of it. The verdicts may differ."""
 
 
 def find_duplicates(columns: Columns, pool: Pool, folder: Path) -> Duplicates:
     arrays = columns.arrays
     exact = repeats(arrays["verdict"])
     normalised = np.setdiff1d(repeats(arrays["verdict_normalised"]), exact)
-    # Whoever judged the same texts again has not repeated a row: of each text one row stands for all.
+    # A second verdict on the same texts is not a repeated row, so one row represents each text.
     stand_ins = np.sort(np.unique(arrays["text_normalised"], return_index=True)[1])
     name = "row_bands" if band_file(folder, "row_bands", 0).exists() else "prompt_bands"
     pairs = candidate_pairs(folder, name, stand_ins)
@@ -38,14 +38,14 @@ def find_duplicates(columns: Columns, pool: Pool, folder: Path) -> Duplicates:
 
 
 def repeats(values: npt.NDArray[np.uint64]) -> Rows:
-    """Rows whose value an earlier row has."""
+    """Rows whose value occurs in an earlier row."""
     again = np.ones(len(values), bool)
     again[np.unique(values, return_index=True)[1]] = False
     return np.flatnonzero(again)
 
 
 def measure(pool: Pool, method: Method, offsets: npt.NDArray[np.uint64]) -> MeasurePairs:
-    """Have pairs of rows measured by the pool, BATCH at a time."""
+    """A function that measures pairs of rows in the pool, BATCH at a time."""
 
     def batches(pairs: RowPairs) -> Iterator[list[tuple[int, int]]]:
         for begin in range(0, len(pairs), BATCH):
@@ -58,9 +58,9 @@ def measure(pool: Pool, method: Method, offsets: npt.NDArray[np.uint64]) -> Meas
 
 
 def held_out_rows(prompts: npt.NDArray[np.uint64], fraction: float) -> Flags:
-    """Of each row, by its prompt's hash: as trainer/run_data.py has it, were this the job's only dataset.
+    """Whether a job with this dataset alone would hold out each row, by the hash of its prompt (`data.splits`).
 
-    The prompt with the least hash is held out and that with the greatest trained on, where there are two.
+    The prompt with the least hash is held out, and the one with the greatest is trained on, where there are two.
     """
     share = prompts.astype(np.float64) / 2.0**64
     chosen = (share < fraction) | (prompts == prompts.min())
@@ -69,8 +69,11 @@ def held_out_rows(prompts: npt.NDArray[np.uint64], fraction: float) -> Flags:
 
 
 def find_leaks(columns: Columns, kept: Flags, pool: Pool, folder: Path) -> tuple[Rows, RowPairs]:
-    """Held-out rows whose prompt has a near duplicate among the prompts trained on; and of each such prompt, a row that is
-    trained on and one that is held out. Equal prompts are never on both sides."""
+    """Held-out rows whose prompt has a near duplicate among the prompts that are trained on.
+
+    The second value has one row that is trained on and one that is held out for each such prompt. Equal prompts are always
+    on one side.
+    """
     prompts = columns.arrays["prompt"]
     _, first, of_row = np.unique(prompts, return_index=True, return_inverse=True)
     stand_ins = np.sort(first)
@@ -84,7 +87,7 @@ def find_leaks(columns: Columns, kept: Flags, pool: Pool, folder: Path) -> tuple
 
 
 def duplicate_findings(found: Duplicates, columns: dict[str, npt.NDArray[np.uint64]], texts: Texts) -> Iterator[Found]:
-    """`columns`: the arrays that exact and normalised copies share their values in."""
+    """Findings of repeated rows. `columns` are the arrays in which exact and normalised copies have equal values."""
     detail = "Prompt, answers, verdict and annotator are the same as of an earlier row: it counts twice in training."
     yield Found("duplicate_rows", detail, found.exact, _copies(found.exact, columns["verdict"], texts))
     detail = "An earlier row is the same but for case and white space."
@@ -107,7 +110,7 @@ def leak_findings(rows: Rows, twins: RowPairs, texts: Texts) -> Iterator[Found]:
 
 
 def _copies(rows: Rows, values: npt.NDArray[np.uint64], texts: Texts) -> list[RowExcerpt]:
-    """Each with the first row that it repeats."""
+    """Samples of `rows`, each with the line of the first row that it repeats."""
     shown = texts.lines.apart(rows)
     firsts = [int(np.flatnonzero(values == values[row])[0]) for row in shown]
     return [

@@ -1,4 +1,7 @@
-"""What can be found, each with its code, and what a finding says: docs/reference/data-report.md explains them."""
+"""Findings of a data report: their codes, titles and fixes, and the files with their rows.
+
+docs/reference/data-report.md explains each.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +17,13 @@ from data.report.rows_file import Lines
 
 Severity = Literal["blocking", "warning", "info"]
 LISTED = 20
-"""Lines that a finding lists; all are in its file."""
+"""Lines that a finding lists; its file has all rows."""
 _SAMPLE_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
 class FindingKind:
-    """A finding that there can be. `fix`: what `core/datasets/fixes.py` does with its rows, and what the button says."""
+    """A kind of finding. `fix` is the action of `core/datasets/fixes.py` on its rows, and the label of the button."""
 
     severity: Severity
     title: str
@@ -83,47 +86,47 @@ KINDS: dict[str, FindingKind] = {
     "pii_iban": FindingKind("info", "What looks like bank accounts (IBAN)", _DROP),
     "pii_ip": FindingKind("info", "What looks like public IP addresses", _DROP),
 }
-"""By code, in the order in which they are told."""
+"""Kinds by code, in the order of a report."""
 
 
 @dataclass
 class Found:
-    """Rows (from 0) that a finding names; none for one that is about the dataset as a whole."""
+    """The rows (from 0) of one finding; None for a finding about the whole dataset."""
 
     code: str
     detail: str
     rows: Rows | None = None
     samples: Sequence[RowExcerpt] = ()
     answers: Rows | None = None
-    """Of each row, which of its answers is meant (from 0), or NO_ANSWER. None: the rows as a whole."""
+    """The answer (from 0) that each row concerns, or NO_ANSWER. None: the rows as a whole."""
 
 
 @dataclass
 class ReportFinding:
-    """As it is written, stored and shown."""
+    """A finding in the form in which it is stored and shown."""
 
     code: str
     severity: Severity
     title: str
     detail: str
     count: int
-    """Rows; 0 where it is about the dataset as a whole."""
+    """Number of rows; 0 for a finding about the whole dataset."""
     share: float | None
-    """Of all rows; null where it is about the dataset as a whole."""
+    """Share of all rows; null for a finding about the whole dataset."""
     lines: list[int] = field(default_factory=list)
-    """Of the first rows, in the file that they came from; each once, though its record may have become several rows."""
+    """Lines of the first rows in their source file. Each line occurs once, also where its record became several rows."""
     samples: list[dict[str, Any]] = field(default_factory=list)
     fix: dict[str, str] | None = None
 
 
 class Writer:
-    """Turns what was found into findings, and writes the numbers of their rows into files."""
+    """Makes findings, and writes the numbers of their rows into files."""
 
     def __init__(self, folder: Path, total: int, lines: Lines) -> None:
         self._folder, self._total, self._lines = folder, total, lines
 
     def write(self, found: Iterable[Found]) -> list[dict[str, Any]]:
-        """In the order of KINDS; what names no row, where rows are wanted, is nothing."""
+        """Findings in the order of KINDS. A finding with an empty list of rows is left out."""
         order = list(KINDS)
         kept = [one for one in found if one.rows is None or len(one.rows)]
         return [asdict(self._finding(one)) for one in sorted(kept, key=lambda one: order.index(one.code))]
@@ -148,7 +151,7 @@ class Writer:
 
 
 _OTHER_LANGUAGES = 0.05
-"""Share of the sample in other languages than the main one from which on it is said."""
+"""Least share of other languages than the main one for a finding."""
 _DETAILS = {
     "same_after_trim": "But for white space around them, two of the row's answers are the same text: there is nothing to "
     "prefer.",
@@ -185,7 +188,7 @@ def mark_findings(columns: Columns) -> Iterator[Found]:
 
 
 def mark_finding(columns: Columns, code: str, detail: str) -> Found:
-    """What the rows were marked with when they were read."""
+    """A finding of the rows that the scan marked with `code`."""
     return Found(code, detail, columns.marks[code], columns.samples[code], columns.answers[code])
 
 

@@ -1,4 +1,4 @@
-"""A row of any kind as what a report looks at: a prompt, answers to it, and who ranked them how."""
+"""One form for rows of every kind: a prompt, its answers, their ranks and the annotator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,41 +12,41 @@ from data.splits import prompt_key, prompt_text
 
 @dataclass(frozen=True)
 class Item:
-    """`answers` are the completions of a pair or ranking, that of a demonstration, or a text to pretrain on."""
+    """A row. `answers` are the completions of a pair, ranking, thumb or demonstration, or the text of a pretraining row."""
 
     prompt: Prompt | None
     answers: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
-    """Of each answer: 0 the best, the same number for a tie, no number left out. Of a thumb 0 for up, 1 for down. Empty for
-    a row without a verdict."""
+    """Rank of each answer: 0 for the best, equal numbers for a tie, without gaps. A thumb has 0 for up and 1 for down.
+    Empty for a row without a verdict."""
     annotator: str | None = None
     source: str | None = None
 
     @cached_property
     def prompt_text(self) -> str:
-        """As people read it; the same for equal prompts."""
+        """The prompt as readable text; equal for equal prompts."""
         return "" if self.prompt is None else prompt_text(self.prompt)
 
     @cached_property
     def prompt_key(self) -> str | None:
-        """The trainer's own: what makes two prompts the same one."""
+        """The key that decides whether two prompts are the same; None without a prompt."""
         return None if self.prompt is None else prompt_key(self.prompt)
 
     @property
     def best(self) -> str:
-        """The preferred answer; of several, of a tie, and where nobody has judged, the first."""
+        """The preferred answer. The first answer for several best ones, a tie, or a row without a verdict."""
         return self.answers[self.ranks.index(min(self.ranks)) if self.ranks else 0] if self.answers else ""
 
 
 def parser(kind: RowKind) -> Callable[[Row, int], Item]:
-    """What makes an Item of a row and its number; raises DataError for a row that the trainer would refuse."""
+    """A function that makes an Item of a row and its number. It raises RowError for a row that the trainer would refuse."""
     parsers = {"preferences": _preferences, "thumbs": _thumb, "sft": _sft, "prompts": _prompt}
     return {**parsers, "pretraining": _pretraining}[kind]
 
 
 def _preferences(row: Row, number: int) -> Item:
     pairs = rows.comparisons(row, number)
-    if not pairs:  # nobody has judged it yet: the same texts as of a tie
+    if not pairs:  # no verdict yet: read the texts as of a tie
         tied = {"ranks": [1] * len(row["completions"])} if "completions" in row else {"label": "tie"}
         return replace(_preferences(row | tied, number), ranks=())
     first = pairs[0]

@@ -1,4 +1,4 @@
-"""Which languages a sample of the rows is in."""
+"""Detects the languages of a sample of the rows."""
 
 import random
 from collections.abc import Callable
@@ -8,21 +8,21 @@ from data.errors import LibraryMissing
 from data.report.items import Item
 
 SAMPLE = 2000
-"""Rows looked at: a share of 5 % is then known to ± 1 %."""
+"""Rows in the sample: a share of 5 % is then known to ± 1 %."""
 _SEED = 0
 _CHARACTERS = 600
-"""Of each text looked at: more tells no more."""
+"""Characters of each text that are used; more do not change the result."""
 _SHORTEST = 24
-"""Characters below which a text may be of any language."""
+"""Least number of characters for a detection."""
 _SURE = 0.9
-"""Probability from which on a language is believed."""
+"""Least probability of a detected language."""
 UNKNOWN = "und"
-"""As in ISO 639-2: undetermined. Too short, or nothing to be sure of."""
+"""Undetermined (ISO 639-2): the text is too short, or the probability too low."""
 Identify = Callable[[str], str]
 
 
 def sample_rows(rows: int) -> list[int]:
-    """Which rows are looked at (from 0, in order): always the same ones."""
+    """The rows of the sample (from 0, in order), the same in every run."""
     return sorted(random.Random(_SEED).sample(range(rows), min(SAMPLE, rows)))
 
 
@@ -60,6 +60,6 @@ def language_of(item: Item, identify: Identify) -> tuple[str, bool]:
 
 
 def _last_words(item: Item) -> str:
-    """What the answer answers to."""
+    """The last message of the prompt."""
     assert item.prompt is not None
     return item.prompt if isinstance(item.prompt, str) else item.prompt[-1]["content"]

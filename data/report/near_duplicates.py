@@ -1,7 +1,7 @@
 """Near duplicates: candidates by their bands, each measured in the texts.
 
-In a bucket of texts that share a band, each is a candidate with its first one and with the PREVIOUS ones before it: all pairs of a
-bucket would grow with its square, and a thousand prompts made from one template are a bucket of a thousand.
+Texts that share a band form a bucket. Each text is compared with the first of its bucket and with the PREVIOUS ones before it.
+All pairs of a bucket would grow with its square: a thousand prompts from one template are one bucket.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from data.report.words import jaccard, shingles
 
 PREVIOUS = 3
 MOST = 4_000_000
-"""Candidate pairs kept: 64 MB of them."""
+"""Most candidate pairs that are kept: 64 MB."""
 ROUNDS = 24
-"""Candidates tried for a text, the earliest first."""
+"""Most candidates measured for one text, the earliest first."""
 BATCH = 500
 """Pairs measured at a time by one process."""
 RowPairs = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ Wanted = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 
 
 def candidate_pairs(folder: Path, name: str, rows: Rows, wanted: Wanted | None = None) -> RowPairs:
-    """Pairs of `rows` that share a band, in the order of the later one. `wanted` says of which pairs one wants to know."""
+    """Pairs of `rows` that share a band, in the order of the later one. `wanted` selects pairs."""
     most = np.uint64(int(rows.max(initial=0)) + 1)
     keys = np.empty(0, np.uint64)
     for band in range(BANDS):
@@ -58,7 +58,7 @@ def _sharing(values: npt.NDArray[np.uint64]) -> tuple[Rows, Rows]:
 
 
 def with_twins(pairs: RowPairs, measure: MeasurePairs) -> RowPairs:
-    """Of each later row that has an earlier near duplicate, that pair. Who has found one is not compared any further."""
+    """One pair for each later row that has an earlier near duplicate. A row with a match is not compared any further."""
     found: list[RowPairs] = []
     for _ in range(ROUNDS):
         if not len(pairs):
@@ -73,7 +73,7 @@ def with_twins(pairs: RowPairs, measure: MeasurePairs) -> RowPairs:
 
 
 SIMILAR = 0.8
-"""Jaccard similarity of the shingles from which on two texts are near duplicates, as in Lee et al. 2022 and Rae et al. 2021."""
+"""Least Jaccard similarity of the shingles of near duplicates, as in Lee et al. 2022 and Rae et al. 2021."""
 Sets = tuple[frozenset[str], tuple[frozenset[str], ...]]
 """Shingles of a row's prompt, and of each of its answers."""
 
@@ -87,8 +87,10 @@ def similar_texts(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def similar_rows(one: Sets, other: Sets) -> bool:
-    """Whether the prompts are, and each answer of one row has its like in the other: two pairs that share only their
-    longer answer are two different comparisons."""
+    """Whether the prompts are near duplicates, and each answer of one row has a near duplicate in the other.
+
+    Two pairs that share only their longer answer are different comparisons.
+    """
     return similar_texts(one[0], other[0]) and _covered(one[1], other[1]) and _covered(other[1], one[1])
 
 

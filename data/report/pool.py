@@ -1,6 +1,6 @@
-"""Scanners in processes of their own: reading a file is arithmetic on texts, and one core does half of it in the time of two.
+"""Runs scanners in several processes.
 
-Each talks to us through a pipe that nobody else holds: when we end, however we end, it reads the end of it and ends too.
+Each process has a pipe of its own. When the parent ends for any reason, the process reads the end of the pipe and ends too.
 """
 
 import multiprocessing
@@ -18,12 +18,12 @@ from data.report.scan import Scanner
 from data.report.settings import LoadTokenizer, ReportSettings
 
 MOST = 8
-"""Processes: each holds a tokenizer and, with a model, all of torch."""
+"""Most processes: each holds a tokenizer and, with a model, all of torch."""
 Method = Literal["scan", "similar_prompts", "similar_rows", "tokenizer_facts"]
 
 
 def cores() -> int:
-    """How many this process may use, MOST at most."""
+    """The number of cores that this process may use, at most MOST."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MOST, available)
 
@@ -66,7 +66,7 @@ class Pool:
             process.join()
 
     def map(self, method: Method, arguments: Iterable[Any]) -> Iterator[Any]:
-        """What the scanners' `method` answers to each argument, in their order. Raises what it raises."""
+        """Results of the scanners' `method` for each argument, in order. Raises the errors of the method, and ProcessEnded."""
         if self._scanner is not None:
             for argument in arguments:
                 yield getattr(self._scanner, method)(argument)

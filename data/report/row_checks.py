@@ -1,4 +1,4 @@
-"""What can be seen in a row by itself, without a tokenizer."""
+"""Checks of single rows that need no tokenizer."""
 
 import re
 import unicodedata
@@ -20,21 +20,21 @@ WELL_KNOWN = (
     "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "[gMASK]", "[EOS]", "[BOS]",
     "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>",
 )  # fmt: skip
-"""Of ChatML, Llama 2 and 3, Gemma, Phi, Mistral, GPT, BERT, Cohere, DeepSeek and their like."""
+"""Special tokens of ChatML, Llama 2 and 3, Gemma, Phi, Mistral, GPT, BERT, Cohere, DeepSeek and similar models."""
 NESTED = 20
-"""How deep within each other tokens are looked for (data/strips.py goes as deep, and keeps nothing that goes deeper)."""
+"""Most levels of tokens nested in each other that are searched; data/strips.py removes as many."""
 _SHORTEST = 3
-"""A special token of two signs is more likely a text that happens to be in it."""
+"""Least length: a shorter special token is more likely ordinary text."""
 
 
 def token_pattern(of_model: Iterable[str] = ()) -> re.Pattern[str]:
-    """What matches any of them; of two that begin alike the longer one."""
+    """A pattern that matches the well-known tokens and those of the model, longer tokens first."""
     tokens = {token for token in (*WELL_KNOWN, *of_model) if len(token) >= _SHORTEST}
     return re.compile("|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token))))
 
 
 def spelt_tokens(text: str, special: re.Pattern[str]) -> set[str]:
-    """Those in the text, and those that come together once these are taken out."""
+    """Special tokens in the text, and those that form when these are removed."""
     found: set[str] = set()
     for _ in range(NESTED):
         seen = set(special.findall(text))

@@ -1,4 +1,4 @@
-"""The file of rows: cut into chunks of whole lines, and read again where a few rows are wanted."""
+"""The file of rows: chunks of whole lines, single rows for samples, and line numbers of the source file."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class Lines:
         return cls(of_rows, None if named is None else _numbers(named, int(starts[-1]), "answers"), starts)
 
     def of(self, rows: Rows, answers: Rows | None = None) -> Rows:
-        """Of each row, or of that one of its answers which is meant: NO_ANSWER where none is."""
+        """The line of each row, or of the answer that `answers` names (NO_ANSWER: the row)."""
         found: Rows = rows + 1 if self._of_rows is None else self._of_rows[rows].astype(np.int64)
         if self._of_answers is not None and answers is not None:
             one = answers != NO_ANSWER
@@ -41,11 +41,11 @@ class Lines:
         return found
 
     def row(self, row: int) -> int:
-        """Of one row."""
+        """The line of one row."""
         return int(self.of(np.array([row]))[0])
 
     def apart(self, rows: Rows) -> list[int]:
-        """The first few rows on lines of their own: to be shown, where a record may have become several rows."""
+        """The first SHOWN rows with different lines, for samples: a record may have become several rows."""
         found: dict[int, int] = {}
         for row in rows.tolist():
             found.setdefault(self.row(row), row)
@@ -69,7 +69,7 @@ CHUNK = 4 * 2**20
 
 
 def cut_into_chunks(path: Path) -> list[Chunk]:
-    """Cut it. Raises UnreadableRows for a file that cannot be read, or has no row."""
+    """Chunks of about CHUNK bytes. Raises UnreadableRows for a file that cannot be read, or has no row."""
     found: list[Chunk] = []
     try:
         with path.open("rb") as file:
@@ -86,7 +86,7 @@ def cut_into_chunks(path: Path) -> list[Chunk]:
 
 
 def lines_in(path: Path, cut: Sequence[Chunk]) -> int:
-    """How many lines there are, the last one with or without its line break."""
+    """The number of lines. The last one may lack its line break."""
     last = cut[-1]
     with path.open("rb") as file:
         file.seek(last.offset)
@@ -116,11 +116,11 @@ class Texts:
         return read_row(str(self._path), row + 1, line, self._parse)
 
     def prompt(self, row: int) -> str:
-        """The end of its prompt, which tells more than its beginning; of a row without one, its text."""
+        """An excerpt of the end of the prompt, or of the text of a row without a prompt."""
         item = self.item(row)
         text = item.prompt_text or item.best
         return excerpt(text, max(0, len(text) - 1))
 
     def answers(self, row: int) -> str:
-        """The beginnings of its answers."""
+        """The beginnings of the answers."""
         return " ┃ ".join(excerpt(text) for text in self.item(row).answers[:3])

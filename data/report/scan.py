@@ -1,4 +1,4 @@
-"""One chunk of the file: everything that can be found out without looking at other rows.
+"""Scans one chunk of the file: everything that does not depend on other rows.
 
 Runs in several processes, each with a Scanner of its own.
 """
@@ -23,11 +23,11 @@ from data.report.words import normalised, shingles
 from data.splits import text_hash
 
 _KEPT = 4096
-"""Rows whose shingles are remembered while candidates are compared."""
+"""Rows whose shingles are cached while candidates are compared."""
 
 
 class Scanner:
-    """What a process needs for every chunk; made once."""
+    """Parser, tokenizer and caches of one process."""
 
     def __init__(self, path: Path, settings: ReportSettings, load_tokenizer: LoadTokenizer | None) -> None:
         self.path = path
@@ -59,11 +59,11 @@ class Scanner:
         return found
 
     def similar_prompts(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
-        """Of each two rows, by their offsets: whether their prompts are near duplicates."""
+        """Whether the prompts of each two rows, named by their offsets, are near duplicates."""
         return [similar_texts(self._sets(one)[0], self._sets(other)[0]) for one, other in pairs]
 
     def similar_rows(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
-        """Whether prompts are near duplicates, and each answer of one row has its near duplicate in the other."""
+        """Whether each two rows are near duplicates: their prompts, and each answer of one in the other."""
         return [similar_rows(self._sets(one), self._sets(other)) for one, other in pairs]
 
     def tokenizer_facts(self, _: None) -> TokenizerFacts | None:
@@ -103,7 +103,7 @@ class Scanner:
                 found.tokens.update(*(spelt_tokens(text, self._special) for text in item_texts(items[row])))
 
     def _identities(self, items: Sequence[Item], found: Scanned) -> None:
-        """Numbers that are the same for what counts as the same (64 bits of BLAKE2b each)."""
+        """Columns with equal numbers for equal prompts, rows and verdicts."""
         names = {name: at for at, name in enumerate(dict.fromkeys(i.annotator for i in items if i.annotator), 1)}
         numbers = np.array([identities(item) for item in items], np.uint64).reshape(len(items), len(IDENTITIES))
         found.annotators = list(names)
@@ -124,7 +124,7 @@ class Scanner:
             found.arrays[f"{name}_words"] = np.array([len(text.split()) for text in texts], np.uint32)
 
     def _signatures(self, items: Sequence[Item], found: Scanned) -> None:
-        """Of each prompt, and of each row: its prompt's and its answers' shingles together, told apart by their separator."""
+        """Signatures of each prompt and of each row. A row's shingles are its prompt's and its answers', with different separators."""
         if self._kind == "pretraining":
             found.arrays["row_bands"] = minhash.bands(minhash.signatures([shingles(i.answers[0]) for i in items]))
             return
@@ -170,18 +170,18 @@ class Scanner:
 
 
 IDENTITIES = ("prompt", "text", "text_normalised", "verdict", "verdict_normalised")
-"""What `identity` answers, in this order."""
+"""The values of `identities`, in order."""
 
 
 def identities(item: Item) -> tuple[int, int, int, int, int]:
-    """64 bits of BLAKE2b each, of
-    - the prompt (0 without one), as the trainer's split has it;
-    - the prompt with its answers, in whatever order they stand;
-    - the same, but for case and white space;
-    - the same with what was said of the answers, and by whom: two of these say nothing twice;
-    - that, but for case and white space.
+    """Hashes of 64 bits (BLAKE2b), equal for equal
+    - prompts (0 without one), as the trainer's split compares them;
+    - prompts with answers in any order;
+    - the same up to case and white space;
+    - prompts, answers, ranks and annotators: equal values are copies;
+    - the same up to case and white space.
 
-    Of 10⁶ different texts two are taken for one with a probability of 3 · 10⁻⁸.
+    Two of 10⁶ different texts collide with a probability of 3 · 10⁻⁸.
     """
     key = item.prompt_key
     plain = normalised(item.prompt_text)

@@ -1,4 +1,4 @@
-"""What a report is asked for."""
+"""Settings of a report, and the interface of the job's tokenizer. The trainer implements it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,30 +13,30 @@ RowKind = Literal["preferences", "thumbs", "sft", "prompts", "pretraining"]
 
 
 class ReportSettings(BaseModel):
-    """The file that `--settings` names. Lengths and split are the job's `data`: the same fields, the same defaults."""
+    """The file that `--settings` names. Lengths and split have the names and defaults of the job's `data`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     kind: RowKind
-    """What the rows are."""
+    """The kind of the rows."""
     model: str | None = None
     """A model whose tokenizer the job would use: a folder, or a hub id. None: lengths are in characters and words."""
     chat_template: Literal["auto", "none"] = "auto"
-    """As the job's `data.chat_template`."""
+    """The job's `data.chat_template`."""
     max_prompt_tokens: PositiveInt = 512
-    """As the job's."""
+    """The job's `data.max_prompt_tokens`."""
     max_completion_tokens: PositiveInt = 512
-    """As the job's."""
+    """The job's `data.max_completion_tokens`."""
     eval_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """As the job's."""
+    """The job's `data.eval_fraction`."""
     lines: Path | None = None
-    """Little-endian uint64 line numbers, one for each row, of the file that the rows were made from. None: a row's number is its line."""
+    """A file of line numbers (little-endian uint64), one for each row, in the file that the rows were made from. None: a row's number is its line."""
     answer_lines: Path | None = None
-    """The same of each answer, row after row, where answers were records of their own. None: they lie in their row's line."""
+    """The same for each answer, row after row, where each answer was a record. None: answers have their row's line."""
 
     labelled: bool = False
-    """Whether every row has two sides that stand as they were judged, and a label of its own. False: A may be the chosen one by
-    definition, where it always wins."""
+    """Whether the sides of each row are in the order in which they were judged, with a label. False: where A always wins, it may
+    be the chosen answer by definition."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The figures at the top of a report."""
+"""The figures, languages and histograms of a report."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Steps = Callable[[str, int], int]
 def summary_figures(
     columns: Columns, settings: ReportSettings, fits: Fitting, kept: Flags | None, copies: Duplicates, steps: Steps
 ) -> dict[str, float]:
-    """Counts of rows, unless the name says otherwise."""
+    """Figures by name. Each is a count of rows unless its name is another unit."""
     found: dict[str, float] = {"rows": columns.rows}
     if settings.kind != "pretraining":
         found["prompts"] = len(np.unique(columns.arrays["prompt"]))
@@ -70,20 +70,20 @@ def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: F
 
 
 def ties(columns: Columns) -> tuple[int, int]:
-    """Rows whose answers are all worth the same, and rows that somebody has judged."""
+    """The number of rows whose answers all have the same rank, and of rows with a verdict."""
     judged = columns.arrays["judged"]
     return int((judged & (_worst(columns) == 0)).sum()), int(judged.sum())
 
 
 def _worst(columns: Columns) -> npt.NDArray[np.int64]:
-    """The worst rank in each row; 0 where all are worth the same."""
+    """The worst rank in each row; 0 where all are equal."""
     worst = np.zeros(columns.rows, np.int64)
     np.maximum.at(worst, columns.row_of, columns.arrays["rank"].astype(np.int64))
     return worst
 
 
 def language_shares(columns: Columns) -> list[dict[str, Any]]:
-    """Of the rows looked at, most first; those that cannot be told come last, as `und`."""
+    """Languages of the sampled rows, the most frequent first. Undetermined ones come last, as `und`."""
     counts = Counter(language for _, language in columns.languages)
     ordered = sorted(counts.items(), key=lambda item: (item[0] == UNKNOWN, -item[1], item[0]))
     return [{"language": name, "rows": count, "share": count / counts.total()} for name, count in ordered]
@@ -102,7 +102,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Histogram:
-    """`counts[i]` texts are at least `edges[i]` and less than `edges[i + 1]` long; the last bin takes its upper edge too."""
+    """`counts[i]` texts are at least `edges[i]` and less than `edges[i + 1]` long; the last bin includes its upper edge."""
 
     name: str
     title: str
@@ -110,7 +110,7 @@ class Histogram:
     edges: list[int]
     counts: list[int]
     limit: int | None
-    """The job's: what is longer is left out or cut."""
+    """The job's limit: longer texts are left out or cut."""
     mean: float
     median: int
     p95: int
@@ -118,7 +118,7 @@ class Histogram:
 
 
 def build_histogram(name: str, title: str, unit: str, lengths: npt.NDArray[np.uint32], limit: int | None) -> Histogram:
-    """Bins of one width, a round number, over all but the longest hundredth, which the last bin takes."""
+    """Bins of equal width, a round number, over 99 % of the texts. The last bin takes the longest hundredth."""
     ordered = np.sort(lengths)
     common = _quantile(ordered, 0.99)
     width = _round_up(common // BINS + 1)
@@ -140,19 +140,21 @@ def build_histogram(name: str, title: str, unit: str, lengths: npt.NDArray[np.ui
 
 
 def _quantile(ordered: npt.NDArray[np.uint32], share: float) -> int:
-    """As trainer/preflight has it: the value that has that share of the values before it."""
+    """The value with this share of the values before it, as in trainer/preflight."""
     return int(ordered[min(len(ordered) - 1, int(share * len(ordered)))])
 
 
 def _round_up(width: int) -> int:
-    """To 1, 2 or 5 times a power of ten."""
+    """The next 1, 2 or 5 times a power of ten."""
     scale: int = 10 ** (len(str(width)) - 1)
     return min(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
 
 
 def all_histograms(columns: Columns, kind: RowKind, units: list[str], limits: dict[str, int]) -> list[Histogram]:
-    """Of prompts and answers; of the preferred and the other answers of decided rows; of answers by their thumb. `limits`: tokens
-    of each."""
+    """Lengths of prompts and answers, of preferred and other answers, and of answers by their thumb.
+
+    `limits` are the job's limits in tokens, by `prompt` and `answer`.
+    """
     found = []
     for unit in units:
         asked, answered = columns.arrays[f"prompt_{unit}"], columns.arrays[f"answer_{unit}"]
