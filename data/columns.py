@@ -22,7 +22,7 @@ class Column:
     examples: list[str]
     """Different values, as short texts."""
     share: float
-    """Of the records that have it."""
+    """Share of the records that have it, from 0 to 1."""
 
 
 def columns_of(records: list[dict[str, Any]], names: list[str] | None) -> list[Column]:

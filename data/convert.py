@@ -26,7 +26,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Converted:
-    """What came of a file."""
+    """The result of converting a file."""
 
     findings: list[dict[str, Any]]
     left_out: int

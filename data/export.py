@@ -18,7 +18,7 @@ _NO_OPENAI = {DatasetKind.PRETRAINING: "plain texts", DatasetKind.THUMBS: "a ver
 
 
 class ExportFormat(StrEnum):
-    """What an export looks like."""
+    """The file format of an export."""
 
     TRL = "trl"
     """TRL's JSON Lines: explicit prompts. Rankings become their pairs; ties and unlabelled pairs are left out."""

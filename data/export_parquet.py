@@ -1,4 +1,4 @@
-"""Stored rows as Parquet: every column has one type, so what one row says in another way is brought to it."""
+"""Writes stored rows as Parquet. Every column has one type, so values of other types are converted to it."""
 
 import io
 from collections.abc import Callable, Iterator

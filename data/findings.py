@@ -1,4 +1,4 @@
-"""What an import finds: problems with the lines that have them, in the one shape of every finding."""
+"""Findings of an import: problems, with the lines that have them."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -8,13 +8,13 @@ from data.errors import RowError, UnusableFile
 from data.text import storable
 
 LISTED = 20
-"""Lines that are listed; all are counted."""
+"""Most lines that a finding lists. All are counted."""
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
 _LONGEST = 400
-"""Characters of what is said: names of fields may be as long as a record."""
+"""Most characters of a detail: names of fields may be as long as a record."""
 _WORDINGS = 5
-"""Different things that are said under one code."""
+"""Most different details of one code."""
 LEAVE_OUT = {"id": "leave_out", "label": "Leave these rows out"}
 
 BLOCKING, WARNING, INFO = "blocking", "warning", "info"
@@ -66,12 +66,12 @@ CODES = {
     "unlabelled": (INFO, "Pairs that nobody has compared yet"),
     "read_as": (INFO, "How the file was read"),
 }
-"""What an import finds: how bad it is, and its title."""
+"""Severity and title of each code."""
 
 
 @dataclass
 class ImportFinding:
-    """One kind of trouble, and where it is. `line` is the source's, `row` the stored one's."""
+    """One kind of problem, with its lines. `line` counts in the source, `row` in the stored rows."""
 
     code: str
     severity: str
@@ -89,7 +89,7 @@ class ImportFinding:
 
 
 class _Seen:
-    """What is known of one code so far; bounded, however many lines have it."""
+    """Counts and samples of one code, bounded for any number of lines."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -116,7 +116,7 @@ class _Seen:
 
 
 class Findings:
-    """Collects what is found while a file is read."""
+    """Collects the findings of one file while it is read."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
@@ -134,7 +134,7 @@ class Findings:
         self.note(bad.code, line, bad.sentence(), text)
 
     def note(self, code: str, line: int, detail: str, text: str = "") -> None:
-        """A record that was used, and is dubious, or something to know: what the code says it is."""
+        """Note a record that was used. The severity is that of the code."""
         if code not in self._seen:
             self._seen[code] = _Seen()
         self._seen[code].add(line, detail, text)

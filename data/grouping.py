@@ -1,4 +1,4 @@
-"""Answers to one prompt that lie in records of their own, brought together into rankings."""
+"""Groups answers to one prompt from several records into rankings."""
 
 import hashlib
 import sqlite3
@@ -18,18 +18,18 @@ from data.schema import MOST_RANKED
 
 Other = TypeVar("Other")
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
-"""The second where a quota or the largest size of a file is in the way."""
+"""The second is the error of a quota or of the largest file size."""
 
 
 class RowResult(NamedTuple):
-    """A row, or why there is none."""
+    """A row, or the error that replaces it."""
 
     line: int
     row: dict[str, Any] | RowError
     text: str = ""
-    """What shows the trouble, of one that is none."""
+    """An excerpt that shows the error, for a result without a row."""
     answer_lines: Sequence[int] = ()
-    """Of each completion, where those lie in records of their own."""
+    """The line of each completion, where each was a record."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _ranking(part: list[RatedAnswer]) -> dict[str, Any]:
 
 
 def _parts(answers: list[RatedAnswer]) -> Iterator[list[RatedAnswer]]:
-    """As few rankings as there must be; where that is more than one, each gets its share of every score."""
+    """As few rankings as possible. Where several are needed, each gets a share of every score."""
     count = max(1, -(-len(answers) // MOST_RANKED))
     dealt = answers if count == 1 else sorted(answers, key=lambda answer: -answer.score)
     for at in range(count if answers else 0):

@@ -1,4 +1,4 @@
-"""What a file may not exceed, whoever sends it."""
+"""Bounds on the size and structure of a source file."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
-"""Prompts that are trained on and nearly the same as held-out ones: a figure on those flatters (Lee et al. 2022).
+"""Finds training prompts that are near duplicates of held-out ones, which makes held-out figures too good (Lee et al. 2022).
 
-Equal prompts are on one side alone, by the split. Near duplicates are found exactly, without signatures: of two sets with a
-Jaccard similarity of t or more, some element is among the |x| − ⌈t·|x|⌉ + 1 first of each in one order of all elements. The
-order puts rare ones first, so few others are looked at (prefix filtering: Chaudhuri et al. 2006; Bayardo et al. 2007).
+Equal prompts are on one side alone, by the split. Near duplicates are found exactly, without signatures, by prefix filtering
+(Chaudhuri et al. 2006; Bayardo et al. 2007). Two sets with a Jaccard similarity of t or more share an element among the first
+|x| - ⌈t·|x|⌉ + 1 of each, in one order of all elements. The order puts rare elements first, so few sets are compared.
 """
 
 import math
@@ -17,7 +17,7 @@ from data.splits import prompt_key, prompt_text
 SIMILAR = 0.8
 """Jaccard similarity of word triples from which on two prompts are near duplicates, as in the data report."""
 MOST_CHARACTERS = 10_000_000
-"""Of the prompts that are looked at, some seconds of work; what is beyond is told."""
+"""Most characters of prompts that are compared: some seconds of work. A result beyond them is marked as incomplete."""
 SAMPLES = 3
 _EXCERPT = 120
 

@@ -30,7 +30,7 @@ class Plan:
     mapping: dict[str, Any] | None = None
     """The mapping of the format `custom`."""
     encoding: str | None = None
-    """Of the text, as the user named it; None: as it is detected."""
+    """The text encoding that the user named; None: it is detected."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -112,7 +112,7 @@ def _detected(detection: Detection, kind: str | None) -> tuple[str, str] | None:
     UnclearFormat where several are as likely, or where nothing is likely and no kind was named.
     """
     candidates = ordered([one for one in detection.candidates if kind in (None, one.kind)])
-    # A user who names the kind knows the file, so a low score is enough. Records that differ are reported.
+    # The user named the kind, so a low score is enough. Records that differ are reported.
     if stands_out(candidates, LIKELY if kind is None else _POSSIBLE):
         return candidates[0].format, candidates[0].kind
     if kind is not None and not candidates:

@@ -1,4 +1,4 @@
-"""Records become rows: each through its format and then through the canonical form, or with what is wrong with it."""
+"""Turns records into rows: through the format, then into canonical form. A record that cannot be used becomes an error."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,8 +23,9 @@ __all__ = ["RowResult", "records_to_rows"]
 def records_to_rows(
     records: Iterator[Record], plan: Plan, findings: Findings, scratch: Path | None = None
 ) -> Iterator[RowResult]:
-    """Rows and refusals. A record gives all of its rows or none. Where answers to one prompt lie in several records, each
-    prompt's ranking stands at the line of its first answer.
+    """Rows and errors. A record gives all of its rows or none.
+
+    Where the answers to one prompt are in several records, the ranking has the line of its first answer.
     """
     known = plan.reads_as
     reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
@@ -93,13 +94,13 @@ def _behind(system: Any, row: Row | Rated) -> Row | Rated:
 
 
 def _checked(line: int, rated: Rated) -> RatedAnswer:
-    """In canonical form, or what is wrong with it."""
+    """The answer in canonical form. Raises RowError."""
     demonstration = canonical(DatasetKind.SFT, {"prompt": rated.prompt, "completion": rated.completion})
     return RatedAnswer(line, demonstration["prompt"], demonstration["completion"], rated.score, rated.notes)
 
 
 def _runs(answers: Iterator[RatedAnswer | RowResult]) -> Iterator[list[RatedAnswer] | RowResult]:
-    """Answers to one prompt that follow each other."""
+    """Groups consecutive answers to one prompt."""
     run: list[RatedAnswer] = []
     for answer in answers:
         if isinstance(answer, RowResult):
@@ -127,7 +128,7 @@ _BREAK = re.compile(r"\n\s*")
 
 
 def _sample(record: Record, bad: RowError) -> str:
-    """What shows the trouble: the field, where it is the field's own, otherwise how the record begins."""
+    """An excerpt that shows the error: the field for an error of one field, otherwise the beginning of the record."""
     _, value, _ = record
     name = (bad.pointer or "").removeprefix("/").partition("/")[0]
     if bad.code in _OF_A_FIELD and isinstance(value, dict) and name in value:

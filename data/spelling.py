@@ -1,4 +1,4 @@
-"""Names of columns: the same in upper and lower case, and names that are one slip of the finger away from a known one."""
+"""Column names: equal up to case, and misspelt names that differ from a known one by one typing error."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from data.errors import RowError
 
 _SHORTEST = 5
-"""Characters of a name that is compared with others: `test` is hardly a `text` misspelt."""
+"""Least length of a name that may be misspelt: `test` is unlikely to mean `text`."""
 
 
 class Names:
@@ -38,7 +38,7 @@ class Names:
         return self._handed_out(name) is not None
 
     def of(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record as a reader gets it. Of two names that differ in case alone, the exact one counts."""
+        """The record as a reader gets it. If two names differ in case alone, the exact one is used."""
         if record.keys() <= self._fields:
             return record
         found: dict[str, Any] = {}

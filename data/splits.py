@@ -18,24 +18,24 @@ class Split:
 
 
 def prompt_key(prompt: Prompt) -> str:
-    """The same string for the same prompt, whatever file it came from, and as text or as one message of the user's."""
+    """The key of a prompt: equal for equal prompts in any file, and for a text and the same text as one user message."""
     if isinstance(prompt, list) and len(prompt) == 1 and prompt[0]["role"] == "user":
         return prompt[0]["content"]
     return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, ensure_ascii=False)
 
 
 def prompt_text(prompt: Prompt) -> str:
-    """A prompt for people and judges to read."""
+    """A prompt as readable text, for people and judges."""
     return prompt if isinstance(prompt, str) else "\n".join(f"{m['role']}: {m['content']}" for m in prompt)
 
 
 def text_hash(text: str) -> int:
-    """64 bits, the same in every run. Of a prompt's key, as a share of 2^64, it decides whether the prompt is held out."""
+    """64 bits, the same in every run. The hash of a prompt's key, as a share of 2^64, decides whether the prompt is held out."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def hash_share(number: int) -> float:
-    """Where a hash lies among all of them, from 0 to 1."""
+    """A hash as a share of all hashes, from 0 to 1."""
     return number / 2**64
 
 
@@ -46,7 +46,7 @@ def hash01(text: str) -> float:
 def held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], eval_fraction: float) -> set[str]:
     """Prompts whose hash falls below `eval_fraction`: the same ones in every file and every run.
 
-    Of `prompts`, those for PPO and evaluation, one is held out and one trained on at least, where there are two.
+    At least one of `prompts` (those for PPO and evaluation) is held out and one is trained on, where there are two.
     """
     asked = sorted({prompt_key(prompt) for prompt in prompts}, key=hash01)
     everything = {*asked, *(prompt_key(prompt) for prompt in others)}

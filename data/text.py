@@ -9,7 +9,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def storable(value: Any) -> Any:
-    """A copy of a JSON value that Postgres takes: a bad character becomes �, a number that is not finite null."""
+    """A copy of a JSON value that PostgreSQL accepts: bad characters become U+FFFD, non-finite numbers null."""
     match value:
         case str():
             return _BAD_TEXT.sub(REPLACEMENT, value)
@@ -23,7 +23,7 @@ def storable(value: Any) -> Any:
 
 
 def bad_text(value: Any, pointer: str = "#") -> str | None:
-    """The JSON pointer of the first text that Postgres would refuse, or None."""
+    """The JSON pointer of the first text that PostgreSQL would refuse, or None."""
     if isinstance(value, str):
         return pointer if _BAD_TEXT.search(value) else None
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

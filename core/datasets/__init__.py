@@ -1,1 +1,1 @@
-"""Datasets: what people upload, read record by record, kept in versions that never change."""
+"""Datasets in the database and the blob store: immutable versions, the row store, search, overlap and reports."""

@@ -16,7 +16,7 @@ FIX = "fix"
 """The kind of the data task that makes the version."""
 LEAVE_OUT = "leave_out"
 """The fix of an import's findings: their records are not among the rows, and it is only to be agreed to that they stay out.
-As a code, it means all of them."""
+This code stands for all of them."""
 DROP, STRIP = "drop", "strip"
 """Fixes of a report's findings: leave out the rows that they name, or change their texts."""
 
@@ -85,7 +85,7 @@ def _refuse_undecided(version: DatasetVersion, wanted: _Wanted) -> None:
 
 
 def _refuse_emptying(version: DatasetVersion, wanted: _Wanted) -> None:
-    """As far as that can be seen without reading the rows; together several may still name them all."""
+    """Whether a single finding names every row. Several findings together may still name them all; only the task sees that."""
     assert wanted.report is not None and wanted.report.result is not None and version.content is not None
     for finding in wanted.report.result["findings"]:
         if (

@@ -1,4 +1,4 @@
-"""A file becomes a version of a dataset: at once while a request waits, or later in the data worker."""
+"""Imports a file as a version of a dataset: while the request waits, or later in the data worker."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,16 +24,16 @@ from data.limits import Limits
 from data.plan import Plan, make_plan
 
 IMPORT = "import"
-"""The kind of the data task that does it later."""
+"""The kind of the data task that imports later."""
 
 
 class BadRows(StrEnum):
-    """What becomes of a file with records that cannot be used."""
+    """The treatment of a file in which some records cannot be used."""
 
     REFUSE = "refuse"
     """Nothing is stored."""
     REPORT = "report"
-    """The others are stored, but blocked until somebody decides."""
+    """The others are stored, and blocked until the user decides."""
     LEAVE_OUT = "leave_out"
     """The others are stored and can be used."""
 
@@ -60,14 +60,14 @@ class Source:
     """The file."""
 
     open_: Callable[[], BinaryIO]
-    """Opens it at its beginning, as often as one likes."""
+    """Opens the file at its beginning; may be called several times."""
     filename: str
     upload_id: str | None = None
     url: str | None = None
     """Where the platform fetched it from."""
 
     def origin(self, plan: Plan) -> dict[str, Any]:
-        """How a version of it came about."""
+        """The `origin` of a version that is made from the file."""
         known = {"upload": self.upload_id, "url": self.url}
         read_as = {name: value for name, value in plan.as_json().items() if name != "kind"}
         named = {name: value for name, value in known.items() if value is not None}
@@ -76,7 +76,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read it; what is None is found out."""
+    """The options for reading a file. None: the value is detected."""
 
     kind: str | None = None
     format: str | None = None
@@ -91,7 +91,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Import:
-    """What somebody wants to have imported."""
+    """A file to import, with the name and the options of the new dataset."""
 
     source: Source
     name: str
@@ -101,14 +101,14 @@ class Import:
 
 @dataclass(frozen=True)
 class Imported:
-    """Rows in a scratch folder, and what was found on the way."""
+    """Rows in a scratch folder, with the findings of the import."""
 
     draft: Draft
     converted: Converted
     bad_rows: BadRows
 
     def fill(self, session: Session, blobs: BlobStore, version_id: str) -> DatasetVersion:
-        """Make them the version's."""
+        """Store the rows as those of the version."""
         found = self.converted.findings
         undecided = self.bad_rows is BadRows.REPORT
         return publish.publish_version(

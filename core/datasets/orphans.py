@@ -1,4 +1,4 @@
-"""Blobs of datasets and uploads that no row knows: of a transaction that failed at its end, or of a process that was killed."""
+"""Removes blobs of datasets and uploads without a database row, which failed transactions and killed processes leave."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,16 +17,16 @@ _OWNERS: dict[str, Any] = {
     "reports": DatasetReport.id,
     "uploads": Upload.id,
 }
-"""Of what is below each of these folders, the column that its next name must stand in."""
+"""For each folder, the column that must hold the next part of a blob's key."""
 _OLD = "datasets"
-"""Where datasets from before there were versions lie, each in a blob that its content names."""
+"""The folder of datasets from before versions existed. Each content names its blob."""
 _AT_A_TIME = 1000
 
 
 def remove_orphans(blobs: BlobStore, suspects: set[str]) -> set[str]:
-    """Remove those of `suspects` that still nobody knows; answer whom to suspect the next time.
+    """Remove the blobs in `suspects` that still have no row. Returns the suspects of the next call.
 
-    Twice, since the row of a blob is committed a while after the blob is there. And what was never finished goes.
+    Two calls are needed because the row of a blob is committed after the blob is written. Unfinished blobs are removed too.
     """
     blobs.clear_abandoned()
     found = set()
@@ -50,7 +50,7 @@ def _unknown(session: Session, names: Sequence[str], column: Any) -> Iterator[st
 def _remove(blobs: BlobStore, place: str) -> None:
     folder, _, name = place.partition("/")
     if folder == "contents":
-        with session_scope() as session:  # whoever stores the same rows at this moment goes before or after
+        with session_scope() as session:  # serialised with a transaction that stores the same rows
             remove_orphan(session, blobs, name)
     elif folder == _OLD:
         blobs.delete(place)

@@ -1,6 +1,6 @@
 """Prompts that two datasets share: equal ones by their hashes, near duplicates by the bands of their signatures.
 
-Both are looked up in SQL. Of the rows themselves only samples are read, and the candidates for near duplicates, which are
+Both are looked up in SQL. Only samples and the candidates for near duplicates are read from the rows; the candidates are
 measured in their texts.
 """
 
@@ -122,7 +122,7 @@ def _exact_counts(session: Session, content: DatasetContent, other: DatasetConte
 
 
 def _joined(content: DatasetContent, other: DatasetContent) -> Any:
-    """Of each prompt that both hold: its rows in either, and the first of them."""
+    """For each prompt in both versions: its rows in either, and the first of them."""
     own, theirs = _grouped(content, "own"), _grouped(other, "theirs")
     columns = (own.c.rows, theirs.c.rows.label("other_rows"), own.c.first, theirs.c.first.label("other_first"))
     return select(*columns).join(theirs, own.c.prompt_hash == theirs.c.prompt_hash)
@@ -134,8 +134,8 @@ def _grouped(content: DatasetContent, name: str) -> Subquery:
     return query.group_by(DatasetRow.prompt_hash).subquery(name)
 
 
-# In a bucket of prompts that share a band each is compared with the first few: prompts made from one template are a bucket
-# of thousands, and all pairs of two buckets would grow with their product.
+# Prompts that share a band form a bucket. Each prompt is compared with the first few of its bucket, because prompts from one
+# template form a bucket of thousands: all pairs of two such buckets would be millions.
 _CANDIDATES = text(
     """
     WITH theirs AS (

@@ -1,4 +1,4 @@
-"""A version gets its rows, and what follows from that: its search index, and a report."""
+"""Publishes a version: stores its rows, and queues its search index and its report."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -29,9 +29,11 @@ def publish_version(
     left_out: int = 0,
     blocked: bool = False,
 ) -> DatasetVersion:
-    """Store the draft's rows as the version's. It is ready then, or `blocked`: somebody has to decide about a finding.
+    """Store the draft's rows as the version's. The version becomes ready, or `blocked` until the user
+    decides about a finding.
 
-    One that is settled already stays what it is. NotFound if the dataset was deleted meanwhile. The draft must have rows.
+    A version that is no longer importing is left unchanged. Raises NotFound if the dataset was deleted. The draft must have
+    rows.
     """
     # Locks are taken in the order dataset, task, version, content: here, and wherever several are.
     query = select(DatasetVersion).filter_by(id=version_id).with_for_update(of=DatasetVersion)
@@ -51,7 +53,7 @@ def publish_version(
 
 
 def same_rows(session: Session, blobs: BlobStore, parent: DatasetVersion, origin: dict[str, Any]) -> DatasetVersion:
-    """A ready version with the rows of `parent`, which has some: somebody has decided about its findings."""
+    """A ready version with the rows of `parent`, whose findings the user has decided about. `parent` must have rows."""
     assert parent.content is not None
     dataset = session.get_one(Dataset, parent.dataset_id)
     version = versions.new_version(session, dataset, origin, parent)
@@ -68,7 +70,7 @@ def same_rows(session: Session, blobs: BlobStore, parent: DatasetVersion, origin
 
 
 def decided(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same findings where what they concern is left out: to be read, and in nobody's way."""
+    """The findings with blocking ones as warnings without a fix, for rows that were left out."""
     return [
         finding | {"severity": "warning", "fix": None} if finding["severity"] == "blocking" else finding
         for finding in findings

@@ -36,8 +36,9 @@ class Told:
 
 
 def request(session: Session, version: DatasetVersion, settings: dict[str, Any] | None = None) -> DatasetReport:
-    """The report on a version, which must have rows, with these settings; a data task is queued unless there is one that
-    has made it or is at it. What is left out of `settings`, or null, is the trainer's default.
+    """The report on a version with these settings. A data task is queued unless a report exists or is being made.
+
+    Fields of `settings` that are missing or null have the trainer's defaults. The version must have rows.
 
     Raises DatasetNotReady or DatasetFailed for a version without rows; InvalidRequest or NotFound for a model that may not be
     used.
@@ -47,7 +48,7 @@ def request(session: Session, version: DatasetVersion, settings: dict[str, Any] 
     owner_id = version.dataset.owner_id
     if "model" in wanted:
         check_model(session, owner_id, wanted["model"], get_settings())
-    # Of two who ask for the same at once the second waits here, and finds the first's.
+    # This lock serialises concurrent requests, so that the second one finds the report of the first.
     session.execute(select(DatasetVersion.id).filter_by(id=version.id).with_for_update(key_share=True))
     sha256 = hashlib.sha256(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)).hexdigest()
     found = session.scalars(
@@ -129,6 +130,6 @@ def rows_key(report_id: str, code: str) -> str:
 
 
 def _normal(settings: dict[str, Any]) -> dict[str, Any]:
-    """Without what says nothing, so that the same wishes are the same settings."""
+    """The settings without nulls and without fields that have no effect, so that equal requests have equal settings."""
     given = {name: value for name, value in settings.items() if value is not None}
     return given if "model" in given else {name: value for name, value in given.items() if name not in WITH_MODEL}

@@ -40,8 +40,8 @@ def keep_until(dataset: Dataset, moment: datetime | None) -> None:
 def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
     """Forget it with all of its versions, unless an unfinished job needs one. Whatever is being done to it is cancelled.
 
-    The lock waits for jobs that are being created with it, so that what the query sees is all there is; and for another
-    who deletes it, who then leaves nothing to lock. Then tasks, versions and contents are locked, in this order.
+    The lock waits for jobs that are being created with the dataset, so that the query sees all of them. It also waits for a
+    concurrent deletion, after which nothing is left to lock. Then tasks, versions and contents are locked, in this order.
     """
     dataset = session.scalars(select(Dataset).filter_by(id=dataset_id).with_for_update()).one_or_none()
     if dataset is None:
@@ -70,7 +70,7 @@ def unfinished_jobs(session: Session, dataset_id: str) -> list[str]:
 
 
 def expired(session: Session) -> list[str]:
-    """Datasets that are past their time and in nobody's use. Each is to be deleted in a transaction of its own."""
+    """Expired datasets that no unfinished job uses. The caller deletes each in a transaction of its own."""
     in_use = _needing().where(DatasetVersion.dataset_id == Dataset.id).exists()
     past = select(Dataset.id).where(Dataset.expires_at < func.clock_timestamp(), ~in_use)
     return list(session.scalars(past.order_by(Dataset.expires_at).limit(_AT_A_TIME)))

@@ -19,7 +19,7 @@ from core.errors import NotFound, SearchNotReady
 from core.models import DatasetReport, DatasetRow, DatasetVersion
 
 MOST_COUNTED = 10_000
-"""More matches are not counted: nobody reads that far, and counting them takes time."""
+"""Most matches that are counted: counting takes time, and no page lies beyond them."""
 _MOST_BYTES = 16 * 1024**2
 """A page of long rows ends early."""
 _CODE = re.compile("[a-z0-9_]{1,100}")

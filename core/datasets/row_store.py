@@ -1,8 +1,8 @@
 """Rows as they are stored: canonical JSONL, once however many versions hold them, found by their sum.
 
 A content's row and its blobs are made and removed under one advisory lock of the sum, held to the end of the
-transaction. So of two who store the same rows at once the second finds the first's, and whoever removes them cannot take
-away what another has just stored.
+transaction. So a concurrent transaction that stores the same rows finds those of the first, and a
+removal cannot delete rows that were just stored.
 """
 
 import hashlib
@@ -99,7 +99,7 @@ class RowWriter:
         self._out.write(data)
 
     def finish(self) -> Draft:
-        """Everything is written. Raises nothing for a draft without rows: whoever stores it must have looked."""
+        """Everything is written. A draft without rows is not refused here; the caller checks that."""
         for numbers in (self._index, self._lines, self._answer_lines):
             numbers.flush()
         self.close()
@@ -125,9 +125,9 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
 
 
 def put(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
-    """The draft's rows, stored, or the content that holds the same rows already. Its blobs are there when this returns.
+    """Store the draft's rows. Returns the content that holds them, which may exist already; its blobs are written.
 
-    Holds the sum's lock until the transaction ends, so call it late.
+    The lock of the sum is held until the transaction ends, so call it late.
     """
     lock(session, draft.sha256)
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
@@ -214,7 +214,7 @@ def _clear_abandoned(scratch: Path) -> None:
     for folder in scratch.iterdir():
         try:
             written = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
-        except FileNotFoundError:  # somebody is at it
+        except FileNotFoundError:  # another process removes it
             continue
         if time.time() - written > _ABANDONED_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)

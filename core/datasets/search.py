@@ -16,9 +16,9 @@ from core.models.tasks import TaskStatus
 INDEX = "index"
 """The kind of the data task that makes it."""
 MOST_BYTES = 200_000
-"""Of a row's text, so much is indexed: Postgres refuses a row whose words take more than 1 MiB."""
+"""Most bytes of a row that are indexed: PostgreSQL refuses a row whose words take more than 1 MiB."""
 _CONFIGURATION = "simple"
-"""Words as they stand, in whatever language: no stemming, no stop words."""
+"""PostgreSQL's configuration without stemming and stop words, for any language."""
 _NOT_TEXT = frozenset({"role", "label", "thumb"})
 
 
@@ -106,7 +106,7 @@ def matching(content: DatasetContent, words: str | None) -> Select[Any]:
 
 
 def text_of(row: dict[str, Any]) -> str:
-    """What of a row is searched, at most MOST_BYTES of it."""
+    """The searched text of a row, at most MOST_BYTES long."""
     whole = "\n".join(_texts(row)).encode()
     return whole[:MOST_BYTES].decode(errors="ignore")
 

@@ -1,4 +1,4 @@
-"""Which rows a run would train on and which it would hold out: the trainer's own rule, by the hash of the prompt."""
+"""The rows that a run would train on and hold out, by the hash of the prompt: the rule of `data.splits` in SQL."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -15,9 +15,9 @@ from data.splits import hash_share, prompt_key, text_hash
 
 SplitName = Literal["train", "eval"]
 EVAL_FRACTION = 0.1
-"""As `data.eval_fraction` of a job, unless it says otherwise."""
+"""The default of a job's `data.eval_fraction`."""
 HALF = 2**63
-"""Postgres' whole numbers are signed: they are stored less this, in the same order."""
+"""Subtracted from stored hashes: PostgreSQL's integers are signed. The order stays the same."""
 
 
 def prompt_of(kind: str, row: dict[str, Any]) -> Prompt | None:
@@ -32,7 +32,7 @@ def prompt_of(kind: str, row: dict[str, Any]) -> Prompt | None:
 
 
 def stored_hash(kind: str, row: dict[str, Any]) -> int | None:
-    """Of the prompt of a canonical row, less 2^63; None where it has none."""
+    """The hash of the prompt of a canonical row, minus 2^63; None for a row without a prompt."""
     prompt = prompt_of(kind, row)
     return None if prompt is None else text_hash(prompt_key(prompt)) - HALF
 
@@ -47,14 +47,14 @@ class Split:
     most: int
 
     def of(self, stored: int | None) -> SplitName | None:
-        """Where a row with this hash goes."""
+        """The side of a row with this hash; None without a prompt."""
         if stored is None:
             return None
         held_out = (stored < self.limit or stored == self.least) and stored != self.most
         return "eval" if held_out else "train"
 
     def where(self, name: SplitName) -> ColumnElement[bool]:
-        """The same in SQL."""
+        """The rows of one side, as an SQL condition."""
         stored = DatasetRow.prompt_hash
         held_out = and_(or_(stored < self.limit, stored == self.least), stored != self.most)
         return held_out if name == "eval" else not_(held_out)

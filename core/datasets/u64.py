@@ -1,4 +1,4 @@
-"""Lists of whole numbers in a file: little-endian, 8 bytes each, so that the n-th is found without reading the others."""
+"""Lists of integers in a file: little-endian, 8 bytes each, so that the n-th is read without the others."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ _FLUSH = 8192
 
 
 class Numbers:
-    """Writes them, in pieces."""
+    """Writes numbers to a file in blocks."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -28,7 +28,7 @@ class Numbers:
 
 
 class Stored(Sequence[int]):
-    """Those of an open file, of which only the ones that are asked for are read."""
+    """The numbers of an open file, read on demand."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -49,7 +49,7 @@ class Stored(Sequence[int]):
 
 
 def packed(numbers: Iterable[int]) -> bytes:
-    """As they lie in the file."""
+    """The bytes of the numbers in a file."""
     return _swapped(array("Q", numbers)).tobytes()
 
 

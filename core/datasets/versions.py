@@ -1,4 +1,7 @@
-"""Datasets and their versions: making them, and finding the one that somebody means."""
+"""Datasets, their versions, and references to versions.
+
+A reference is `ds_…` (the newest version), `ds_…@2`, or `ds_…@sha256:…` with at least 8 digits of the sum of the rows.
+"""
 
 import re
 import unicodedata
@@ -40,7 +43,7 @@ def fit_name(name: str) -> str:
 
 
 def name_of(filename: str) -> str:
-    """What a dataset of this file is called unless somebody says otherwise: names of files may be longer."""
+    """The default name of a dataset that is made from this file; file names may be longer than names."""
     return filename[:LONGEST_NAME].rstrip()
 
 
@@ -48,7 +51,7 @@ def new_version(
     session: Session, dataset: Dataset, origin: dict[str, Any], parent: DatasetVersion | None = None
 ) -> DatasetVersion:
     """The dataset's next version, `importing` until `publish.publish_version`, or a failure of its data task, settles it."""
-    # Of two at once the second waits here, and counts the first.
+    # This lock serialises concurrent calls, so that the numbers differ.
     held = select(Dataset.id).filter_by(id=dataset.id).with_for_update(key_share=True)
     if session.scalars(held).one_or_none() is None:
         raise _no_dataset(dataset.id)
@@ -71,7 +74,7 @@ def new_version(
 def get(session: Session, owner_id: str, reference: str, *, keep: bool = False) -> DatasetVersion:
     """The version that is meant, whatever its status; another owner's is as absent as one that never was.
 
-    `keep`: nobody deletes it before the commit. Raises NotFound, or InvalidRequest for what is no reference.
+    `keep` locks the version against deletion until the commit. Raises NotFound, and InvalidRequest for an invalid reference.
     """
     return _meant(session, owner_id, reference, keep)[0]
 
@@ -114,7 +117,7 @@ def fail(session: Session, version: DatasetVersion, error: dict[str, Any]) -> No
 
 
 def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:
-    """What keeps a version that is not ready from being used, with what to do."""
+    """The error that explains why a version is not ready and what to do."""
     which = f"Version {version.number} of {version.dataset_id}"
     if version.status == VersionStatus.IMPORTING:
         return DatasetNotReady(f"{which} is still being imported; use it once it is ready.")
@@ -157,7 +160,7 @@ _NUMBER = re.compile("[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True)
 class Reference:
-    """`number` and `sum_prefix`: at most one of them is given; neither: the newest version."""
+    """A reference to a version. At most one of `number` and `sum_prefix` is set; without both it is the newest version."""
 
     dataset_id: str
     number: int | None = None
@@ -165,7 +168,7 @@ class Reference:
 
     @classmethod
     def parse(cls, text: str) -> "Reference":
-        """Raises InvalidRequest for what is no reference."""
+        """Raises InvalidRequest for text that is not a reference."""
         dataset_id, separator, at = text.partition("@")
         if not separator:
             return cls(dataset_id)
@@ -178,5 +181,5 @@ class Reference:
 
 
 def pin(version: DatasetVersion) -> str:
-    """The reference that means these rows and no others, now and later."""
+    """The reference that always names exactly these rows."""
     return f"{version.dataset_id}@sha256:{version.sha256}"

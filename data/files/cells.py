@@ -38,7 +38,7 @@ class Cells:
     - Otherwise a column is what its first cell that is not empty is: a list or an object, as JSON or as Python prints it, or text.
       Cells of the former that are neither stay text, for the format to complain about.
     - But a column that is named as one prompt or one answer (`prompt`, `response_a`, `chosen`) is text: an answer may well be
-      JSON. Only in `output` a first cell with a list of two or more texts says that the column has several answers.
+      JSON. Only `output` may hold several answers: its first cell is then a list of two or more texts.
     """
 
     def __init__(self, names: Iterable[str], notes: list[str]) -> None:
@@ -47,7 +47,7 @@ class Cells:
         self._structured = {name: False for name in names if _ONE_TEXT.search(name) and name != "output"}
 
     def value(self, name: str, cell: str) -> Any:
-        """Of this column. RowError for a conversation that was printed in a way that cannot be read."""
+        """The value of a cell. Raises RowError for a conversation in a printed form that cannot be read."""
         if not cell:
             return None
         opens = cell.startswith(("[", "{", "array(["))

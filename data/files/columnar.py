@@ -151,8 +151,10 @@ def _texts(described: Any) -> list[str]:
 
 
 def _differences(described: Any, index: int) -> bool:
-    """Whether a column only says how each text differs from the one before: it has no dictionary, and many large ones in a
-    few bytes nevertheless."""
+    """Whether a column stores each text as the difference from the one before (delta encoding).
+
+    Such a column has no dictionary and still holds many large texts in a few bytes.
+    """
     groups = (described.row_group(group) for group in range(described.num_row_groups))
     return any("DELTA_BYTE_ARRAY" in group.column(index).encodings for group in groups)
 

@@ -22,7 +22,7 @@ _NAMED = (
     "mac-turkish", "ptcp154", "shift_jis", "shift_jis_2004", "tis-620",
 )  # fmt: skip
 _LIKELY = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949")  # fmt: skip
-"""Those that are guessed: the usual one of each script. The guesser knows forty, of which rare ones often look as likely."""
+"""Encodings that may be guessed: the usual one of each script. charset-normalizer has forty, and rare ones often score as high."""
 _SAMPLE = 16 * 1024
 """Bytes that a guess is made from."""
 _LEAST = 4
@@ -64,7 +64,7 @@ def detected(head: bytes) -> tuple[str, int]:
 
 
 def agreed(head: bytes, named: str | None) -> tuple[str, int]:
-    """As `detected`, but as the user has named it. UnusableFile where a byte-order mark says otherwise."""
+    """Like `detected`, with the encoding that the user named. Raises UnusableFile where the byte-order mark is of another one."""
     found, mark = detected(head)
     if named is None:
         return found, mark
@@ -109,7 +109,7 @@ def _first_bad(sample: bytes) -> int | None:
 
 
 class Hint:
-    """What to say behind "is not UTF-8": the same for a whole file, by its beginning or the first line that is bad."""
+    """The hint after "is not UTF-8". One file has one hint, made from its beginning or its first bad line."""
 
     def __init__(self, head: bytes) -> None:
         self._head = head

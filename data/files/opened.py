@@ -1,4 +1,4 @@
-"""A source file, opened: what it is, and its records."""
+"""Opens a source file of any container and compression, and reads its records."""
 
 import io
 import tempfile
@@ -18,7 +18,7 @@ from data.limits import Limits
 
 @dataclass
 class Opened:
-    """What the bytes turned out to be. `records` can be read once."""
+    """The properties of an open file. `records` can be read once."""
 
     container: str
     """jsonl, json, csv or parquet."""
@@ -26,13 +26,13 @@ class Opened:
     """none, gzip or zstd."""
     encoding: str
     notes: list[str] = field(default_factory=list)
-    """What is unusual about the file, in sentences."""
+    """Remarks on unusual properties of the file, in sentences."""
     delimiter: str | None = None
-    """Of a CSV."""
+    """The delimiter of a CSV file."""
     names: list[str] | None = None
-    """The columns, where the file says them before its records."""
+    """The columns, where the file names them before its records."""
     records: Callable[[Callable[[str], bool] | None], Iterator[Record]] = lambda _: iter(())
-    """Every record. Which columns are wanted, None for all, is a hint: others may come too."""
+    """Every record. The argument selects columns (None: all); it is a hint, and other columns may be included."""
 
 
 @contextmanager

@@ -10,14 +10,14 @@ from data.files.json_records import parse_record
 from data.limits import Limits
 
 Record = tuple[int, dict[str, Any] | RowError, bytes | None]
-"""Its number in the source, what it holds or what is wrong with it, and its bytes where it has some of its own."""
+"""The line in the source, the value or the error, and the bytes where the container has bytes for each record."""
 
 
 class Parser:
     """The records of one file whose texts are JSON."""
 
     def __init__(self, limits: Limits, notes: list[str]) -> None:
-        """`notes`: where to say what is unusual."""
+        """`notes` receives remarks on unusual properties of the file."""
         self._limits, self._notes = limits, notes
         self._line = 0
         self._nan = False
@@ -46,7 +46,7 @@ def shown(record: Record, characters: int) -> str:
 
 
 def compact(value: Any) -> str:
-    """As JSON on one line, whatever it is."""
+    """Any value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -61,7 +61,7 @@ def read_lines(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Rec
 
 
 def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
-    """Of a line that is too long, only its beginning, one byte beyond the limit."""
+    """Lines with their numbers. A line that is too long is cut one byte beyond the limit."""
     number = 0
     while line := file.readline(limit + 2):
         number += 1

@@ -1,4 +1,4 @@
-"""What a file is, by its bytes. Its name is only a hint, and a mismatch is noted."""
+"""Detects container and compression of a file from its bytes. The name is only a hint; a mismatch is noted."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def mismatch(found: str, compression: str, filename: str) -> str | None:
 
 
 def _named(filename: str) -> tuple[str, ...]:
-    """What the name promises."""
+    """The containers that the file name suggests."""
     name = PurePosixPath(filename.lower())
     while name.suffix in _PACKED:
         name = name.with_suffix("")
@@ -119,7 +119,7 @@ def opens_talk(text: bytes) -> bool:
 
 
 def _lines_or_table(lines: list[bytes], named: tuple[str, ...]) -> str | None:
-    """Of a text that does not begin with a bracket. A line of a quoted cell may be an object by itself."""
+    """The container of text that does not begin with a bracket. A line inside a quoted cell may be an object by itself."""
     objects, table = sum(_is_object(line) for line in lines), _looks_like_a_table(lines)
     if lines[0].lstrip(b'"').lower().startswith(b"sep="):
         return "csv"

@@ -78,7 +78,7 @@ class LineFeeds(_Raw):
 
 
 class Rewound(_Raw):
-    """What was read ahead, then the rest."""
+    """A stream of the bytes that were read ahead, followed by the rest."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = head, rest
@@ -114,7 +114,7 @@ class Expanded(_Raw):
     """A gzip or zstd file's content. Raises UnusableFile for one that is cut off, broken, or grows beyond the limits."""
 
     def __init__(self, file: BinaryIO, source: Counted, compression: str, limits: Limits) -> None:
-        """`file` reads from `source`, which knows how much was taken from it."""
+        """`file` reads from `source`, which counts the bytes that were read."""
         self._file, self._source, self._compression, self._limits = file, source, compression, limits
         super().__init__()
 

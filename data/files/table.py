@@ -64,7 +64,7 @@ _SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\r?\n', re.IGNORECASE)
 
 
 def delimiter(head: bytes) -> str:
-    """Of a text that begins like this: the sign that cuts the first records into the same number of fields, the more the better."""
+    """The delimiter: the sign that cuts the first records into the same number of fields, and into the most."""
     if (named := _SEPARATOR.match(head)) is not None:
         return named[1].decode()
     lines = head.decode(errors="replace").splitlines(keepends=True)
@@ -92,7 +92,7 @@ class _Lines:
         """Lines that are read again before the file goes on, the next one last."""
         self.first = 0
         self.bad: RowError | None = None
-        """What is wrong with the bytes of the present record."""
+        """The error in the bytes of the current record."""
 
     def begin(self) -> None:
         """A record begins behind what was read so far."""

@@ -1,10 +1,10 @@
 """JSON that is not one object a line: an array of objects, one object, or several one after the other.
 
-A record is at the line where it begins, as an editor counts them; where the second begins in the line of the first, as in
-JSON without line breaks, all are numbered from 1 instead.
+A record has the number of the line where it begins. Where two records begin in one line, as in JSON without line breaks, all
+records are numbered from 1 instead.
 
-The text is cut at its brackets, record by record, so that neither a large array has to fit into memory nor one bad record
-hides the others; each piece is then parsed as a line would be.
+The text is cut at its brackets, record by record, and each piece is parsed like a line. So a large array need not fit into
+memory, and one bad record does not hide the others.
 """
 
 import re
@@ -98,7 +98,7 @@ class _Cutter:
             yield from self._between(mark.end(), mark.end())
 
     def _between(self, end: int, start: int) -> Iterator[Piece]:
-        """What lies between two separators, unless it is blank. `start`: where the next one may begin."""
+        """The text between two separators, unless it is blank. `start` is where the next one may begin."""
         whole, line = self.text[self.start : end], self.line
         self.line += self.text.count(b"\n", self.start, start)
         self.start = start
@@ -120,7 +120,7 @@ class _Cutter:
         yield from self._between(len(self.text), len(self.text))
 
     def _place(self, line: int) -> int:
-        """Of the record behind those that were counted, which begins in this line."""
+        """The number of the next record, which begins in this line."""
         numbered = self.numbered or (self.count == 1 and line == self.first)
         return self.count + 1 if numbered else line
 
@@ -131,7 +131,7 @@ class _Cutter:
 
 
 def _begins(text: bytes, line: int) -> int:
-    """The line in which a text says something, if it begins in this one."""
+    """The line of the first character that is not white space, for a text that begins in `line`."""
     said = text.lstrip()[:1]
     return line + text.count(b"\n", 0, text.index(said)) if said else line
 
