@@ -1,8 +1,6 @@
-"""The dataset library: row schema, file readers, formats, detection, conversion, export, splits and the data report.
+"""The dataset library. It imports no other package of the project.
 
-Rows        schema (fields of a row), parse (strict JSON), rows (typed rows), splits, overlap
-Files       files/ opens JSONL, JSON, CSV and Parquet, plain or packed, and gives records
-Formats     formats/ has one reader for each format; names has all column aliases
-Import      detect -> plan -> record_to_rows (grouping) -> convert; preview shows the first rows
-Report      report/ measures a file of rows; strips repairs texts
+`schema`, `parse` and `rows` read rows; `splits` and `overlap` compare their prompts. `files/` opens source files and `formats/`
+reads their records, with the column aliases in `names`. An import runs `detect`, `plan`, `record_to_rows` and `convert`;
+`preview` shows its first rows. `export` writes stored rows for other programs, and `report/` measures them.
 """

@@ -547,7 +547,7 @@ class ExactMatchReward(TypedDict, closed=True):
 
 
 ExportFormat: TypeAlias = Literal["trl", "openai", "parquet", "rows"]
-"""What an export looks like."""
+"""The file format of an export."""
 
 
 class FindingCounts(TypedDict):
@@ -2174,7 +2174,7 @@ class Problem(TypedDict):
 
 
 BadRows: TypeAlias = Literal["refuse", "report", "leave_out"]
-"""What becomes of a file with records that cannot be used."""
+"""The treatment of a file in which some records cannot be used."""
 
 
 class ImportDataset(TypedDict, closed=True):

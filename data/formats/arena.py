@@ -27,8 +27,10 @@ def _battle(record: Source, reading: Reading) -> Rows:
 
 
 def _goes_on(record: Source, exchanges: int) -> bool:
-    """Whether a session was voted on before: the conversations hold what followed that vote, `full_conversation` all of it,
-    by other models, so that it is no prompt that the two share."""
+    """Whether the session had an earlier vote. The conversations then hold only the turns after it, so they lack the context.
+
+    `full_conversation` has all turns, but of other models, so it is no prompt that the two sides share.
+    """
     order, session = record.get("evaluation_order"), record.get("full_conversation")
     if type(order) is not int or order < 2:
         return False
@@ -36,7 +38,7 @@ def _goes_on(record: Source, exchanges: int) -> bool:
 
 
 def _turns(conversation: Any, turn: Any, name: str) -> tuple[list[chat.Message], str]:
-    """Up to the turn that was judged, where it says which: MT-Bench's files hold both turns whichever was meant."""
+    """The conversation up to the judged turn, where `turn` names it: MT-Bench's files always hold both turns."""
     if type(turn) is int and isinstance(conversation, list) and 0 < 2 * turn < len(conversation):
         conversation = conversation[: 2 * turn]
     return chat.prompt_and_answer(conversation, f"/{name}")

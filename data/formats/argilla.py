@@ -19,7 +19,7 @@ _RATING = re.compile(r"(?:rating|score|quality)(\d+|[a-h])$")
 """A question about an answer that it names by nothing but its number."""
 _TIES = ("tie", "both", "none", "equal")
 _UNSAID = "submitted"
-"""The state of an answer that says none. Drafts and what was discarded do not count."""
+"""The state of an answer that has none. Drafts and discarded answers do not count."""
 Voice = tuple[str | None, Any]
 """Who, and what they said."""
 Verdict = tuple[str | None, list[int]]
@@ -46,7 +46,7 @@ def _names(record: Source) -> list[str]:
 
 
 def _tell_contradictions(telling: dict[str, list[Verdict]], reading: Reading) -> None:
-    """Where somebody prefers another answer in another question than the first, which is used."""
+    """Note that another question prefers a different answer than the first question, which is used."""
     used, *others = telling or [""]
     for question in others:
         if any(who == user and ranks != first for user, first in telling[used] for who, ranks in telling[question]):
@@ -79,14 +79,14 @@ def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdi
 
 
 def _comparing(questions: dict[str, list[Voice]], names: list[str]) -> dict[str, list[Verdict]]:
-    """Of the questions whose every answer compares, what each person thinks."""
+    """Each annotator's ranks, for the questions whose answers all compare."""
     told = {name: [(user, _ranks(value, names, name)) for user, value in voices] for name, voices in questions.items()}
     found = {name: [(user, ranks) for user, ranks in said if ranks] for name, said in told.items()}
     return {name: said for name, said in found.items() if said and len(said) == len(told[name])}
 
 
 def _telling(compared: dict[str, list[Verdict]]) -> dict[str, list[Verdict]]:
-    """Those of which some answer prefers one: somebody who has no comment may write "none" or "both"."""
+    """Questions in which some answer prefers one side: an empty comment may also be "none" or "both"."""
     return {name: said for name, said in compared.items() if any(len(set(ranks)) > 1 for _, ranks in said)}
 
 
@@ -130,7 +130,7 @@ def _mark(name: str) -> str:
 
 
 def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
-    """Of everybody who rated each answer in a question of its own: `response1_rating`."""
+    """Ranks from annotators who rated each answer in a question of its own, such as `response1_rating`."""
     ratings = [_ratings_of(name, questions) for name in names]
     people = [user for user in ratings[0] if all(user in said for said in ratings)] if ratings else []
     return [(user, ranks_of([said[user] for said in ratings])) for user in people]
@@ -174,7 +174,7 @@ def _by_question(people: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
 
 
 def _questions(record: Source) -> dict[str, list[Voice]]:
-    """What was submitted, by question, also of those that nobody answered."""
+    """Submitted answers by question; empty for questions without an answer."""
     found: dict[str, list[Voice]] = {}
     for name, value in record.items():
         if (voices := _voices(record, name, value)) is not None:

@@ -1,4 +1,4 @@
-"""What a format is: how a record of somebody else's becomes rows of ours."""
+"""The definition of a format: which records it fits, the columns it reads and the rows it gives."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,9 +10,9 @@ from data.kinds import DatasetKind
 from data.names import ANSWER_WORDS, LABEL_WORDS, MEDIA, SYSTEM
 
 Source = dict[str, Any]
-"""A record as it came."""
+"""A record of the source file."""
 Row = dict[str, Any]
-"""A row of ours, before its canonical form."""
+"""A row before its canonical form."""
 
 PREFERENCES, THUMBS, PROMPTS, SFT, PRETRAINING = (
     DatasetKind.PREFERENCES,
@@ -37,7 +37,7 @@ class Rated:
 
 @dataclass
 class Reading:
-    """What a mapping may ask for while it reads one file."""
+    """The state of reading one file: kind, findings, mapping and the current line."""
 
     kind: DatasetKind
     findings: Findings
@@ -55,24 +55,24 @@ Rows = Iterable[Row | Rated]
 
 @dataclass(frozen=True)
 class Format:
-    """One way in which people write preference data and their like."""
+    """One published form of preference data, demonstrations or prompts."""
 
     id: str
     title: str
     about: str
-    """What a record is and what becomes of it, in a sentence or two."""
+    """The records of the format and the rows they become, in one or two sentences."""
     source: str
-    """Where it is described, or the data set that it is known from."""
+    """The page that describes it, or a dataset that uses it."""
     kinds: tuple[DatasetKind, ...]
-    """What it can be read as, the usual first."""
+    """The kinds that it can give, the usual one first."""
     example: tuple[Source, ...]
     """Records that show it, and give rows."""
     fields: frozenset[str]
     """Columns that `rows` reads. A reader gets no others, whatever the container."""
     fits: Callable[[Source], float]
-    """How much a record looks like this: 0 or false not at all, 1 or true as it should."""
+    """How well a record fits: from 0 or false (not at all) to 1 or true."""
     rows: Callable[[Source, Reading], Rows]
-    """What becomes of a record. Raises RowError."""
+    """The rows of a record. Raises RowError."""
     for_prompts: frozenset[str] = frozenset()
     """Those that it reads for prompts alone."""
     pattern: re.Pattern[str] | None = None
@@ -84,11 +84,11 @@ class Format:
     sided: bool = False
     """Whether scores are thumbs, up or down: a prompt needs both."""
     labelled: bool = False
-    """Whether a label says which of two sides is better: then the sides stand as they were judged, whoever always wins."""
+    """Whether a label decides which of two sides is better. The sides are then in the order in which they were judged."""
     specific: int = 50
-    """Of two formats that fit, the one that says more about the record counts."""
+    """Decides between formats that fit: the one with the higher value describes the record more closely."""
     one_of_many: bool = False
-    """Whether a person has to choose among its kinds."""
+    """Whether the user must choose among its kinds."""
     fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
     """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
 
@@ -102,11 +102,11 @@ class Format:
 
 
 _LONG = 60
-"""Characters of a text that is hardly a mark or a name."""
+"""Most characters of a mark or a name; longer texts are content."""
 
 
 def says_more(record: Source, known: Collection[str]) -> bool:
-    """Whether other fields than metadata hold texts or lists that somebody would miss, or are named as answers are."""
+    """Whether fields besides `known` and metadata hold long texts or lists, or have names of answers."""
     for name, value in record.items():
         if name not in known and value and "metadata" not in name:
             long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict)
@@ -116,7 +116,7 @@ def says_more(record: Source, known: Collection[str]) -> bool:
 
 
 def says_which(record: Source, known: Collection[str]) -> bool:
-    """Whether another field is named as labels and scores are."""
+    """Whether another field has the name of a label or score."""
     return any(word in name.lower() for name in record if name not in known for word in LABEL_WORDS)
 
 
@@ -132,7 +132,7 @@ _COUNTED = re.compile(r"[\d_.-]+$")
 
 
 def names_verdict(name: str) -> bool:
-    """Whether a column of this name usually says how good the answer is, or holds a worse one."""
+    """Whether a column of this name usually rates the answer or holds a worse one."""
     return _VERDICT.fullmatch(name) is not None or _REJECTED.fullmatch(name) is not None
 
 

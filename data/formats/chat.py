@@ -29,7 +29,7 @@ _TOOLS = frozenset(
 def messages(value: Any, pointer: str) -> list[Message]:
     """A list of messages: `role` and `content`, or `from` and `value`; content as text or as parts of text.
 
-    Empty system messages say nothing and are left out. RowError for tools, pictures, and roles that nobody knows.
+    Empty system messages are left out. Raises RowError for tools, pictures and unknown roles.
     """
     if isinstance(value, dict):
         value = [value]
@@ -60,7 +60,7 @@ def answer(value: Any, pointer: str) -> str:
 
 
 def shared(first: list[Message], second: list[Message], pointer: str) -> list[Message]:
-    """What two conversations have in common, if they differ in nothing but their last turn. RowError otherwise."""
+    """The shared turns of two conversations that differ only in the last one. Raises RowError for others."""
     if first == second:
         if not first:
             raise RowError("there is no prompt before the answers", pointer=pointer, code="prompt_differs")
@@ -86,8 +86,8 @@ def prompt(record: Source, name: str = "prompt") -> Any:
 
 
 def readable(record: Source) -> Source:
-    """What every format is spared: OpenOrca's name of the system message is the usual one. RowError for pictures and sounds
-    beside the text, without which it would say something else."""
+    """The record with `system` in place of OpenOrca's `system_prompt`. Raises RowError for pictures and sounds beside the text,
+    which change its meaning."""
     if not MEDIA.isdisjoint(record) and (
         name := next((name for name in record if name in MEDIA and _filled(record[name])), None)
     ):
@@ -106,7 +106,7 @@ def is_talk(value: Any) -> bool:
 
 
 def only_asks(value: list[Any]) -> bool:
-    """Whether nobody but the user, and who set the scene, says anything."""
+    """Whether all messages are the user's or the system's."""
     said = [turn for turn in _turns(value) if isinstance(turn, dict)]
     roles = {_ROLES.get(_role(turn)) for turn in said}
     return bool(roles) and roles <= {"user", "system"}
@@ -191,7 +191,7 @@ def _either(turn: dict[str, Any], name: str, other: str) -> Any:
 
 
 def _unlike(value: Any, detail: str) -> tuple[str, str]:
-    """What is wrong with something that is not what it should be, and its code."""
+    """Detail and code of the error for a value of the wrong type."""
     return ("is empty", "empty_text") if value is None else (detail, "wrong_type")
 
 

@@ -1,8 +1,8 @@
-"""Any columns at all: a mapping says which is which.
+"""Files with any columns: a mapping names the column of each field.
 
 {"fields": {"prompt": "question", "a": "left.text", "b": "right.text", "label": "vote"}, "labels": {"left": "a", "right": "b"}}
 
-A field's value is a column, or a path into nested objects with dots between. What the rows are follows from the fields.
+A field's value is a column, or a path into nested objects with dots between. The fields decide the kind of the rows.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,11 @@ _FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
         (PROMPTS, ("prompt",), ("answer",)),
     )
 )
-"""What the rows are, which fields make them, and which may."""
+"""For each kind: the required fields, and the optional ones."""
 
 
 def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, Any]]:
-    """What the rows of a mapping are, and the mapping itself. UnusableMapping for one that says too little or too much."""
+    """The kind of the rows of a mapping, and the mapping. Raises UnusableMapping for missing or contradicting fields."""
     fields, labels = (mapping or {}).get("fields"), (mapping or {}).get("labels") or {}
     if not isinstance(fields, Mapping) or not fields:
         raise _invalid("fields", "say which column is which field")
@@ -157,7 +157,7 @@ def _prompt(found: Row) -> Any:
 
 
 def _label(found: Row, mapping: Mapping[str, Any]) -> str | None:
-    """None where no column says which is better."""
+    """The label of the record; None where the mapping has no label column."""
     return meaning(found["label"], mapping["labels"], mapping["fields"]) if "label" in found else None
 
 

@@ -1,4 +1,4 @@
-"""A mapping to begin with, by what columns are usually called."""
+"""Suggests a mapping by the usual names of columns (`data.names`)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,15 +16,15 @@ from data.names import (
 )
 
 _VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$|\.responses$", re.IGNORECASE)
-"""What a column is called that says how good an answer is, as Argilla's `quality.responses` does."""
+"""Names of columns that rate an answer, such as Argilla's `quality.responses`."""
 _YES = re.compile(r"(^|[._-])is_\w+$", re.IGNORECASE)
-"""Of `is_safe` and `is_toxic`, whether yes is better is a person's to say."""
+"""Names such as `is_safe` and `is_toxic`: the user must decide whether yes is better."""
 _TEXTS = {"text", "messages"}
-"""Types of columns that say something."""
+"""Types of columns with content."""
 
 
 def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
-    """`{"fields": …, "labels": …}`, or None where no prompt, pair or answer is to be seen."""
+    """`{"fields": …, "labels": …}`, or None where no column has a known name of a prompt, pair or answer."""
     names = _named(columns)
     fields: dict[str, str] = {}
     if (prompt := _first(names, SUGGESTED_PROMPTS)) is not None:

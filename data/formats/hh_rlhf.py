@@ -10,7 +10,7 @@ from data.formats.chat import Message
 from data.formats.values import given, text
 from data.schema import NOTES
 
-# Only at the beginning of a paragraph: "Human:" in the middle of a sentence is what somebody said.
+# Only at the beginning of a paragraph: "Human:" inside a sentence is text.
 _TURN = re.compile(r"\n\n(Human|Assistant):(?=\s|\Z)")
 _OPENS = re.compile(r"\s*Human:\s")
 _QUESTION, _ANSWER = "\n\nHuman:", "\n\nAssistant:"

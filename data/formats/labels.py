@@ -1,4 +1,4 @@
-"""What the values of a label's column mean, where the mapping or the words themselves say so."""
+"""The meaning of label values, by the mapping or by well-known words."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -24,9 +24,10 @@ def label_text(value: Any) -> str:
 
 
 def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str:
-    """a, b or tie: as the mapping says; otherwise by the name of a side's column, or a word that everybody uses so.
+    """a, b or tie: by the mapping, otherwise by the name of a side's column or a well-known word.
 
-    RowError for what neither says, and for what the mapping says is not usable (None). A number says nothing by itself: people count from 0 and from 1.
+    Raises RowError for an unknown value, and for a value that the mapping marks as not usable (None). A number alone has no
+    meaning: files count from 0 or from 1.
     """
     said = "" if value is None else label_text(value)
     label = labels[said] if said in labels else _by_itself(said, labels, fields)
@@ -63,7 +64,7 @@ def _numbered(fields: Mapping[str, str], numbers: set[float]) -> dict[float, str
 
 
 def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str | None:
-    """What a word means; None where the mapping uses such words in another way."""
+    """The meaning of a word; None where the mapping gives such words another meaning."""
     words = _WORDS | {path.lower(): side for side, path in fields.items() if side in ("a", "b")}
     if any(words.get(text.lower(), label) != label for text, label in labels.items() if label is not None):
         return None
@@ -71,7 +72,7 @@ def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str,
 
 
 def is_number(text: str) -> bool:
-    """Whether this text says a number."""
+    """Whether the text is a number."""
     return _number(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""LLaMA-Factory's ranking data: alpaca's columns and sharegpt's conversations."""
+"""Preferences of LLaMA-Factory (alpaca's columns, sharegpt's conversations) and of ms-swift."""
 
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
@@ -25,7 +25,7 @@ def _best_first(record: Source, reading: Reading) -> Rows:
 
 
 def _is_listed(record: Source) -> float:
-    """As much as `unlabelled` fits, so that the user says which of the two it is."""
+    """The same score as `unlabelled`, so that the user must choose between the two."""
     if "instruction" not in record or record.get("chosen") is not None or not several_outputs(record):
         return 0
     return 0.5 if says_which(record, ()) else 1

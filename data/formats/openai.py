@@ -38,7 +38,7 @@ def _asked(record: Source, reading: Reading) -> Rows:
 
 
 def _fits_asked(record: Source) -> float:
-    """An answer in parts, for a grader of somebody's own, is none that is compared here."""
+    """Fits where the reference answer is text. An answer in parts belongs to a custom grader and is not compared here."""
     talk, answer = record.get("messages"), record.get(_REFERENCE)
     plain = isinstance(answer, str | int | float) and not isinstance(answer, bool)
     return plain and isinstance(talk, list) and chat.is_talk(talk) and chat.only_asks(talk)

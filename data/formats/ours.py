@@ -41,8 +41,10 @@ def _rows(record: Source, reading: Reading) -> Rows:
 
 
 def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
-    """The first of which any field but the prompt is there. What belongs to another form is refused: it is not clear what was
-    meant. Null is as good as absent, but that a null label says outright that there is none."""
+    """The first form with a field besides the prompt. Fields of another form are refused, because the meaning is unclear.
+
+    Null counts as absent, except for a label: a null label means that the row has none.
+    """
     for form, least, most in _WHOLE[kind]:  # nearly always
         if least <= record.keys() <= most and None not in record.values():
             return form

@@ -1,4 +1,4 @@
-"""What formats of pairs share: the prompt of two sides, and margins out of scores."""
+"""Functions for formats of pairs: the prompt of two sides, and margins from scores."""
 
 from typing import Any
 
@@ -133,7 +133,7 @@ def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
 
 
 def _shared_length(first: str, second: str) -> int:
-    """Of the longest common beginning, by halves: whole pieces are compared at once."""
+    """The length of the longest common beginning, by binary search: comparing slices is fast."""
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2

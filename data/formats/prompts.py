@@ -39,7 +39,7 @@ def _text(record: Source, reading: Reading) -> Rows:
 
 
 def _fits_plain(record: Source) -> float:
-    """Weakly where other fields hold more than marks: they may be answers under names that nobody knows here."""
+    """A low score where other fields have content: they may be answers under unknown names."""
     name = next((name for name in PROMPT_COLUMNS if name in record), None)
     if name is None or (name != "prompt" and "answer" in record):
         return 0

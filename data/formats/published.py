@@ -26,7 +26,7 @@ def _summaries(record: Source, reading: Reading) -> Rows:
 
 
 def _post(info: dict[str, Any]) -> str:
-    """As the paper's models were asked (Stiennon et al. 2020, table 12); news have nothing but their text."""
+    """The prompt of the paper's models (Stiennon et al. 2020, table 12); news items have only their text."""
     if not isinstance(info.get("post"), str):
         return f"{text(info, 'article')}\n\nTL;DR:"
     heads = [f"SUBREDDIT: r/{info['subreddit']}"] if info.get("subreddit") else []

@@ -1,4 +1,4 @@
-"""Fields of records, with the complaint where one is missing or something else."""
+"""Reads typed fields of records, with an error for missing and mistyped ones, and ranks answers by score."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from data.schema import LARGEST
 
 
 def field(record: Source, name: str) -> Any:
-    """What it holds. RowError if it is not there, or null."""
+    """The value of a field. Raises RowError where it is missing or null."""
     if name not in record:
         raise RowError(f"the field {name!r} is missing", pointer=f"/{name}", code="missing_field")
     value = record[name]
@@ -23,7 +23,7 @@ def field(record: Source, name: str) -> Any:
 
 
 def named(record: Source) -> str:
-    """The names of the fields that hold something, for a message."""
+    """The names of the fields that are not null, for a message."""
     said = [name for name, value in record.items() if value is not None]
     return ", ".join(repr(name[:60]) for name in said[:12]) or "none"
 
@@ -36,7 +36,7 @@ def first_named(record: Source, names: Sequence[str]) -> str | None:
 
 
 def text(record: Source, name: str) -> str:
-    """A text; whether it says anything is looked at later."""
+    """The text of a field, which may be blank. Raises RowError."""
     value = field(record, name)
     if not isinstance(value, str):
         raise RowError("must be text", pointer=f"/{name}", code="wrong_type")
@@ -44,7 +44,7 @@ def text(record: Source, name: str) -> str:
 
 
 def number(value: Any, name: str, reading: Reading | None = None) -> float | int:
-    """A number, also one that was written as text (which is noted)."""
+    """A number. One that is written as text is read and noted. Raises RowError."""
     if isinstance(value, bool):
         raise RowError("must be a number", pointer=f"/{name}", code="wrong_type")
     if isinstance(value, str):
@@ -69,7 +69,7 @@ _TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "n
 
 
 def truth(value: Any, name: str) -> bool:
-    """True or false, as JSON, as 1 and 0, or in words."""
+    """True or false, from JSON, 1 and 0, or words. Raises RowError."""
     if isinstance(value, str):
         value = _TRUTHS.get(value.strip().lower())
     if isinstance(value, bool) or value in (0, 1):
@@ -78,7 +78,7 @@ def truth(value: Any, name: str) -> bool:
 
 
 def listed(record: Source, name: str) -> list[Any]:
-    """A list, also one that was written into a cell as JSON, or as Python prints it."""
+    """A list, also one written into a cell as JSON or in Python's form. Raises RowError."""
     value = field(record, name)
     if isinstance(value, str):
         found = structure(value)
@@ -93,12 +93,12 @@ def listed(record: Source, name: str) -> list[Any]:
 
 
 def _json_trouble(text: str) -> str:
-    """Halves of surrogate pairs, which emoji that were cut leave behind, are the usual one."""
+    """The code of a text that is not JSON. Cut emoji leave halves of surrogate pairs, the usual cause."""
     return "bad_characters" if "\\ud" in text.lower() else "wrong_type"
 
 
 def reference(record: Source) -> Row:
-    """The reference answer of a prompt, if it has one. An empty text is none."""
+    """`{"answer": …}` from the first column of REFERENCES that is not empty; otherwise {}."""
     said = [record[name] for name in REFERENCES if record.get(name) not in (None, "")]
     return {"answer": said[0]} if said else {}
 
@@ -125,7 +125,7 @@ def time(value: Any) -> str | None:
 
 
 def notes(record: Source, **own: Any) -> Row:
-    """Who, when and where from, under the names that are usual; `own` counts before those. What is None is left out."""
+    """Annotator, time and source from their usual columns. Values in `own` replace them; None is left out."""
     found: Row = {"annotator": _first(record, ANNOTATORS), "source": _first(record, SOURCES)}
     found["time"] = next((at for name in TIMES if (at := time(record.get(name))) is not None), None)
     found |= own
@@ -141,7 +141,7 @@ def _first(record: Source, names: tuple[str, ...]) -> str | None:
 
 
 def given(record: Source, reading: Reading, *names: str) -> Row:
-    """Our own notes, as they are: what is wrong with them is told, not passed over."""
+    """The fields `names` unchanged, so that the row schema reports their errors. Empty ones are left out."""
     found = {name: value for name in names if (value := record.get(name)) is not None and value != ""}
     if isinstance(found.get("margin"), str):
         found["margin"] = number(found["margin"], "margin", reading)

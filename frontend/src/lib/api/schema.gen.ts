@@ -3423,7 +3423,7 @@ export interface components {
         };
         /**
          * ExportFormat
-         * @description What an export looks like.
+         * @description The file format of an export.
          * @enum {string}
          */
         ExportFormat: "trl" | "openai" | "parquet" | "rows";
@@ -8801,7 +8801,7 @@ export interface components {
         };
         /**
          * BadRows
-         * @description What becomes of a file with records that cannot be used.
+         * @description The treatment of a file in which some records cannot be used.
          * @enum {string}
          */
         BadRows: "refuse" | "report" | "leave_out";
