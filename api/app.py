@@ -17,7 +17,7 @@ from api.problems import documented
 from api.uploads import routes as uploads
 from core.errors import PlatformError, Unavailable
 from core.settings import Settings
-from core.uploads import RunningDigests
+from core.uploads.checksums import RunningDigests
 
 ROUTERS = (
     session.router,

@@ -18,7 +18,7 @@ from core.datasets import versions
 from core.db import session_scope
 from core.errors import CrossOrigin, NotFound, NotSignedIn
 from core.models import Checkpoint, Dataset, Job, Upload
-from core.pages import Order
+from core.paging import Order
 from core.settings import Settings, get_settings
 
 COOKIE = "proximal_session"

@@ -10,7 +10,7 @@ from api.deps import PrincipalDep, SessionDep
 from api.problems import documented
 from api.schema import ListOf, Schema, Timestamp
 from core.errors import NotSignedIn
-from core.jobs import workers
+from core.jobs.workers import online_workers
 from core.models import Job
 from data.formats import FORMATS
 from data.formats.base import Format
@@ -137,7 +137,7 @@ router = APIRouter(tags=["Platform"])
 @router.get("/workers", responses=documented(NotSignedIn))
 def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
     """The workers that are online."""
-    present = workers.online(session)
+    present = online_workers(session)
     at_work = [worker.job_id for worker in present]
     yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.key_id)))
     shown = [Worker.model_validate(worker) for worker in present]

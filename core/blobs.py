@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Protocol
 
-from core.disk import full_disk_told
+from core.disk import disk_full_errors
 from core.errors import NotFound
 from core.settings import Settings
 
@@ -87,7 +87,7 @@ class LocalBlobs:
     @contextmanager
     def draft(self, key: str) -> Iterator[Draft]:
         target = self._path(key)
-        with full_disk_told():
+        with disk_full_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             with _drafted(target) as file:
                 yield _LocalDraft(file, target)
@@ -104,7 +104,7 @@ class LocalBlobs:
 
     def get_to(self, key: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with self.open(key) as source, full_disk_told(), _drafted(target) as file:
+        with self.open(key) as source, disk_full_errors(), _drafted(target) as file:
             shutil.copyfileobj(source, file, _PIECE)
             _LocalDraft(file, target).keep()
 
@@ -165,12 +165,12 @@ class _LocalDraft:
 
     def write(self, data: bytes) -> None:
         self._settled = False
-        with full_disk_told():
+        with disk_full_errors():
             self._file.write(data)
 
     def settle(self) -> None:
         if not self._settled:
-            with full_disk_told():
+            with disk_full_errors():
                 self._file.flush()
                 os.fsync(self._file.fileno())
             self._settled = True
@@ -180,7 +180,7 @@ class _LocalDraft:
         Path(self._file.name).replace(self._target)
 
     def open(self) -> BinaryIO:
-        with full_disk_told():
+        with disk_full_errors():
             self._file.flush()
         return Path(self._file.name).open("rb")
 

@@ -8,7 +8,7 @@ from data.errors import is_disk_full
 
 
 @contextmanager
-def full_disk_told() -> Iterator[None]:
+def disk_full_errors() -> Iterator[None]:
     """Around whatever writes: raises DiskFull instead of the system's own error."""
     try:
         yield

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from core.access.allowlist import Address, RewardUrls
+from core.access.allowlist import HttpAddress, RewardUrls
 from core.access.import_urls import ImportUrls, check_prefix
 from core.errors import SettingsError
 from trainer.spec.path_rules import PathRules
@@ -147,7 +147,7 @@ class Settings(BaseSettings):
         if not isinstance(value, str) or value in ("any", "none"):
             return value
         for prefix in value.split():
-            Address.of(prefix)
+            HttpAddress.parse(prefix)
             if "?" in prefix or "#" in prefix:
                 raise ValueError(f"{prefix}: a prefix ends with the path")
         return value.split()

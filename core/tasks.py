@@ -1,17 +1,21 @@
-"""Data tasks: what is to be done to data, as rows of a table that is the queue. A message only says that one is there."""
+"""Data tasks: imports, search indexes, reports and other work on data, as rows of a table that is the queue.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+A message only wakes a data worker. Claims, leases and fencing are those of core/leasing.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
 
-from core.broker import DATA_QUEUE, knock
+from core.broker import DATA_QUEUE, wake_worker
 from core.datasets import versions
 from core.db import after_commit
-from core.errors import LeaseLost, NotFound
+from core.errors import NotFound
+from core.leasing import LeasedQueue, SweepResult
 from core.models import DatasetVersion, DataTask
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
@@ -19,84 +23,18 @@ from core.settings import get_settings
 from core.storable import message
 from data.text import storable
 
-AT_WORK = (TaskStatus.QUEUED, TaskStatus.RUNNING)
-_LISTED = 100
-
-
-def enqueue(session: Session, owner_id: str, kind: str, args: dict[str, Any]) -> DataTask:
-    """Queue a task, and knock once this is committed.
-
-    Some `args` mean something here: `dataset` (an id) is whose list of tasks it stands in; `version` (an id) fails with
-    the task, if it is still importing then.
-    """
-    status = TaskStatus.QUEUED.value
-    task = DataTask(id=new_id("dt"), owner_id=owner_id, kind=kind, args=storable(args), status=status)
-    task.progress, task.note, task.attempt = 0.0, "", 0
-    session.add(task)
-    session.flush()
-    redis_url = get_settings().redis_url
-    after_commit(session, lambda: knock(redis_url, DATA_QUEUE))
-    return task
-
-
-def get(session: Session, owner_id: str, task_id: str) -> DataTask:
-    """The owner's task."""
-    task = session.scalars(select(DataTask).filter_by(id=task_id, owner_id=owner_id)).one_or_none()
-    if task is None:
-        raise NotFound(f"There is no task {task_id!r}.")
-    return task
-
-
-def of_dataset(session: Session, owner_id: str, dataset_id: str) -> Sequence[DataTask]:
-    """What is and was being done to a dataset, newest first; the last hundred."""
-    query = select(DataTask).where(DataTask.owner_id == owner_id, argument("dataset") == dataset_id)
-    return session.scalars(query.order_by(DataTask.created_at.desc(), DataTask.id).limit(_LISTED)).all()
-
-
-def of_versions(session: Session, version_ids: Sequence[str]) -> dict[str, DataTask]:
-    """The task at work that fills each of these versions, which are importing."""
-    query = select(DataTask).where(DataTask.status.in_(AT_WORK), argument("version").in_(version_ids))
-    return {task.args["version"]: task for task in session.scalars(query)} if version_ids else {}
-
-
-def cancel(session: Session, task: DataTask) -> None:
-    """End it; a worker that is at it notices. Nothing, if it is over."""
-    session.refresh(task, with_for_update=True)
-    if task.status in AT_WORK:
-        end(session, task, TaskStatus.CANCELLED, {"code": "cancelled", "message": "It was cancelled."})
-
-
-def end(session: Session, task: DataTask, status: TaskStatus, error: dict[str, Any] | None = None) -> None:
-    """Write a task's end, which the caller has locked; a version that it was to fill fails with it."""
-    told = None if error is None else storable(error) | {"message": message(str(error["message"]))}
-    task.status, task.finished_at = status.value, datetime.now(UTC)
-    task.worker_id = task.lease_expires_at = None
-    task.error = told if status is TaskStatus.FAILED else None
-    if status is TaskStatus.DONE:
-        task.progress, task.note = 1.0, ""
-    session.flush()
-    version = session.get(DatasetVersion, task.args.get("version")) if told and task.args.get("version") else None
-    if told and version is not None:
-        versions.fail(session, version, told)
-
-
-def argument(name: str) -> ColumnElement[str]:
-    """One of a task's arguments, as text."""
-    return func.jsonb_extract_path_text(DataTask.args, name)
-
-
-# How a data worker holds a task: claim it, keep it by a lease, hand it back or end it.
-# As with jobs, the lease is judged by the database's clock, and a write of a try that is not the newest is refused.
-MOST_TRIES = 3
-"""Workers in a row that a task may lose: what kills its worker each time is not tried for ever."""
+UNFINISHED = (TaskStatus.QUEUED, TaskStatus.RUNNING)
+MOST_ATTEMPTS = 3
+"""How many workers in a row a task may lose. A task that kills its worker every time then fails."""
+_BACKGROUND_KINDS = ("index",)
+"""Kinds of tasks that no user waits for."""
+_MOST_LISTED = 100
 _LONGEST_NOTE = 200
-_IN_THE_BACKGROUND = ("index",)
-"""Nobody waits for these."""
 
 
 @dataclass(frozen=True)
 class TaskClaim:
-    """A task that is the caller's until the lease ends."""
+    """An attempt that has begun. The data worker holds the task until the lease expires."""
 
     task_id: str
     owner_id: str
@@ -107,115 +45,157 @@ class TaskClaim:
 
 
 class TaskCancelled(Exception):
-    """Somebody has cancelled the task, or deleted what it was for."""
+    """The task was cancelled, or the dataset or round that it was for was deleted."""
 
 
-@dataclass(frozen=True)
-class TaskSweep:
-    """Tasks whose worker was lost, and how many wait."""
+class TaskQueue(LeasedQueue[DataTask]):
+    """The table `data_tasks` as a queue, ordered by background work last, fair share between owners, and age."""
 
-    requeued: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    queued: int = 0
+    model = DataTask
+    leased = (TaskStatus.RUNNING,)
+
+    def urgency(self) -> ColumnElement[bool]:
+        return DataTask.kind.in_(_BACKGROUND_KINDS)
+
+    def start(self, session: Session, row: DataTask, lease: Mapping[str, Any]) -> None:
+        row.status, row.progress, row.note = TaskStatus.RUNNING.value, 0.0, ""
+        for name, value in lease.items():
+            setattr(row, name, value)
+
+    def take_away(self, session: Session, row: DataTask, reason: str) -> TaskStatus:
+        if row.attempt < MOST_ATTEMPTS:
+            requeue(session, row)
+            return TaskStatus.QUEUED
+        text = f"{reason} This was attempt {row.attempt}, the last one."
+        end(session, row, TaskStatus.FAILED, {"code": "too_many_attempts", "message": text})
+        return TaskStatus.FAILED
+
+
+_QUEUE = TaskQueue()
+
+
+def enqueue(session: Session, owner_id: str, kind: str, args: dict[str, Any]) -> DataTask:
+    """Queue a task, and wake a data worker after the commit.
+
+    Two arguments have a meaning here. `dataset` is the id of the dataset that lists the task. `version` is the id of a
+    version that fails with the task if it is still importing.
+    """
+    status = TaskStatus.QUEUED.value
+    task = DataTask(id=new_id("dt"), owner_id=owner_id, kind=kind, args=storable(args), status=status)
+    task.progress, task.note, task.attempt = 0.0, "", 0
+    session.add(task)
+    session.flush()
+    redis_url = get_settings().redis_url
+    after_commit(session, lambda: wake_worker(redis_url, DATA_QUEUE))
+    return task
+
+
+def get(session: Session, owner_id: str, task_id: str) -> DataTask:
+    """The owner's task. Raises NotFound."""
+    task = session.scalars(select(DataTask).filter_by(id=task_id, owner_id=owner_id)).one_or_none()
+    if task is None:
+        raise NotFound(f"There is no task {task_id!r}.")
+    return task
+
+
+def tasks_of_dataset(session: Session, owner_id: str, dataset_id: str) -> Sequence[DataTask]:
+    """The newest hundred tasks of a dataset, newest first."""
+    query = select(DataTask).where(DataTask.owner_id == owner_id, argument("dataset") == dataset_id)
+    return session.scalars(query.order_by(DataTask.created_at.desc(), DataTask.id).limit(_MOST_LISTED)).all()
+
+
+def tasks_by_version(session: Session, version_ids: Sequence[str]) -> dict[str, DataTask]:
+    """For each of these importing versions, the unfinished task that makes it."""
+    query = select(DataTask).where(DataTask.status.in_(UNFINISHED), argument("version").in_(version_ids))
+    return {task.args["version"]: task for task in session.scalars(query)} if version_ids else {}
+
+
+def argument(name: str) -> ColumnElement[str]:
+    """SQL of one of a task's arguments, as text."""
+    return func.jsonb_extract_path_text(DataTask.args, name)
+
+
+def cancel(session: Session, task: DataTask) -> None:
+    """End an unfinished task. The worker that runs it notices at its next report of progress."""
+    session.refresh(task, with_for_update=True)
+    if task.status in UNFINISHED:
+        end(session, task, TaskStatus.CANCELLED, {"code": "cancelled", "message": "It was cancelled."})
+
+
+def end(session: Session, task: DataTask, status: TaskStatus, error: dict[str, Any] | None = None) -> None:
+    """Write the end of a task that the caller has locked. With an error, the version that it makes fails as well."""
+    stored = None if error is None else storable(error) | {"message": message(str(error["message"]))}
+    task.status, task.finished_at = status.value, datetime.now(UTC)
+    task.worker_id = task.lease_expires_at = None
+    task.error = stored if status is TaskStatus.FAILED else None
+    if status is TaskStatus.DONE:
+        task.progress, task.note = 1.0, ""
+    session.flush()
+    version = session.get(DatasetVersion, task.args.get("version")) if stored and task.args.get("version") else None
+    if stored and version is not None:
+        versions.fail(session, version, stored)
 
 
 def claim(session: Session, worker_id: str) -> TaskClaim | None:
-    """Take the next task: what somebody waits for first, then the owner with the fewest at work, then the oldest."""
-    task = session.scalars(_next()).first()
+    """Start an attempt at the next queued task; None if no task is queued."""
+    task = _QUEUE.claim(session, worker_id)
     if task is None:
         return None
-    task.status, task.attempt, task.worker_id = TaskStatus.RUNNING.value, task.attempt + 1, worker_id
-    task.lease_expires_at = _lease_end()
-    task.started_at = task.started_at or datetime.now(UTC)
-    task.progress, task.note = 0.0, ""
-    session.flush()
     return TaskClaim(task.id, task.owner_id, task.kind, task.args, task.attempt, worker_id)
 
 
+def held(session: Session, claim: TaskClaim) -> DataTask:
+    """The task, locked until the commit. Raises TaskCancelled, or LeaseLost unless the claim still holds it."""
+    task = session.get(DataTask, claim.task_id, with_for_update=True, populate_existing=True)
+    if task is None or task.status == TaskStatus.CANCELLED:
+        raise TaskCancelled(claim.task_id)
+    return _QUEUE.held(session, claim.task_id, claim.attempt, claim.worker_id)
+
+
 def renew(session: Session, claim: TaskClaim) -> None:
-    """Hold it for another lease. Raises TaskCancelled or LeaseLost: let go at once."""
-    held(session, claim).lease_expires_at = _lease_end()
-    session.flush()
+    """Extend the lease. Raises TaskCancelled or LeaseLost."""
+    _QUEUE.renew(session, held(session, claim))
 
 
-def tell(session: Session, claim: TaskClaim, progress: float, note: str) -> None:
-    """How far it is, from 0 to 1, and at what. Raises as `renew`."""
+def report_progress(session: Session, claim: TaskClaim, progress: float, note: str) -> None:
+    """Store the progress, from 0 to 1, and a note for people. Raises TaskCancelled or LeaseLost."""
     task = held(session, claim)
     task.progress, task.note = min(max(progress, 0.0), 1.0), message(note)[:_LONGEST_NOTE]
     session.flush()
 
 
 def finish(session: Session, claim: TaskClaim, status: TaskStatus, error: dict[str, Any] | None = None) -> None:
-    """End it: done, or failed with `{code, message, …}`."""
+    """End the task as done, or as failed with `{code, message, …}`. Raises TaskCancelled or LeaseLost."""
     end(session, held(session, claim), status, error)
 
 
 def lose(session: Session, claim: TaskClaim, reason: str) -> None:
-    """The worker is there, but the machine failed it: another try, within the same limits as for a lost worker."""
-    _take_away(session, held(session, claim), reason)
+    """End the attempt as if its worker had been lost, with the same limit of attempts.
+
+    For a worker that still runs, but whose machine failed the task.
+    """
+    _QUEUE.take_away(session, held(session, claim), reason)
 
 
 def release(session: Session, claim: TaskClaim) -> None:
-    """Give it back to the queue: the worker stops, which is no fault of the task's and counts as no try."""
+    """Give the task back to the queue. The attempt does not count."""
     task = held(session, claim)
     task.attempt -= 1
-    _requeue(session, task)
+    requeue(session, task)
 
 
-def held(session: Session, claim: TaskClaim) -> DataTask:
-    """The task, locked, if this try still holds it (fencing)."""
-    task = session.get(DataTask, claim.task_id, with_for_update=True, populate_existing=True)
-    if task is None or task.status == TaskStatus.CANCELLED:
-        raise TaskCancelled(claim.task_id)
-    # A try that was given back counts as none, and the next has its number.
-    ours = task.attempt == claim.attempt and task.worker_id == claim.worker_id
-    if task.status != TaskStatus.RUNNING or not ours:
-        raise LeaseLost(f"Try {claim.attempt} no longer holds {claim.task_id}, which is {task.status}.")
-    return task
-
-
-def sweep(session: Session) -> TaskSweep:
-    """Take the tasks of lost workers away from them, and count what waits."""
-    requeued: list[str] = []
-    failed: list[str] = []
-    expired = DataTask.status == TaskStatus.RUNNING, DataTask.lease_expires_at < func.clock_timestamp()
-    for task in session.scalars(select(DataTask).where(*expired).with_for_update(skip_locked=True)):
-        again = _take_away(session, task, f"Worker {task.worker_id} was lost: its lease expired.")
-        (requeued if again else failed).append(task.id)
-    waiting = select(func.count()).select_from(DataTask).where(DataTask.status == TaskStatus.QUEUED)
-    return TaskSweep(requeued, failed, session.scalars(waiting).one())
-
-
-def somebody_waits(session: Session) -> bool:
-    """Whether a task is queued that is more than background work."""
-    waiting = DataTask.status == TaskStatus.QUEUED, DataTask.kind.not_in(_IN_THE_BACKGROUND)
-    return session.scalars(select(DataTask.id).where(*waiting).limit(1)).first() is not None
-
-
-def _next() -> Select[DataTask]:
-    """Rows that another worker is claiming at this moment are skipped, not waited for."""
-    other = aliased(DataTask)
-    running = other.owner_id == DataTask.owner_id, other.status == TaskStatus.RUNNING
-    at_work = select(func.count()).select_from(other).where(*running).scalar_subquery()
-    order = DataTask.kind.in_(_IN_THE_BACKGROUND), at_work, DataTask.created_at, DataTask.id
-    query = select(DataTask).where(DataTask.status == TaskStatus.QUEUED).order_by(*order).limit(1)
-    return query.with_for_update(skip_locked=True, of=DataTask)
-
-
-def _take_away(session: Session, task: DataTask, reason: str) -> bool:
-    """Whether there is another try."""
-    if task.attempt < MOST_TRIES:
-        _requeue(session, task)
-        return True
-    told = f"{reason} This was try {task.attempt}, and the last one."
-    end(session, task, TaskStatus.FAILED, {"code": "too_many_attempts", "message": told})
-    return False
-
-
-def _requeue(session: Session, task: DataTask) -> None:
+def requeue(session: Session, task: DataTask) -> None:
+    """Put a locked task back into the queue."""
     task.status, task.worker_id, task.lease_expires_at = TaskStatus.QUEUED.value, None, None
     session.flush()
 
 
-def _lease_end() -> ColumnElement[datetime]:
-    return func.clock_timestamp() + timedelta(seconds=get_settings().lease_seconds)
+def sweep(session: Session) -> SweepResult:
+    """Take tasks with an expired lease away from their workers, and list the queued tasks."""
+    return _QUEUE.sweep(session)
+
+
+def foreground_task_waits(session: Session) -> bool:
+    """Whether a queued task is more urgent than background work."""
+    waiting = DataTask.status == TaskStatus.QUEUED, DataTask.kind.not_in(_BACKGROUND_KINDS)
+    return session.scalars(select(DataTask.id).where(*waiting).limit(1)).first() is not None

@@ -1,4 +1,4 @@
-"""Whether the worker, the data worker or the sweeper of this machine is alive, asked from outside the process: for health checks."""
+"""Heartbeats of the worker, the data worker and the sweeper, and the health checks that look at them."""
 
 import logging
 import socket
@@ -10,93 +10,91 @@ from core.db import session_scope
 from core.jobs import workers
 from core.models.base import new_id
 from core.settings import Settings
-from worker.process import AWAY, Beat
+from worker.process import DATABASE_UNAVAILABLE, PeriodicThread
 
-_SWEEPS_MISSED = 10
-_BEATS_MISSED = 10
-
-
-def worker_is_alive() -> bool:
-    """A worker of this machine was seen by the database lately."""
-    with session_scope() as session:
-        return any(worker.hostname == socket.gethostname() for worker in workers.online(session))
-
-
-def sweeper_is_alive(settings: Settings) -> bool:
-    """It has swept lately. A file, since a sweeper with nothing to do leaves no trace in the database."""
-    return _is_fresh(_swept(settings), _SWEEPS_MISSED * settings.sweep_seconds)
-
-
-def note_sweep(settings: Settings) -> None:
-    """The sweeper's sign of life."""
-    _touch(_swept(settings))
-
-
-def data_worker_is_alive(settings: Settings) -> bool:
-    """It has given a sign of life lately, busy or idle."""
-    return _is_fresh(_data_worker(settings), _BEATS_MISSED * settings.heartbeat_seconds)
-
-
-def note_data_worker(settings: Settings) -> None:
-    """The data worker's sign of life."""
-    _touch(_data_worker(settings))
-
-
-def forget_data_worker(settings: Settings) -> None:
-    """It has ended. Another one of this machine shows itself again at its next sign of life."""
-    _data_worker(settings).unlink(missing_ok=True)
-
-
-def _is_fresh(sign: Path, seconds: float) -> bool:
-    return sign.exists() and time.time() - sign.stat().st_mtime < seconds
-
-
-def _touch(sign: Path) -> None:
-    sign.parent.mkdir(parents=True, exist_ok=True)
-    sign.touch()
-
-
-def _data_worker(settings: Settings) -> Path:
-    return settings.data_dir / "data-worker"
-
-
-def _swept(settings: Settings) -> Path:
-    return settings.data_dir / "swept"
-
-
-# Signs of life of the worker itself, busy or idle.
+_MOST_MISSED = 10
+"""How many sweeps or heartbeats may be missing before a process counts as dead."""
 log = logging.getLogger(__name__)
 
 
-class Presence:
-    """While entered, the platform knows that this worker is there and what it works on."""
+class WorkerHeartbeat:
+    """While entered, the table `workers` lists this worker and its job."""
 
     def __init__(self, settings: Settings) -> None:
         self.worker_id = new_id("wrk")
         self._job_id: str | None = None
-        self._beat = Beat("presence", settings.heartbeat_seconds, self._show)
+        self._thread = PeriodicThread("heartbeat", settings.heartbeat_seconds, self._report)
 
-    def __enter__(self) -> "Presence":
-        self._show()
-        self._beat.start()
+    def __enter__(self) -> "WorkerHeartbeat":
+        self._report()
+        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        self._beat.stop()
+        self._thread.stop()
         try:
             with session_scope() as session:
-                workers.leave(session, self.worker_id)
-        except AWAY as error:
+                workers.sign_off(session, self.worker_id)
+        except DATABASE_UNAVAILABLE as error:
             log.warning("could not sign off: %s", error)
 
-    def works_on(self, job_id: str | None) -> None:
+    def set_job(self, job_id: str | None) -> None:
+        """Report the job that this worker runs; None: it is idle."""
         self._job_id = job_id
-        self._show()
+        self._report()
 
-    def _show(self) -> bool:
+    def _report(self) -> bool:
         try:
             with session_scope() as session:
-                workers.heartbeat(session, self.worker_id, socket.gethostname(), self._job_id)
-        except AWAY as error:
-            log.warning("could not give a sign of life: %s", error)
+                workers.report_worker(session, self.worker_id, socket.gethostname(), self._job_id)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("could not report a heartbeat: %s", error)
         return True
+
+
+def worker_is_alive() -> bool:
+    """Whether the database has a recent heartbeat of a worker on this machine."""
+    with session_scope() as session:
+        return any(worker.hostname == socket.gethostname() for worker in workers.online_workers(session))
+
+
+def sweeper_is_alive(settings: Settings) -> bool:
+    """Whether the sweeper has swept recently. It touches a file, since an idle sweep writes nothing to the database."""
+    return _is_fresh(_sweeper_file(settings), _MOST_MISSED * settings.sweep_seconds)
+
+
+def note_sweep(settings: Settings) -> None:
+    """The sweeper's heartbeat."""
+    _touch(_sweeper_file(settings))
+
+
+def data_worker_is_alive(settings: Settings) -> bool:
+    """Whether a data worker of this machine has a recent heartbeat."""
+    return _is_fresh(_data_worker_file(settings), _MOST_MISSED * settings.heartbeat_seconds)
+
+
+def note_data_worker(settings: Settings) -> None:
+    """The data worker's heartbeat."""
+    _touch(_data_worker_file(settings))
+
+
+def forget_data_worker(settings: Settings) -> None:
+    """Remove the heartbeat of a data worker that ends. Another one on this machine writes its own again."""
+    _data_worker_file(settings).unlink(missing_ok=True)
+
+
+def _is_fresh(file: Path, seconds: float) -> bool:
+    return file.exists() and time.time() - file.stat().st_mtime < seconds
+
+
+def _touch(file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+
+
+def _data_worker_file(settings: Settings) -> Path:
+    return settings.data_dir / "data-worker"
+
+
+def _sweeper_file(settings: Settings) -> Path:
+    return settings.data_dir / "swept"

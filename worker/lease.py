@@ -1,77 +1,89 @@
-"""Holding on to a job: a thread that renews the lease in the database and passes it on to the trainer."""
+"""Keeps the lease of a job or a data task: a thread renews it, and reports when it is lost."""
 
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from core import jobs
+from sqlalchemy.orm import Session
+
 from core.db import session_scope
 from core.errors import LeaseLost
-from core.jobs import Claim
 from core.settings import Settings
-from worker.process import AWAY, Beat
+from core.tasks import TaskCancelled
+from worker.process import DATABASE_UNAVAILABLE, PeriodicThread
 
 log = logging.getLogger(__name__)
 
 
 class Lease:
-    """While entered, the job stays ours, as long as the database says so.
+    """While entered, a thread renews the lease.
 
-    The trainer looks into `file` at every step: should this process hang or be stopped, it ends by itself before another
-    attempt can begin, and nothing of it is saved over the other's work.
+    `renew` extends it in the database, and returns whether a cancel was requested. `name` is that of the row, for
+    messages. With a `file`, the end of the lease is written there as Unix time, and the first renewal happens on entry.
+    The trainer reads the file at every step: if this process hangs or is stopped, the trainer ends by itself before
+    another attempt can begin, and overwrites nothing of that attempt.
     """
 
-    def __init__(self, claim: Claim, file: Path, settings: Settings) -> None:
-        self._claim = claim
-        self._file = file
+    def __init__(
+        self, name: str, renew: Callable[[Session], bool], settings: Settings, file: Path | None = None
+    ) -> None:
+        self._name, self._renew_row, self._file = name, renew, file
         self._seconds = settings.lease_seconds
-        self._until = 0.0
-        self._beat = Beat("lease", settings.heartbeat_seconds, self._keep)
-        self.lost = False
+        self._expires_at = time.monotonic() + self._seconds
+        self._lost: LeaseLost | TaskCancelled | None = None
+        self._thread = PeriodicThread("lease", settings.heartbeat_seconds, self._keep)
         self.cancel_requested = False
 
     @property
     def expired(self) -> bool:
-        """Nobody has refused us, but neither has anybody confirmed us in time."""
-        return time.time() > self._until
+        """Whether no renewal has succeeded for the time of a lease. The row may still be ours."""
+        return time.monotonic() > self._expires_at
 
     def __enter__(self) -> "Lease":
-        self._renew()
-        self._beat.start()
+        if self._file is not None:
+            self._renew()
+        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        self._beat.stop()
+        self._thread.stop()
 
     def check(self) -> None:
-        """Raise LeaseLost once it is."""
-        if self.lost:
-            raise LeaseLost(f"Attempt {self._claim.attempt} no longer holds {self._claim.job_id}.")
+        """Raises LeaseLost or TaskCancelled once a renewal has been refused."""
+        if self._lost is not None:
+            raise self._lost
+
+    def check_not_expired(self) -> None:
+        """Raises as `check`, and LeaseLost if the lease may have expired."""
+        self.check()
+        if self.expired:
+            raise LeaseLost(f"The lease of {self._name} could not be renewed for {self._seconds:g} s.")
 
     def _keep(self) -> bool:
         try:
             self._renew()
-        except LeaseLost:
-            self.lost = True
-            self._tell_trainer(0.0)
-        except AWAY as error:
-            log.warning("%s: could not renew the lease: %s", self._claim.job_id, error)
+        except (LeaseLost, TaskCancelled) as error:
+            self._lost = error
+            self._write(0.0)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("%s: could not renew the lease: %s", self._name, error)
         except OSError as error:
-            # The next beat may write it; if none does, the trainer ends by itself.
-            log.warning("%s: could not tell the trainer of its lease: %s", self._claim.job_id, error)
-        return not self.lost
+            # A later renewal may succeed in writing it. Otherwise the trainer ends by itself.
+            log.warning("%s: could not write the lease file: %s", self._name, error)
+        return self._lost is None
 
     def _renew(self) -> None:
-        # Counted from before the question: the database's lease then ends no earlier than ours.
-        asked_at = time.time()
+        # Counted from before the request, so that the lease in the database ends no earlier than the one here.
+        asked_at, asked_at_unix = time.monotonic(), time.time()
         with session_scope() as session:
-            state = jobs.renew_lease(session, self._claim.job_id, self._claim.attempt)
-        self.cancel_requested = state.cancel_requested
-        self._until = asked_at + self._seconds
-        self._tell_trainer(self._until)
+            self.cancel_requested = self._renew_row(session)
+        self._expires_at = asked_at + self._seconds
+        self._write(asked_at_unix + self._seconds)
 
-    def _tell_trainer(self, until: float) -> None:
-        draft = self._file.with_suffix(".new")
-        draft.write_text(f"{until:.3f}\n")
-        draft.replace(self._file)
+    def _write(self, expires_at: float) -> None:
+        if self._file is not None:
+            draft = self._file.with_suffix(".new")
+            draft.write_text(f"{expires_at:.3f}\n")
+            draft.replace(self._file)

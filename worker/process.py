@@ -1,4 +1,4 @@
-"""How a worker is asked to end."""
+"""Parts that every process of the worker shares: stop requests, periodic threads, database retries, the message loop."""
 
 import logging
 import signal
@@ -8,16 +8,25 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
+from celery.worker import WorkController, state  # type: ignore[import-untyped]
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
+from core.broker import TASK_NAMES, celery_app, wake_worker
 from core.db import session_scope
+
+DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
+"""Errors of a database that does not answer: it restarts, fails over, or the network is down."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+_POLL_SECONDS = 0.1
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class StopRequest:
-    """Ask once: the trainer saves and the job goes back to the queue. Ask again: now.
+    """The first request lets the trainer save and gives the job back to the queue. The second one ends at once.
 
-    Plain attributes, since a signal handler must not wait for a lock that the code it interrupted may hold.
+    Plain attributes: a signal handler must not wait for a lock that the interrupted code may hold.
     """
 
     requested = False
@@ -28,7 +37,7 @@ class StopRequest:
         self.requested = True
 
     def on_signals(self, also: Callable[[], None] = lambda: None) -> None:
-        """SIGTERM and SIGINT ask; `also` is told each time."""
+        """Make SIGTERM and SIGINT call `ask` and `also`."""
 
         def handle(number: int, frame: FrameType | None) -> None:
             self.ask()
@@ -37,10 +46,15 @@ class StopRequest:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, handle)
 
+    def pause(self, seconds: float) -> None:
+        """Sleep, but no longer than until the first request."""
+        deadline = time.monotonic() + seconds
+        while not self.requested and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
 
-# Something done every few seconds, whatever else the process is busy with.
-class Beat:
-    """Calls `action` from a thread of its own, every `seconds`, until it answers False or `stop` is called."""
+
+class PeriodicThread:
+    """Calls `action` in a thread every `seconds`, until it returns False or `stop` is called."""
 
     def __init__(self, name: str, seconds: float, action: Callable[[], bool]) -> None:
         self._seconds = seconds
@@ -61,24 +75,50 @@ class Beat:
                 return
 
 
-# The database may be away for a while: restarting, failing over, or its network with it.
-AWAY = (OperationalError, InterfaceError)
-"""What a database that does not answer raises."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
-T = TypeVar("T")
-log = logging.getLogger(__name__)
-
-
-def patiently(action: Callable[[Session], T], give_up: Callable[[], bool]) -> T:
-    """Do `action` in a transaction; while the database is away, try again, until `give_up()`."""
+def with_retries(action: Callable[[Session], T], give_up: Callable[[], bool]) -> T:
+    """The result of `action` in a transaction. It is repeated while the database is unavailable, until `give_up()`."""
     pause = _FIRST_PAUSE
     while True:
         try:
             with session_scope() as session:
                 return action(session)
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             if give_up():
                 raise
             log.warning("the database does not answer, trying again in %.1f s: %s", pause, error)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def consume_messages(redis_url: str, queue: str, handler: Callable[[], int]) -> int:
+    """Call `handler` for each message of the queue, until `stop_consuming` is called. Returns the exit status.
+
+    Uses Celery's bare controller, without the signal handlers of its command line: with those, a solo worker would
+    ignore signals until the present job ends, which may take days.
+    """
+    app = celery_app(redis_url)
+    # A broker that does not answer must not end the worker, however long that takes.
+    app.conf.update(broker_connection_max_retries=None, worker_enable_remote_control=False)
+
+    @app.task(name=TASK_NAMES[queue])  # type: ignore[untyped-decorator]
+    def on_message() -> int:  # Celery needs a function with a name, and a handler may be a lambda
+        return handler()
+
+    controller = WorkController(
+        app=app,
+        queues=[queue],
+        pool="solo",
+        concurrency=1,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        # Rows may have been waiting for a worker to start, or for the broker to come back.
+        ready_callback=lambda _: wake_worker(redis_url, queue),
+    )
+    controller.start()
+    return int(controller.exitcode or 0)
+
+
+def stop_consuming() -> None:
+    """Make `consume_messages` return after the present message. Safe in a signal handler."""
+    state.should_stop = 0

@@ -1,55 +1,94 @@
-"""The loop that puts right what lost workers and lost messages leave behind."""
+"""`python -m worker sweep`: repairs the effects of lost workers and lost messages, and deletes expired data."""
 
 import logging
 import time
 
-from core import jobs
-from core.broker import knock
+from core import tasks
+from core.blobs import blob_store
+from core.broker import DATA_QUEUE, waiting_wakeups, wake_worker
+from core.datasets import retention
+from core.datasets.orphans import remove_orphans
 from core.db import session_scope
-from core.jobs import workers
+from core.errors import DatasetInUse, NotFound
+from core.jobs import attempts, workers
+from core.leasing import SweepResult
 from core.settings import Settings
+from core.uploads.store import sweep_uploads
 from worker.health import note_sweep
-from worker.process import AWAY, StopRequest
-from worker.tasks.sweeping import Orphans, sweep_data
+from worker.process import DATABASE_UNAVAILABLE, StopRequest
 
-_POLL_SECONDS = 0.1
+_ORPHANS_SECONDS = 3600.0
 log = logging.getLogger(__name__)
 
 
-def sweep_for_ever(settings: Settings) -> int:
-    """Sweep every few seconds until asked to stop."""
+def sweep_until_stopped(settings: Settings) -> int:
+    """Sweep every few seconds until SIGTERM or SIGINT. Returns the exit status."""
     stop = StopRequest()
     stop.on_signals()
-    orphans = Orphans()
+    orphans = OrphanSweep()
     log.info("sweeping every %g s", settings.sweep_seconds)
     while not stop.requested:
         try:
-            sweep_once(settings)
+            sweep_jobs(settings)
             sweep_data(settings)
-            orphans.look(settings)
+            orphans.sweep(settings)
             note_sweep(settings)
-        except AWAY as error:
+        except DATABASE_UNAVAILABLE as error:
             log.warning("the database does not answer: %s", error)
         except OSError as error:
-            log.warning("the blobs cannot be reached: %s", error)
-        _pause(settings.sweep_seconds, stop)
+            log.warning("the blob store does not answer: %s", error)
+        stop.pause(settings.sweep_seconds)
     return 0
 
 
-def sweep_once(settings: Settings) -> jobs.SweepResult:
-    """Sweep, and knock for what waits: once for each idle worker, so that messages do not pile up for busy ones."""
+def sweep_jobs(settings: Settings) -> SweepResult:
+    """Sweep once, and send one message for each idle worker, so that none pile up for busy ones."""
     with session_scope() as session:
-        result = jobs.sweep(session)
-        idle = sum(worker.job_id is None for worker in workers.online(session))
-    for kind in ("requeued", "failed", "cancelled", "workers_gone"):
-        if found := getattr(result, kind):
-            log.warning("%s: %s", kind, ", ".join(found))
+        gone = workers.remove_silent_workers(session)
+        result = attempts.sweep(session)
+        idle = sum(worker.job_id is None for worker in workers.online_workers(session))
+    _log_ids(requeued=result.requeued, failed=result.failed, cancelled=result.cancelled, workers_gone=gone)
     for _ in range(min(idle, len(result.queued))):
-        knock(settings.redis_url)
+        wake_worker(settings.redis_url)
     return result
 
 
-def _pause(seconds: float, stop: StopRequest) -> None:
-    deadline = time.monotonic() + seconds
-    while not stop.requested and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
+def sweep_data(settings: Settings) -> SweepResult:
+    """Sweep data tasks, uploads and expired datasets once. Any number of sweepers may run at once."""
+    blobs = blob_store(settings)
+    with session_scope() as session:
+        result = tasks.sweep(session)
+    with session_scope() as session:
+        uploads = sweep_uploads(session, blobs)
+    with session_scope() as session:
+        expired = retention.expired(session)
+    for dataset_id in expired:
+        try:
+            with session_scope() as session:
+                retention.delete(session, blobs, dataset_id)
+        except (NotFound, DatasetInUse) as error:  # changed since the query
+            log.info("%s was not deleted: %s", dataset_id, error)
+    _log_ids(requeued=result.requeued, failed=result.failed, uploads_expired=uploads, datasets_expired=expired)
+    # One message is enough to wake a worker. More would pile up while all workers are busy.
+    if result.queued and not waiting_wakeups(settings.redis_url, DATA_QUEUE):
+        wake_worker(settings.redis_url, DATA_QUEUE)
+    return result
+
+
+class OrphanSweep:
+    """Removes blobs without a row, once an hour. A blob is removed if it was an orphan an hour before as well."""
+
+    def __init__(self) -> None:
+        self._suspects: set[str] = set()
+        self._next = time.monotonic()
+
+    def sweep(self, settings: Settings) -> None:
+        if time.monotonic() >= self._next:
+            self._suspects = remove_orphans(blob_store(settings), self._suspects)
+            self._next = time.monotonic() + _ORPHANS_SECONDS
+
+
+def _log_ids(**ids: list[str]) -> None:
+    for kind, found in ids.items():
+        if found:
+            log.warning("%s: %s", kind, ", ".join(found))

@@ -31,7 +31,7 @@ from core import models
 from core.annotation import answers, closing, continuation, queue, results, rounds, scores, sources
 from core.annotation.answers import Given
 from core.annotation.spec import NewRound, RoundChanges
-from core.broker import knock
+from core.broker import wake_worker
 from core.db import after_commit
 from core.errors import (
     CannotContinue,
@@ -52,7 +52,7 @@ from core.errors import (
     WrongMediaType,
 )
 from core.models.annotation import RoundStatus
-from core.pages import page
+from core.paging import page
 
 router = APIRouter(prefix="/annotation/rounds", tags=["Annotation"], route_class=StrictRoute)
 READS = (NotSignedIn, NotFound, InvalidRequest)
@@ -224,5 +224,5 @@ def get_annotation_continuation(
 def continue_job(body: ContinueJob, round_: RoundDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy."""
     job = continuation.go_on(session, round_, body.job, settings, body.steps, body.name)
-    after_commit(session, lambda: knock(settings.redis_url))
+    after_commit(session, lambda: wake_worker(settings.redis_url))
     return job_view(session, job)

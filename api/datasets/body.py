@@ -17,7 +17,7 @@ from api.validation import invalid_body, without_duplicates
 from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.errors import InvalidRequest, WrongMediaType
-from core.uploads import naming
+from core.uploads.parts import checked_filename
 from data.kinds import DatasetKind
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _wanted(form: FormData) -> Import:
         raise _invalid("#/file", "the file is missing")
     if kind is not None and kind not in KINDS:
         raise _invalid("#/kind", f"must be one of {', '.join(KINDS)}")
-    filename = naming.fit(file.filename or "upload")
+    filename = checked_filename(file.filename or "upload")
     source = Source(_opener(file.file), filename)
     reading = Reading(_text(form, "kind"), _text(form, "format"), _mapping(form), _text(form, "encoding"))
     return Import(source, _text(form, "name") or versions.name_of(filename), reading, _bad_rows(form))

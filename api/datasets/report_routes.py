@@ -24,8 +24,8 @@ from core.errors import (
 )
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
-from core.pages import page
-from core.tasks import AT_WORK
+from core.paging import page
+from core.tasks import UNFINISHED
 
 router = APIRouter(prefix="/datasets", tags=["Reports"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, CrossOrigin, NotFound, DatasetNotReady, WrongMediaType, InvalidRequest, DatasetFailed)
@@ -109,7 +109,7 @@ def _version(session: Session, owner_id: str, dataset_id: str, number: int | Non
 def _shown(told: reports.Told) -> Report:
     report, task = told.report, told.task
     stored = {name: getattr(report, name) for name in ("id", "settings", "result", "created_at")}
-    at_work = task.status in AT_WORK
+    at_work = task.status in UNFINISHED
     return Report.model_validate(
         stored
         | {"dataset_id": told.version.dataset_id, "version": told.version.number, "status": task.status}

@@ -12,7 +12,7 @@ from api.datasets.schemas import ChangeDataset, Dataset, DatasetList, DataTask, 
 from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
-from core import models, tasks, uploads
+from core import models, tasks
 from core.access.keys import Principal
 from core.blobs import BlobStore
 from core.datasets import importing, retention, versions
@@ -31,7 +31,10 @@ from core.errors import (
     UploadNotComplete,
     WrongMediaType,
 )
-from core.pages import page
+from core.paging import page
+from core.tasks import tasks_of_dataset
+from core.uploads import store
+from core.uploads.reading import opener
 from data.kinds import DatasetKind
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {
@@ -156,7 +159,7 @@ def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep) ->
 @router.get("/{dataset_id}/tasks", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList:
     """List the data tasks of a dataset: imports, search indexes, reports."""
-    rows = tasks.of_dataset(session, dataset.owner_id, dataset.id)
+    rows = tasks_of_dataset(session, dataset.owner_id, dataset.id)
     return DataTaskList.from_items([DataTask.model_validate(row) for row in rows])
 
 
@@ -175,8 +178,8 @@ def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) 
 
 def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: ImportDataset) -> Import:
     """The import of an upload, which is pinned until the import has ended."""
-    upload = uploads.take(session, principal.key_id, told.upload)
-    source = Source(uploads.opener(blobs, upload), upload.filename, upload.id, upload.url)
+    upload = store.take(session, principal.key_id, told.upload)
+    source = Source(opener(blobs, upload), upload.filename, upload.id, upload.url)
     reading = Reading(told.kind and told.kind.value, told.format, told.mapping, told.encoding)
     return Import(source, told.name or versions.name_of(upload.filename), reading, told.bad_rows)
 

@@ -32,7 +32,7 @@ from core.errors import (
     PlatformError,
     SearchNotReady,
 )
-from core.pages import page
+from core.paging import page
 from data.export import ExportFormat, export
 from data.kinds import DatasetKind
 

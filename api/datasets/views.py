@@ -8,9 +8,10 @@ from sqlalchemy.dialects.postgresql import JSONPATH, distinct_on
 from sqlalchemy.orm import Session
 
 from api.datasets.schemas import DataProgress, Dataset, DatasetVersion, FindingCounts
-from core import models, tasks
+from core import models
 from core.datasets import versions
 from core.models.datasets import VersionStatus
+from core.tasks import tasks_by_version
 
 
 def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:
@@ -18,7 +19,7 @@ def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:
     newest = versions.newest(session, [row.id for row in rows])
     rows = [row for row in rows if row.id in newest]
     importing = [version.id for version in newest.values() if version.status == VersionStatus.IMPORTING]
-    at_work = tasks.of_versions(session, importing)
+    at_work = tasks_by_version(session, importing)
     counts = _finding_counts(session, list(newest.values()))
     return [_dataset(row, newest[row.id], at_work.get(newest[row.id].id), counts[newest[row.id].id]) for row in rows]
 

@@ -17,7 +17,7 @@ from api.problems import documented
 from core import models
 from core.blobs import BlobStore
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.pages import page
+from core.paging import page
 
 CHUNK = 256 * 1024
 

@@ -15,7 +15,7 @@ from api.jobs.event_schemas import JobEvent, JobEventList
 from api.problems import DATABASE_AWAY, documented
 from core.db import session_scope
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs import events
+from core.jobs.events import events_after
 from core.models import Job
 from core.models.jobs import TERMINAL
 from core.settings import Settings
@@ -65,7 +65,7 @@ class Stream:
     def _look(self) -> tuple[list[JobEvent], bool]:
         """New events, and whether the job has ended and these are its last."""
         with session_scope(self._settings.database_url) as session:
-            rows = events.after(session, self._job_id, self._seen, BATCH)
+            rows = events_after(session, self._job_id, self._seen, BATCH)
             job = session.get(Job, self._job_id)
         if job is None:
             return [], True
@@ -103,7 +103,7 @@ def list_job_events(
 ) -> JobEventList:
     """The job's events in order."""
     wanted = [name for name in types.split(",") if name]
-    rows = events.after(session, job.id, after, limit + 1, wanted)
+    rows = events_after(session, job.id, after, limit + 1, wanted)
     items = [JobEvent.model_validate(row) for row in rows[:limit]]
     return JobEventList.from_items(items, len(rows) > limit, key="seq")
 

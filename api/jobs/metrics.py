@@ -9,7 +9,7 @@ from api.jobs.schemas import JobSample, JobSampleList, Metrics, SampleStep, Samp
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
 from core.jobs import events, metrics
-from core.jobs.metrics import Wanted
+from core.jobs.metrics import MetricQuery
 from trainer.spec import StageName
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Metrics and samples"])
@@ -31,7 +31,7 @@ def get_job_metrics(
     ] = 1000,
 ) -> Metrics:
     """Series of numbers: exact while they are few, else in buckets of steps that keep every spike."""
-    wanted = Wanted(stage, [name for name in names.split(",") if name], from_, to, max_points)
+    wanted = MetricQuery(stage, [name for name in names.split(",") if name], from_, to, max_points)
     found, last_seq = metrics.series(session, job.id, wanted)
     return Metrics(series=[_series(one) for one in found], last_seq=last_seq)
 

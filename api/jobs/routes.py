@@ -10,8 +10,8 @@ from api.jobs import views
 from api.jobs.schemas import Job, JobList
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
-from core import jobs, models
-from core.broker import knock
+from core import models
+from core.broker import wake_worker
 from core.db import after_commit
 from core.errors import (
     CrossOrigin,
@@ -25,8 +25,10 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
+from core.jobs.state import request_cancel
+from core.jobs.submit import submit_job
 from core.models.jobs import JobStatus
-from core.pages import page
+from core.paging import page
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
@@ -50,8 +52,8 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
-    job = jobs.create(session, principal.key_id, body, settings)
-    after_commit(session, lambda: knock(settings.redis_url))
+    job = submit_job(session, principal.key_id, body, settings)
+    after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, job)
 
 
@@ -83,5 +85,5 @@ def get_job(job: JobDep, session: SessionDep) -> Job:
 )
 def cancel_job(job: JobDep, session: SessionDep) -> Job:
     """End a queued job at once. A running job is `cancelling` until its worker has stopped the run."""
-    jobs.request_cancel(session, job)
+    request_cancel(session, job)
     return views.job_view(session, job)

@@ -8,9 +8,10 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from api.jobs.schemas import Job, JobSummary
-from core import jobs, models
+from core import models
 from core.jobs import metrics
 from core.jobs.progress import progress
+from core.jobs.workers import queue_reasons
 from trainer.spec import JobSpec
 
 
@@ -22,7 +23,7 @@ def job_view(session: Session, row: models.Job) -> Job:
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
     lines = metrics.sparklines(session, [row.id for row in rows])
-    reasons = jobs.queue_reasons(session, rows)
+    reasons = queue_reasons(session, rows)
     return [_summary(row, lines[row.id], reasons.get(row.id)) for row in rows]
 
 

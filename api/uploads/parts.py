@@ -13,11 +13,12 @@ from starlette.requests import ClientDisconnect
 
 from api.deps import BlobsDep, PrincipalDep, SettingsDep
 from api.problems import BadRequest
-from core import uploads
 from core.blobs import Draft
 from core.db import session_scope
 from core.errors import ChecksumMismatch, InvalidRequest
-from core.uploads import parts
+from core.uploads import store
+from core.uploads.parts import part_key
+from core.uploads.receiving import expected_bytes
 
 _AT_ONCE = 1024 * 1024
 """Bytes that are gathered for one turn of a thread that writes them."""
@@ -38,7 +39,7 @@ ContentDigest = Annotated[
 def _wanted(upload_id: str, number: PartNumber, principal: PrincipalDep, settings: SettingsDep) -> int:
     """How large the part must be. In a short transaction of its own: no connection is held while a part trickles in."""
     with session_scope(settings.database_url) as session:
-        return uploads.expected_bytes(uploads.get(session, principal.key_id, upload_id), number)
+        return expected_bytes(store.get(session, principal.key_id, upload_id), number)
 
 
 async def _receive(
@@ -54,7 +55,7 @@ async def _receive(
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) != wanted:
         raise _wrong_size(number, int(length), wanted)
-    with blobs.draft(parts.key(upload_id, number)) as draft:
+    with blobs.draft(part_key(upload_id, number)) as draft:
         writing = _Writing(draft, promised is not None)
         try:
             await _read(request, writing, number, wanted)

@@ -23,8 +23,8 @@ from api.uploads.schemas import (
     UploadPreview,
 )
 from api.validation import StrictRoute
-from core import models, uploads
-from core.access.import_urls import prefixes_of
+from core import models
+from core.access.import_urls import allowed_prefixes
 from core.datasets.importing import limits_of
 from core.db import after_commit, session_scope
 from core.errors import (
@@ -46,8 +46,14 @@ from core.errors import (
     WrongMediaType,
 )
 from core.models.uploads import UploadStatus
-from core.pages import page
-from core.uploads import RunningDigests, parts
+from core.paging import page
+from core.uploads import receiving, store
+from core.uploads.checksums import RunningDigests, part_sum
+from core.uploads.fetching import create_fetched
+from core.uploads.parts import part_count, received_bytes
+from core.uploads.reading import opener
+from core.uploads.receiving import keep_part, received_parts, refuse_missing
+from core.uploads.store import datasets_of
 from data.preview import preview_file
 
 router = APIRouter(tags=["Uploads"], route_class=StrictRoute)
@@ -72,7 +78,7 @@ def create_upload(
     principal: PrincipalDep, body: CreateUpload, session: SessionDep, blobs: BlobsDep, settings: SettingsDep
 ) -> Upload:
     """Begin to send a file. Then PUT each of its `parts`, in any order and several at a time, and complete it."""
-    row = uploads.create(session, blobs, settings, principal.key_id, body.filename, body.bytes, body.sha256)
+    row = store.create(session, blobs, settings, principal.key_id, body.filename, body.bytes, body.sha256)
     return _shown(session, row)
 
 
@@ -85,7 +91,7 @@ def create_upload_from(
     principal: PrincipalDep, body: CreateUploadFrom, session: SessionDep, settings: SettingsDep
 ) -> Upload:
     """Have the platform fetch a file, where its operator allows that: see `GET /v1/reference/uploads`."""
-    return _shown(session, uploads.create_from(session, settings, principal.key_id, body.url, body.filename))
+    return _shown(session, create_fetched(session, settings, principal.key_id, body.url, body.filename))
 
 
 @router.get("/uploads", responses=documented(NotSignedIn, InvalidRequest))
@@ -114,14 +120,14 @@ def get_upload_limits(_: PrincipalDep, settings: SettingsDep) -> UploadLimits:
         max_request_upload_bytes=settings.max_request_upload_bytes,
         part_bytes=settings.upload_part_bytes,
         import_urls=allowed if isinstance(allowed, str) else "some",
-        import_prefixes=list(prefixes_of(allowed)),
+        import_prefixes=list(allowed_prefixes(allowed)),
     )
 
 
 @router.get("/uploads/{upload_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_upload(upload_id: str, principal: PrincipalDep, session: SessionDep) -> Upload:
     """One upload, with the parts that have arrived."""
-    return _shown(session, uploads.get(session, principal.key_id, upload_id))
+    return _shown(session, store.get(session, principal.key_id, upload_id))
 
 
 @router.put(
@@ -150,8 +156,8 @@ def put_upload_part(
     digests: DigestsDep,
 ) -> UploadPart:
     """Send one part: its bytes as the body. A part that is cut off leaves nothing; the same part again changes nothing."""
-    upload = uploads.get(session, principal.key_id, upload_id, lock=True)
-    part = uploads.keep_part(session, blobs, upload, number, draft)
+    upload = store.get(session, principal.key_id, upload_id, lock=True)
+    part = keep_part(session, blobs, upload, number, draft)
     after_commit(session, lambda: digests.arrived(blobs, upload_id, number))
     return UploadPart(number=number, bytes=part.bytes)
 
@@ -161,11 +167,11 @@ def get_upload_part(
     upload_id: str, number: PartNumber, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep
 ) -> UploadPartSum:
     """A part that has arrived, with its SHA-256."""
-    upload = uploads.get(session, principal.key_id, upload_id)
+    upload = store.get(session, principal.key_id, upload_id)
     part = session.get(models.UploadPart, (upload.id, number))
     if part is None:
         raise NotFound(f"Part {number} of {upload_id} has not arrived.")
-    return UploadPartSum(number=number, bytes=part.bytes, sha256=uploads.part_sum(blobs, upload_id, number))
+    return UploadPartSum(number=number, bytes=part.bytes, sha256=part_sum(blobs, upload_id, number))
 
 
 def _arrived_sum(
@@ -173,10 +179,10 @@ def _arrived_sum(
 ) -> str:
     """The SHA-256 of all parts, which are there. Outside the request's transaction: it may take a while."""
     with session_scope(settings.database_url) as session:
-        upload = uploads.get(session, principal.key_id, upload_id)
+        upload = store.get(session, principal.key_id, upload_id)
         if upload.status == UploadStatus.COMPLETE and upload.sha256:
             return upload.sha256
-        count = uploads.refuse_missing(session, upload)
+        count = refuse_missing(session, upload)
     return digests.finish(blobs, upload_id, count)
 
 
@@ -202,8 +208,8 @@ def complete_upload(
     body: CompleteUpload = NOTHING_KNOWN,
 ) -> Upload:
     """All parts have been sent: check their number and the sum of the whole. May be repeated."""
-    upload = uploads.get(session, principal.key_id, upload_id, lock=True)
-    uploads.complete(session, upload, arrived, body.sha256)
+    upload = store.get(session, principal.key_id, upload_id, lock=True)
+    receiving.complete(session, upload, arrived, body.sha256)
     after_commit(session, lambda: digests.forget(upload_id))
     return _shown(session, upload)
 
@@ -217,7 +223,7 @@ def delete_upload(
     upload_id: str, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep, digests: DigestsDep
 ) -> None:
     """Give it up: what arrived is removed, and nothing more is fetched. Datasets that were made of it stay."""
-    uploads.delete(session, blobs, principal.key_id, upload_id)
+    store.delete(session, blobs, principal.key_id, upload_id)
     after_commit(session, lambda: digests.forget(upload_id))
 
 
@@ -246,8 +252,8 @@ def preview_upload(
     Nothing is stored. Say `format`, `kind` or `mapping` to see what that would make of it.
     """
     with session_scope(settings.database_url) as session:  # no connection is held while the file is read
-        upload = uploads.get(session, principal.key_id, upload_id)
-        open_ = uploads.opener(blobs, upload)
+        upload = store.get(session, principal.key_id, upload_id)
+        open_ = opener(blobs, upload)
     scratch = settings.data_dir / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     limits = limits_of(settings)
@@ -272,13 +278,13 @@ def _shown(session: Session, row: models.Upload) -> Upload:
 def _described(session: Session, rows: Sequence[models.Upload]) -> list[Upload]:
     """The rows with what follows from their parts."""
     ids = [row.id for row in rows]
-    received, datasets = uploads.received(session, ids), uploads.datasets_of(session, ids)
+    received, datasets = received_parts(session, ids), datasets_of(session, ids)
     return [_with_parts(row, received.get(row.id, []), datasets.get(row.id)) for row in rows]
 
 
 def _with_parts(row: models.Upload, received: list[int], dataset: str | None) -> Upload:
-    count = None if row.bytes is None else parts.count(row.bytes, row.part_bytes)
-    arrived = parts.arrived_bytes(received, row.bytes, row.part_bytes)
+    count = None if row.bytes is None else part_count(row.bytes, row.part_bytes)
+    arrived = received_bytes(received, row.bytes, row.part_bytes)
     derived = {"parts": count, "received": received, "bytes_received": arrived, "dataset": dataset}
     columns = {column.key: getattr(row, column.key) for column in models.Upload.__table__.columns}
     return Upload.model_validate(columns | derived)

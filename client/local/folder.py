@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from client.errors import ClientError
-from core.embedded import folders
+from core.embedded.server import private_folder
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class DataFolder:
 
     def prepare(self) -> None:
         """Make it, open to its owner alone; and beside it the folder of local models, where that can be made."""
-        folders.private(self.logs)
+        private_folder(self.logs)
         with contextlib.suppress(OSError):  # a file in its place, or a file system that cannot be written
             self.models.mkdir(exist_ok=True)
         found = self.path.stat()
         # A shared folder such as /tmp keeps its permissions.
         if found.st_uid == os.getuid() and not found.st_mode & stat.S_IWOTH:
-            folders.private(self.path)
+            private_folder(self.path)
 
     @contextlib.contextmanager
     def hold(self, running: Running) -> Iterator[None]:

@@ -15,8 +15,7 @@ from client.local.options import Options
 from client.local.services import Say, start_our_own, start_servers
 from client.local.supervisor import Supervisor, stopping_on_signals
 from core.db import migrate
-from core.embedded import folders
-from core.embedded.errors import EmbeddedServerError
+from core.embedded.server import EmbeddedServerError, log_tail
 
 _TICK_SECONDS = 0.1
 _READY_SECONDS = 60.0
@@ -82,7 +81,7 @@ def _await_ready(options: Options, supervisor: Supervisor, stopped: Callable[[],
             return True
         if time.monotonic() > deadline:
             log = options.folder.log("api")
-            raise UpError(f"The API was not ready after {_READY_SECONDS:.0f} s. From {log}:\n{folders.tail(log)}")
+            raise UpError(f"The API was not ready after {_READY_SECONDS:.0f} s. From {log}:\n{log_tail(log)}")
         time.sleep(_TICK_SECONDS)
     return False
 

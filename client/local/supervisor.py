@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from core.child import Child
-from core.embedded.errors import EmbeddedServerError
+from core.embedded.server import EmbeddedServerError
 
 _POLL_SECONDS = 0.1
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0

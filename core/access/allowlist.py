@@ -1,7 +1,7 @@
-"""What a job may name outside the platform: folders of the worker's machine, and addresses that the trainer calls.
+"""Models and addresses outside the platform that a job may name.
 
-The operator allows both. Otherwise a key would be enough to make the trainer read any folder of its machine, or reach
-services that only its network can reach (server-side request forgery).
+The operator allows them in the settings. Otherwise an API key would be enough to make the trainer read any folder of its
+machine, or call services that only its network can reach (server-side request forgery).
 """
 
 from collections.abc import Sequence
@@ -12,32 +12,32 @@ from urllib.parse import unquote, urlsplit
 from trainer.spec.path_rules import PathRules, is_hub_id
 
 RewardUrls = Literal["any", "none"] | list[str]
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def why_not_model(name: str, rules: PathRules) -> str | None:
+def model_refusal(name: str, rules: PathRules) -> str | None:
     """The reason why a job may not name this model; None if it may. A hub id is always allowed."""
     return None if is_hub_id(name) else rules.why_not(name)
 
 
-def why_not_url(url: str, allowed: RewardUrls) -> str | None:
-    """Why an address may not be asked; None if it may."""
+def url_refusal(url: str, allowed: RewardUrls) -> str | None:
+    """The reason why a job may not call this address; None if it may."""
     if allowed == "any":
         return None
     try:
-        wanted = Address.of(url)
+        wanted = HttpAddress.parse(url)
     except ValueError as error:
         return str(error)
     prefixes = [] if allowed == "none" else allowed
-    if any(Address.of(prefix).covers(wanted) for prefix in prefixes):
+    if any(HttpAddress.parse(prefix).covers(wanted) for prefix in prefixes):
         return None
-    where = f"only below {', '.join(prefixes)}" if prefixes else "no address"
-    return f"this platform lets jobs ask {where}; its operator may allow more (PROXIMAL_REWARD_URLS)"
+    where = f"only addresses below {', '.join(prefixes)}" if prefixes else "no address"
+    return f"this platform lets jobs call {where}; its operator may allow more (PROXIMAL_REWARD_URLS)"
 
 
 @dataclass(frozen=True)
-class Address:
-    """An HTTP address in the parts that decide who answers it."""
+class HttpAddress:
+    """The parts of an HTTP address that decide which server receives a request, and at which path."""
 
     scheme: str
     host: str
@@ -45,29 +45,29 @@ class Address:
     path: Sequence[str]
 
     @classmethod
-    def of(cls, url: str) -> "Address":
-        """Raises ValueError for what two readers could understand in two ways."""
+    def parse(cls, url: str) -> "HttpAddress":
+        """Raises ValueError for a text that two parsers could read as different addresses."""
         if not url.isascii() or any(letter.isspace() or not letter.isprintable() for letter in url):
             raise ValueError("an address consists of printable ASCII characters without spaces")
         parts = urlsplit(url)
-        if parts.scheme not in _PORTS or not parts.hostname:
+        if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
             raise ValueError("an address begins with http:// or https:// and a host")
         if "@" in parts.netloc:
-            raise ValueError("an address must hold no user and no password")
-        if "\\" in url or {".", ".."} & set(_decoded(parts.path).split("/")):
-            raise ValueError("an address must hold no backslash, and no step to another folder")
-        port = _PORTS[parts.scheme] if parts.port is None else parts.port
+            raise ValueError("an address must not contain a user or a password")
+        if "\\" in url or {".", ".."} & set(_fully_unquoted(parts.path).split("/")):
+            raise ValueError("an address must not contain a backslash, or `.` or `..` as a part of its path")
+        port = _DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
         return cls(parts.scheme, parts.hostname.rstrip("."), port, parts.path.split("/")[1:])
 
-    def covers(self, other: "Address") -> bool:
-        """The same scheme, host and port, and a path below (whole names: `/a` is not above `/ab`)."""
+    def covers(self, other: "HttpAddress") -> bool:
+        """Whether `other` has the same scheme, host and port, and a path below. `/a` covers `/a/b`, but not `/ab`."""
         own = self.path[:-1] if self.path and self.path[-1] == "" else self.path
         same = (self.scheme, self.host, self.port) == (other.scheme, other.host, other.port)
         return same and list(other.path[: len(own)]) == list(own)
 
 
-def _decoded(path: str) -> str:
-    """As the most eager reader would decode it."""
+def _fully_unquoted(path: str) -> str:
+    """The path with escapes decoded until none is left, since some servers decode twice."""
     while (decoded := unquote(path)) != path:
         path = decoded
     return path.replace("\\", "/")

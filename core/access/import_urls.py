@@ -1,12 +1,12 @@
-"""Where a file may be imported from: what an address means, and whether the operator allows it.
+"""Addresses that files are imported from: parsing, and the operator's allow-list.
 
 https://host/path                               a file on the web (http:// too, where a prefix says so)
 s3://bucket/key                                 an object of a bucket
 hf://datasets/owner/name[@revision][/path]      a file of a dataset on the hub; also as `owner/name`, or its page's address
 file:///folder/file                             a file of the server
 
-A prefix is the beginning of such an address, in whole names. One that ends with `://` stands for all of its kind, but for
-no private network: those, and the server's own folders, are reached only where a prefix names them.
+The allow-list consists of prefixes. A prefix matches whole names of a path. A prefix that ends with `://` allows every
+public address of its scheme. Hosts in private networks, and folders of the server, must be named by a prefix.
 """
 
 import re
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
-from core.access.allowlist import Address
+from core.access.allowlist import HttpAddress
 
 ImportUrls = Literal["any", "none"] | list[str]
 LONGEST_URL = 2000
@@ -59,7 +59,7 @@ class BucketFile:
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file of a dataset on the hub; without `path`, the only one that it has."""
+    """A file of a dataset on the hub. Without `path`, the dataset must have only one file to import."""
 
     dataset: str
     revision: str
@@ -72,12 +72,12 @@ class HubFile:
 
     @property
     def web_url(self) -> str:
-        """Where it is downloaded from."""
+        """The address that the file is downloaded from."""
         return f"{self.hub_url}/datasets/{self.dataset}/resolve/{quote(self.revision, safe='')}/{quote(self.path)}"
 
     @property
     def tree_url(self) -> str:
-        """Where its neighbours are listed."""
+        """The address that lists the files of the dataset."""
         return f"{self.hub_url}/api/datasets/{self.dataset}/tree/{quote(self.revision, safe='')}?recursive=true"
 
     def prefixes(self) -> Iterator[Key]:
@@ -87,7 +87,7 @@ class HubFile:
 
 @dataclass(frozen=True)
 class ServerFile:
-    """A file of the machine that imports."""
+    """A file of the machine that the data worker runs on."""
 
     path: Path
 
@@ -99,11 +99,14 @@ class ServerFile:
         yield ("file", *self.path.parts[1:])
 
 
-Place = WebFile | BucketFile | HubFile | ServerFile
+ImportSource = WebFile | BucketFile | HubFile | ServerFile
 
 
-def place(url: str, hub_url: str) -> Place:
-    """What the address names. Raises ValueError for what it cannot, or for what two readers could understand in two ways."""
+def parse_import_url(url: str, hub_url: str) -> ImportSource:
+    """The file that `url` names.
+
+    Raises ValueError for an address of another form, or one that two parsers could read differently.
+    """
     hub_url = hub_url.rstrip("/")
     if len(url) > LONGEST_URL or not url.isprintable() or url != url.strip():
         raise ValueError(f"an address has at most {LONGEST_URL} characters, all of them printable")
@@ -114,7 +117,7 @@ def place(url: str, hub_url: str) -> Place:
     scheme, separator, rest = url.partition("://")
     match scheme.lower() if separator else "":
         case "http" | "https":
-            Address.of(url)
+            HttpAddress.parse(url)
             return WebFile(url.partition("#")[0])
         case "s3":
             return _bucket_file(rest)
@@ -126,28 +129,28 @@ def place(url: str, hub_url: str) -> Place:
     raise ValueError(f"an address to import from is {known}")
 
 
-def why_not(wanted: Place, allowed: ImportUrls) -> str | None:
-    """Why nothing may be imported from there; None if it may."""
-    prefixes = prefixes_of(allowed)
+def import_refusal(wanted: ImportSource, allowed: ImportUrls) -> str | None:
+    """The reason why the file may not be imported; None if it may."""
+    prefixes = allowed_prefixes(allowed)
     if any(_covers(prefix, wanted) for prefix in prefixes):
         return None
-    where = f"only below {', '.join(prefixes)}" if prefixes else "from nowhere"
+    where = f"only from addresses below {', '.join(prefixes)}" if prefixes else "from no address"
     return f"this platform imports files {where}; its operator may allow more (PROXIMAL_IMPORT_URLS)"
 
 
-def is_named(wanted: Place, allowed: ImportUrls) -> bool:
-    """Whether a prefix names its host, which may then be in a private network."""
-    return any(_covers(prefix, wanted) for prefix in prefixes_of(allowed) if not prefix.endswith("://"))
+def host_is_named(wanted: ImportSource, allowed: ImportUrls) -> bool:
+    """Whether a prefix names the host of the file. Such a host may be in a private network."""
+    return any(_covers(prefix, wanted) for prefix in allowed_prefixes(allowed) if not prefix.endswith("://"))
 
 
-def folders_of(allowed: ImportUrls) -> list[Path]:
-    """The server's folders that files may be imported from."""
-    keys = [_prefix_key(prefix) for prefix in prefixes_of(allowed)]
+def allowed_folders(allowed: ImportUrls) -> list[Path]:
+    """The folders of the server that files may be imported from."""
+    keys = [_prefix_key(prefix) for prefix in allowed_prefixes(allowed)]
     return [Path("/", *key[1:]) for key in keys if key[0] == "file"]
 
 
-def prefixes_of(allowed: ImportUrls) -> Sequence[str]:
-    """The setting as a list."""
+def allowed_prefixes(allowed: ImportUrls) -> Sequence[str]:
+    """The prefixes of the setting."""
     match allowed:
         case "none":
             return ()
@@ -157,14 +160,14 @@ def prefixes_of(allowed: ImportUrls) -> Sequence[str]:
 
 
 def check_prefix(prefix: str) -> str:
-    """The prefix itself. Raises ValueError for one that cannot be understood."""
+    """Returns the prefix unchanged. Raises ValueError if it is not valid."""
     key = _prefix_key(prefix)
     if key == ("file",):
         raise ValueError(f"{prefix}: name a folder of the server, as file:///srv/data/")
     return prefix
 
 
-def _covers(prefix: str, wanted: Place) -> bool:
+def _covers(prefix: str, wanted: ImportSource) -> bool:
     beginning = _prefix_key(prefix)
     return any(key[: len(beginning)] == beginning for key in wanted.prefixes())
 
@@ -175,13 +178,13 @@ def _prefix_key(prefix: str) -> Key:
         raise ValueError(f"{prefix}: a prefix begins with https://, http://, s3://, hf:// or file:///")
     if scheme in _WEB and rest:
         if "?" in prefix or "#" in prefix:
-            raise ValueError(f"{prefix}: a prefix ends with the path")
+            raise ValueError(f"{prefix}: a prefix must not have a query or a fragment")
         return _web_key(prefix.rstrip("/"))
     return (scheme, *_names(rest))
 
 
 def _web_key(url: str) -> Key:
-    address = Address.of(url)
+    address = HttpAddress.parse(url)
     return (address.scheme, address.host, str(address.port), *address.path)
 
 
@@ -193,7 +196,7 @@ def _bucket_file(rest: str) -> BucketFile:
 
 
 def _hub_file(rest: str, hub_url: str) -> HubFile:
-    """`owner/name[@revision][/path]`, the slashes of a revision written as %2F."""
+    """Parse `owner/name[@revision][/path]`. Slashes of a revision are written as %2F."""
     owner, _, rest = rest.partition("/")
     name, _, path = rest.partition("/")
     name, _, revision = name.partition("@")
@@ -201,8 +204,8 @@ def _hub_file(rest: str, hub_url: str) -> HubFile:
 
 
 def _hub_page(url: str, hub_url: str) -> HubFile:
-    """As somebody copies it from the browser: the dataset's page, or that of one of its files."""
-    Address.of(url)
+    """Parse the address of a web page of the hub: that of a dataset, or of one of its files."""
+    HttpAddress.parse(url)
     rest = urlsplit(url.removeprefix(f"{hub_url}/datasets/")).path
     owner, name, page, revision, *path = [*(unquote(part) for part in rest.split("/") if part), "", "", "", ""]
     if page == "tree" or page not in _PAGES:
@@ -217,8 +220,8 @@ def _hub(dataset: str, revision: str, path: str, hub_url: str) -> HubFile:
 
 
 def _names(path: str) -> list[str]:
-    """The names that a path consists of; none may lead elsewhere."""
+    """The names of a path. Raises ValueError for `.`, `..` and backslashes."""
     names = [name for name in path.split("/") if name]
     if {".", ".."} & set(names) or "\\" in path or "\0" in path:
-        raise ValueError("an address must hold no backslash, and no step to another folder")
+        raise ValueError("an address must not contain a backslash, or `.` or `..` as a part of its path")
     return names

@@ -1,4 +1,4 @@
-"""API keys and signed-in browsers. Only hashes are stored; what is shown once cannot be shown again."""
+"""API keys and browser sessions. Only their hashes are stored, so a key is shown once, at its creation."""
 
 import base64
 import hashlib
@@ -14,12 +14,15 @@ from core.models import ApiKey, BrowserSession
 from core.models.base import new_id
 
 PREFIX = "prx_"
-_SEEN_EVERY = timedelta(minutes=1)
+_LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Principal:
-    """Who is calling, and whether by a cookie (then the request must come from our own pages)."""
+    """The key that a request is made with.
+
+    `by_cookie`: a browser session stands for the key, so the request must come from the dashboard's own pages.
+    """
 
     key_id: str
     key_name: str
@@ -28,7 +31,7 @@ class Principal:
 
 
 def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
-    """A new key and its text, which nobody can be shown again."""
+    """Create a key. Returns its row and its text, which is not stored."""
     plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
     key = ApiKey(id=new_id("key"), name=name, prefix=plaintext[: len(PREFIX) + 4], sha256=_sha256(plaintext))
     session.add(key)
@@ -37,7 +40,7 @@ def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
 
 
 def revoke_key(session: Session, key_id: str) -> None:
-    """Refuse it from now on, and sign out its browsers."""
+    """Revoke the key and end its browser sessions. Raises NotFound."""
     key = session.get(ApiKey, key_id)
     if key is None:
         raise NotFound(f"There is no key {key_id!r}.")
@@ -46,9 +49,9 @@ def revoke_key(session: Session, key_id: str) -> None:
 
 
 def authenticate(session: Session, plaintext: str) -> Principal:
-    """Who holds this key. NotSignedIn if nobody does.
+    """The principal of an API key. Raises NotSignedIn for an unknown or revoked key.
 
-    Looked up by its hash: how long that takes says nothing about any key.
+    The row is looked up by the hash of the key, so the response time reveals nothing about stored keys.
     """
     key = session.scalars(select(ApiKey).filter_by(sha256=_sha256(plaintext), revoked_at=None)).one_or_none()
     if key is None:
@@ -58,7 +61,7 @@ def authenticate(session: Session, plaintext: str) -> Principal:
 
 
 def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
-    """Sign a browser in: the token for its cookie, and when it ends. Clears away ended ones."""
+    """Sign a browser in. Returns the token for its cookie and the end of the session. Deletes expired sessions."""
     now = datetime.now(UTC)
     session.execute(delete(BrowserSession).where(BrowserSession.expires_at < now))
     token, expires_at = secrets.token_urlsafe(32), now + lifetime
@@ -68,7 +71,7 @@ def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[st
 
 
 def authenticate_session(session: Session, token: str) -> Principal:
-    """Whose browser holds this cookie."""
+    """The principal of a browser session. Raises NotSignedIn for an unknown or expired token."""
     query = select(BrowserSession, ApiKey).join(ApiKey, ApiKey.id == BrowserSession.key_id)
     alive = (BrowserSession.expires_at > datetime.now(UTC), ApiKey.revoked_at.is_(None))
     found = session.execute(query.where(BrowserSession.sha256 == _sha256(token), *alive)).one_or_none()
@@ -84,9 +87,9 @@ def close_session(session: Session, token: str) -> None:
 
 
 def _note_use(session: Session, key: ApiKey) -> None:
-    """At most once a minute, so that reading does not become writing."""
+    """Store the time of use, at most once a minute, so that few reads cause a write."""
     now = datetime.now(UTC)
-    if key.last_used_at is None or now - key.last_used_at > _SEEN_EVERY:
+    if key.last_used_at is None or now - key.last_used_at > _LAST_USED_INTERVAL:
         session.execute(update(ApiKey).where(ApiKey.id == key.id).values(last_used_at=now))
 
 

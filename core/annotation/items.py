@@ -1,5 +1,6 @@
 """What a round consists of: rows of a dataset, or prompts with the completions of policies, each as an item."""
 
+import hashlib
 import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,9 @@ from core.models.base import new_id
 from data.text import bad_text
 
 Row = dict[str, Any]
+Verdict = tuple[int, ...]
+"""Ranks of the completions, these in the order of their texts: on whichever side they stand, it is the same verdict."""
+_RANKS = {"a": (1, 2), "b": (2, 1), "tie": (1, 1)}
 MOST_GOLD = 500
 _BATCH = 500
 
@@ -142,3 +146,32 @@ def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
 def _values(round_id: str, draft: Draft) -> Row:
     fields = ("number", "prompt", "completions", "policies", "finished", "gold", "source", "row")
     return {"id": new_id("item"), "round_id": round_id, "answers": 0} | {name: getattr(draft, name) for name in fields}
+
+
+def question_hash(prompt: Any, completions: Sequence[str]) -> int:
+    """64 bits of a hash of the prompt and its completions, in whatever order they stand."""
+    data = orjson.dumps([prompt, sorted(completions)])
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+
+
+def row_question_hash(row: Row) -> int:
+    """That of a row of preferences."""
+    return question_hash(row["prompt"], row["completions"] if "completions" in row else (row["a"], row["b"]))
+
+
+def verdicts(kind: RoundKind, rows: Iterable[Row]) -> dict[int, Verdict | None]:
+    """Of each question that has been answered, the verdict; None where the answers contradict each other."""
+    found: dict[int, Verdict | None] = {}
+    for row in rows:
+        if is_of(kind, row, labelled=True):
+            key, verdict = row_question_hash(row), _verdict(row)
+            found[key] = verdict if found.get(key, verdict) == verdict else None
+    return found
+
+
+def _verdict(row: Row) -> Verdict:
+    if "completions" not in row:
+        ranks = _RANKS[row["label"]]
+        return ranks if row["a"] < row["b"] else ranks[::-1]
+    ranked = zip(row["completions"], shuffle.dense(row["ranks"]), strict=True)
+    return tuple(rank for _, rank in sorted(ranked))

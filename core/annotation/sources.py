@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.access import allowlist
+from core.access.allowlist import model_refusal
 from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
 from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
@@ -91,7 +91,7 @@ def _policies(
             policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
             jobs.append(session.get_one(Job, checkpoint.job_id))
         else:
-            if why := allowlist.why_not_model(value, settings.path_rules):
+            if why := model_refusal(value, settings.path_rules):
                 _refuse(named, why)
             policy["model"] = value
         found.append(policy)

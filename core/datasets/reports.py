@@ -10,7 +10,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from core import tasks
-from core.access import allowlist
+from core.access.allowlist import model_refusal
 from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.jobs.references import is_checkpoint_id
 from core.models import Checkpoint, DatasetReport, DatasetVersion, DataTask, Job
@@ -79,7 +79,7 @@ def check_model(session: Session, owner_id: str, model: str, settings: Settings)
     if is_checkpoint_id(model):
         checkpoint_of(session, owner_id, model)
         return
-    detail = allowlist.why_not_model(model, settings.path_rules)
+    detail = model_refusal(model, settings.path_rules)
     if detail is not None:
         raise InvalidRequest(f"`model`: {detail}.", param="model", errors=[{"pointer": "#/model", "detail": detail}])
 

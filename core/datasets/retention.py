@@ -48,7 +48,7 @@ def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
         raise NotFound(f"There is no dataset {dataset_id!r}.")
     if jobs := unfinished_jobs(session, dataset_id):
         raise DatasetInUse(f"{dataset_id} is used by {', '.join(jobs)}.", jobs=jobs)
-    of_it = select(DataTask).where(DataTask.status.in_(tasks.AT_WORK), tasks.argument("dataset") == dataset_id)
+    of_it = select(DataTask).where(DataTask.status.in_(tasks.UNFINISHED), tasks.argument("dataset") == dataset_id)
     for task in session.scalars(of_it.order_by(DataTask.id)).all():
         tasks.cancel(session, task)
     query = select(DatasetVersion).filter_by(dataset_id=dataset_id).order_by(DatasetVersion.id)

@@ -7,14 +7,23 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
 
 from core import child
-from core.embedded import binaries, folders, identity
-from core.embedded.errors import FolderInUse, StartFailed
+from core.child_exec import NOBODY
+from core.embedded.server import (
+    EmbeddedServerError,
+    FolderInUse,
+    StartFailed,
+    log_tail,
+    postgres_program,
+    private_folder,
+    socket_folder,
+)
 
 _NAME = "PostgreSQL"
 _USER = "proximal"
@@ -33,7 +42,7 @@ class Postgres:
         self._log = log
         self._database = database
         self._settings = {} if durable else _UNSAFE_BUT_QUICK
-        self._sockets = folders.for_sockets(self._folder / "run")
+        self._sockets = socket_folder(self._folder / "run")
 
     @property
     def url(self) -> str:
@@ -44,13 +53,13 @@ class Postgres:
 
     def start(self) -> child.Child:
         """Start the server and wait until it answers. Safe after any end of an earlier one."""
-        folders.private(self._folder)
+        private_folder(self._folder)
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        who = identity.unprivileged()
+        who = unprivileged_identity()
         if not self._data.exists():
             self._initialise(who)
         _wait_for_predecessor(self._data)
-        identity.give(self._data, who)
+        change_owner(self._data, who)
         server = self._launch(who)
         try:
             self._wait_until_ready(server)
@@ -69,8 +78,8 @@ class Postgres:
         draft = self._folder / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
-        identity.give(draft, who)
-        command = [str(binaries.postgres("initdb")), "-D", str(draft), "-U", _USER, "--auth=trust", "--encoding=UTF8"]
+        change_owner(draft, who)
+        command = [str(postgres_program("initdb")), "-D", str(draft), "-U", _USER, "--auth=trust", "--encoding=UTF8"]
         # Sorting must not depend on the machine's C library, which changes under a data folder.
         command += [
             "--locale=C",
@@ -82,7 +91,7 @@ class Postgres:
         with self._log.open("ab") as log:
             status = child.start(command, stdout=log, identity=who).wait()
         if status != 0:
-            raise StartFailed(_NAME, f"initdb ended with status {status}", folders.tail(self._log))
+            raise StartFailed(_NAME, f"initdb ended with status {status}", log_tail(self._log))
         draft.rename(self._data)
 
     def _launch(self, who: child.Identity) -> child.Child:
@@ -95,7 +104,7 @@ class Postgres:
             "timezone": "UTC",
             **self._settings,
         }
-        command = [str(binaries.postgres("postgres")), "-D", str(self._data)]
+        command = [str(postgres_program("postgres")), "-D", str(self._data)]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with self._log.open("ab") as log:
             return child.start(command, stdout=log, death_signal=signal.SIGINT, identity=who)
@@ -107,9 +116,9 @@ class Postgres:
                 self._connect("postgres").close()
                 return
             if (status := server.poll()) is not None:
-                raise StartFailed(_NAME, f"it ended with status {status}", folders.tail(self._log))
+                raise StartFailed(_NAME, f"it ended with status {status}", log_tail(self._log))
             if time.monotonic() > deadline:
-                raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", folders.tail(self._log))
+                raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", log_tail(self._log))
             time.sleep(0.02)
 
     def _ensure_database(self) -> None:
@@ -157,3 +166,30 @@ def _is_server_on(pid: int, data: Path) -> bool:
             return False
     listing = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False)
     return os.fsencode(data) in listing.stdout
+
+
+# PostgreSQL refuses to run as root. In containers and on rented machines root is often all there is.
+@cache
+def unprivileged_identity() -> child.Identity:
+    """The first identity that this machine allows us to give to a child."""
+    if os.geteuid() != 0:
+        return "ours"
+    if sys.platform == "linux":
+        for identity in ("namespace", "nobody"):
+            if child.start(["true"], identity=identity).wait() == 0:
+                return identity
+    raise EmbeddedServerError(
+        "PostgreSQL does not run as root, and this machine allows neither user namespaces nor a change of user. "
+        "Run as a normal user, or set DATABASE_URL to a server of your own."
+    )
+
+
+def change_owner(folder: Path, identity: child.Identity) -> None:
+    """Make the folder belong to whom the child will be on disk: PostgreSQL insists on owning its data."""
+    if os.geteuid() != 0:
+        return
+    owner = NOBODY if identity == "nobody" else 0
+    if folder.stat().st_uid == owner:
+        return
+    for path in (folder, *folder.rglob("*")):
+        shutil.chown(path, owner, owner)

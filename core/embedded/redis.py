@@ -10,8 +10,7 @@ from redis import Redis as Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from core import child
-from core.embedded import binaries, folders
-from core.embedded.errors import StartFailed
+from core.embedded.server import StartFailed, log_tail, private_folder, valkey_program
 
 _NAME = "Redis"
 _START_SECONDS = 10.0
@@ -37,11 +36,11 @@ class Redis:
 
     def start(self) -> child.Child:
         """Start the server and wait until it answers."""
-        folders.private(self._folder)
+        private_folder(self._folder)
         self._log.parent.mkdir(parents=True, exist_ok=True)
         config = self._write_config()
         with self._log.open("ab") as log:
-            server = child.start([str(binaries.valkey_server()), str(config)], stdout=log)
+            server = child.start([str(valkey_program()), str(config)], stdout=log)
         try:
             self._wait_until_ready(server)
         except BaseException:
@@ -69,9 +68,9 @@ class Redis:
                     client.ping()
                     return
                 if (status := server.poll()) is not None:
-                    raise StartFailed(_NAME, f"it ended with status {status}", folders.tail(self._log))
+                    raise StartFailed(_NAME, f"it ended with status {status}", log_tail(self._log))
                 if time.monotonic() > deadline:
-                    raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", folders.tail(self._log))
+                    raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", log_tail(self._log))
                 time.sleep(0.02)
 
 

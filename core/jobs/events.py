@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 from core.jobs.attempts import held
-from core.jobs.progress import follow
-from core.jobs.state import move
+from core.jobs.progress import apply_event
+from core.jobs.state import change_status
 from core.models import Job, JobAttempt, JobEvent, JobMetrics
 from core.models.jobs import JobStatus
 from core.storable import numbers
@@ -30,12 +30,12 @@ def append_events(
     """
     job = held(session, job_id, attempt)
     if job.status == JobStatus.STARTING and any(isinstance(event, RunStarted) for event in events):
-        move(session, job, JobStatus.RUNNING, "The trainer has started.")
+        change_status(session, job, JobStatus.RUNNING, "The trainer has started.")
     if events:
         _insert_events(session, job, events)
         _upsert_metrics(session, job, [event for event in events if isinstance(event, Metrics)])
         for event in events:
-            follow(job, event)
+            apply_event(job, event)
         job.last_seq += len(events)
         session.flush()
     if log_offset is not None:
@@ -43,7 +43,7 @@ def append_events(
     return job.last_seq
 
 
-def note(session: Session, job: Job, event: Event) -> None:
+def append_event(session: Session, job: Job, event: Event) -> None:
     """Append an event that the platform itself has to tell about a job that it has locked, or has just made."""
     session.flush()  # the job's row comes first
     _insert_events(session, job, [event])
@@ -94,7 +94,7 @@ def _when(event: Event) -> datetime:
 
 
 # Reading what jobs said.
-def after(session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = ()) -> Sequence[JobEvent]:
+def events_after(session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = ()) -> Sequence[JobEvent]:
     """The job's events behind `seq`, in order; of `types` only, if any are named."""
     query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.seq > seq)
     if types:

@@ -10,7 +10,7 @@ from trainer.spec import STAGES
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MetricQuery:
     """Which numbers. Empty `names`: all. `max_points`: per series."""
 
     stage: str | None = None
@@ -78,7 +78,7 @@ ORDER BY job_id, min(step)
 SPARKLINE = {"stage": "ppo", "name": "objective/scores", "points": 60}
 
 
-def series(session: Session, job_id: str, wanted: Wanted) -> tuple[list[Series], int]:
+def series(session: Session, job_id: str, wanted: MetricQuery) -> tuple[list[Series], int]:
     """The series, by stage and name, and the sequence number of the event that they are current to."""
     found: dict[tuple[str, str], Series] = {}
     last_seq = 0

@@ -20,7 +20,7 @@ SMOOTHING = 0.2
 """Weight of the newest step in the average that the ETA is made from."""
 
 
-def follow(job: Job, event: Event) -> None:
+def apply_event(job: Job, event: Event) -> None:
     """Carry an event's news into the job's row."""
     match event:
         case RunStarted():

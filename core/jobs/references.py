@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.access import allowlist
+from core.access.allowlist import model_refusal, url_refusal
 from core.errors import InvalidSpec, NotFound, WrongCheckpoint
 from core.models import Checkpoint, Job
 from core.settings import Settings
@@ -32,7 +32,7 @@ def check_names(session: Session, owner_id: str, spec: JobSpec, settings: Settin
     Raises NotFound, WrongCheckpoint or InvalidSpec, each naming the field.
     """
     for url in named_urls(spec):
-        _refuse(url, allowlist.why_not_url(url.value, settings.reward_urls))
+        _refuse(url, url_refusal(url.value, settings.reward_urls))
     check_paths(spec, settings)
     named = named_paths(spec)
     return {path.pointer: owned_checkpoint(session, owner_id, path) for path in named if is_checkpoint_id(path.value)}
@@ -44,7 +44,7 @@ def check_paths(spec: JobSpec, settings: Settings) -> None:
     for path in named_paths(spec):
         if is_checkpoint_id(path.value):
             continue
-        _refuse(path, rules.why_not(path.value) if path.kind == "file" else allowlist.why_not_model(path.value, rules))
+        _refuse(path, rules.why_not(path.value) if path.kind == "file" else model_refusal(path.value, rules))
 
 
 def _refuse(named: NamedPath | NamedUrl, detail: str | None) -> None:

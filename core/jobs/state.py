@@ -27,7 +27,7 @@ TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
 }
 
 
-def move(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any) -> None:
+def change_status(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any) -> None:
     """Change the job's status, say why, append the event, and set further `columns` with it. The only writer of status.
 
     Locks the row and looks again, so that of two who change it at once the second sees what the first did.
@@ -46,7 +46,7 @@ def move(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any)
     _write(session, job, start, to, message(reason))
 
 
-def born(session: Session, job: Job, reason: str) -> None:
+def write_first_status(session: Session, job: Job, reason: str) -> None:
     """Write a new job's first status and its event."""
     _write(session, job, None, S.QUEUED, reason)
 
@@ -71,4 +71,4 @@ def request_cancel(session: Session, job: Job) -> None:
     """Cancel at once what no worker holds; ask the worker of what one does. IllegalTransition once it has ended."""
     session.refresh(job, with_for_update=True)
     to = JobStatus.CANCELLING if job.status in ACTIVE else JobStatus.CANCELLED
-    move(session, job, to, "Cancelled by its owner.")
+    change_status(session, job, to, "Cancelled by its owner.")

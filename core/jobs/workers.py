@@ -12,7 +12,7 @@ from core.models.jobs import JobStatus
 from core.settings import get_settings
 
 
-def heartbeat(session: Session, worker_id: str, hostname: str, job_id: str | None) -> None:
+def report_worker(session: Session, worker_id: str, hostname: str, job_id: str | None) -> None:
     """I am here, and work on this (or on nothing)."""
     now = func.clock_timestamp()
     news = {"hostname": hostname, "job_id": job_id, "last_seen_at": now}
@@ -20,17 +20,17 @@ def heartbeat(session: Session, worker_id: str, hostname: str, job_id: str | Non
     session.execute(statement.on_conflict_do_update(constraint="pk_workers", set_=news))
 
 
-def leave(session: Session, worker_id: str) -> None:
+def sign_off(session: Session, worker_id: str) -> None:
     """I am going."""
     session.execute(delete(Worker).where(Worker.id == worker_id))
 
 
-def online(session: Session) -> Sequence[Worker]:
+def online_workers(session: Session) -> Sequence[Worker]:
     """The workers that were seen lately, oldest first."""
     return session.scalars(select(Worker).where(~_silent()).order_by(Worker.started_at, Worker.id)).all()
 
 
-def forget_silent(session: Session) -> list[str]:
+def remove_silent_workers(session: Session) -> list[str]:
     """Remove those that have not been seen for a lease's time; answer their ids."""
     return list(session.scalars(delete(Worker).where(_silent()).returning(Worker.id)))
 
@@ -46,7 +46,7 @@ def queue_reasons(session: Session, jobs: Sequence[Job]) -> dict[str, str]:
     queued = [job.id for job in jobs if job.status == JobStatus.QUEUED]
     if not queued:
         return {}
-    present = online(session)
+    present = online_workers(session)
     if not present:
         return dict.fromkeys(queued, "No worker is online. Start one with `proximal up` or `python -m worker`.")
     if any(worker.job_id is None for worker in present):

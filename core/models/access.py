@@ -1,3 +1,5 @@
+"""API keys and browser sessions."""
+
 from datetime import datetime
 
 from sqlalchemy import ForeignKey
@@ -7,28 +9,28 @@ from core.models.base import Base, CreatedAt
 
 
 class ApiKey(Base):
-    """Who may call. Every job and dataset belongs to one key."""
+    """An API key. Every job and dataset belongs to one key."""
 
     __tablename__ = "api_keys"
 
     id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str]
     prefix: Mapped[str]
-    """The first characters of the key, to recognise it by."""
+    """The first characters of the key, by which its owner recognises it."""
     sha256: Mapped[str] = mapped_column(unique=True)
-    """Of the whole key. The key itself is 160 random bits, so a slow hash would add nothing."""
+    """Hash of the whole key. The key is 160 random bits, so a slow hash would add nothing."""
     created_at: Mapped[CreatedAt]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 
 
 class BrowserSession(Base):
-    """A signed-in browser: what its cookie stands for."""
+    """A signed-in browser."""
 
     __tablename__ = "browser_sessions"
 
     sha256: Mapped[str] = mapped_column(primary_key=True)
-    """Of the cookie's token."""
+    """Hash of the token in the cookie."""
     key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"))
     created_at: Mapped[CreatedAt]
     expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -1,3 +1,5 @@
+"""Annotation rounds: items, annotations, and the checkpoints that a round keeps."""
+
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -10,16 +12,16 @@ from core.models.base import Base, CreatedAt, one_of
 
 
 class AnnotationStatus(StrEnum):
-    """What an annotator has done with an item."""
+    """The state of an annotation."""
 
     OPEN = "open"
-    """Handed out, or taken back; not answered."""
+    """Handed out, or undone; not answered."""
     ANSWERED = "answered"
     SKIPPED = "skipped"
 
 
 class Annotation(Base):
-    """An item that was handed to an annotator, and what they said. One a person and item, whatever happens."""
+    """An item that was handed to an annotator, with their answer. One row per annotator and item."""
 
     __tablename__ = "annotations"
     __table_args__ = (
@@ -32,27 +34,27 @@ class Annotation(Base):
 
     item_id: Mapped[str] = mapped_column(ForeignKey("annotation_items.id", ondelete="CASCADE"), primary_key=True)
     annotator: Mapped[str] = mapped_column(primary_key=True)
-    """The name that they go by."""
+    """Name of the annotator."""
     round_id: Mapped[str] = mapped_column(ForeignKey("annotation_rounds.id", ondelete="CASCADE"))
     gold: Mapped[bool]
     """Whether the item is a gold question."""
     status: Mapped[str]
     choice: Mapped[str | None]
-    """Of a pair, in true positions: a, b, tie; or skip. Kept when it is taken back, to be shown again."""
+    """Answer to a pair, in stored order: a, b, tie or skip. Kept after an undo, to be shown again."""
     ranks: Mapped[list[int] | None] = mapped_column(ARRAY(BigInteger))
-    """Of a ranking, in true positions: 1 is the best, equal ones are ties, no gaps."""
+    """Answer to a ranking, in stored order: 1 is the best, equal numbers are ties, no gaps."""
     shown: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
-    """Which completion (from 0) stood at each place that was seen."""
+    """Index (from 0) of the completion at each position on the screen."""
     seconds: Mapped[float | None] = mapped_column(Double)
-    """How long they took."""
+    """Time from handing out to the answer."""
     handed_at: Mapped[datetime]
     reserved_until: Mapped[datetime]
-    """Until then, and while it is not answered, the item has a place for this annotator."""
+    """Until then, and while it is unanswered, the item is reserved for this annotator."""
     answered_at: Mapped[datetime | None]
 
 
 class AnnotationItem(Base):
-    """A prompt with the completions that are to be compared."""
+    """A prompt with the completions to compare."""
 
     __tablename__ = "annotation_items"
     __table_args__ = (
@@ -64,29 +66,29 @@ class AnnotationItem(Base):
     id: Mapped[str] = mapped_column(primary_key=True)
     round_id: Mapped[str] = mapped_column(ForeignKey("annotation_rounds.id", ondelete="CASCADE"))
     number: Mapped[int]
-    """Its place in the round, from 1."""
+    """Its number in the round, from 1."""
     prompt: Mapped[Any] = mapped_column(JSONB, nullable=False)
     """Text, or messages."""
     completions: Mapped[list[str]] = mapped_column(ARRAY(Text))
-    """In true order: A, B, …"""
+    """In stored order: A, B, …"""
     policies: Mapped[list[int] | None] = mapped_column(ARRAY(BigInteger))
-    """Which of the round's policies each is from."""
+    """For each completion, the index of its policy in the round."""
     finished: Mapped[list[bool] | None] = mapped_column(ARRAY(Boolean))
-    """Which of them ended by themselves; the others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
+    """For each completion, whether it ended before `max_new_tokens`. Null for rows of a dataset."""
     gold: Mapped[dict[str, Any] | None]
-    """The known answer, `{"choice": "a"}` or `{"ranks": [1, 2]}`; null for what is being asked."""
+    """Known answer of a gold question, `{"choice": "a"}` or `{"ranks": [1, 2]}`; null for other items."""
     source: Mapped[str | None]
-    """The note that its row had, kept for the rows that come of it."""
+    """The `source` note of its row, copied to the rows that are made of the answers."""
     row: Mapped[int | None]
-    """Of the source's row, its number."""
+    """Number of its row in the source."""
     answers: Mapped[int] = mapped_column(default=0, server_default="0")
-    """How many annotators have answered; written under the row's lock, with the answer."""
+    """Number of answers, written with the answer under the row's lock."""
     scores: Mapped[list[float | None] | None] = mapped_column(ARRAY(Double))
-    """By the round's reward model, of each completion; null where it is too long for it."""
+    """Score of each completion by the round's reward model; null where it is too long for the model."""
 
 
 class AnnotationPin(Base):
-    """A checkpoint that a round is about to be sampled or scored with: it is not pruned meanwhile."""
+    """A checkpoint that is about to sample or score a round. It is not pruned meanwhile."""
 
     __tablename__ = "annotation_pins"
 
@@ -99,16 +101,16 @@ class AnnotationPin(Base):
 
 
 class RoundKind(StrEnum):
-    """What is asked of an item."""
+    """The question of an item."""
 
     PAIRS = "pairs"
-    """Which of two is better."""
+    """Which of two completions is better."""
     RANKING = "ranking"
-    """The order of two to nine."""
+    """The order of two to nine completions."""
 
 
 class RoundStatus(StrEnum):
-    """Where a round is in its life."""
+    """The state of a round."""
 
     PREPARING = "preparing"
     """Its items are being made."""
@@ -116,15 +118,15 @@ class RoundStatus(StrEnum):
     PAUSED = "paused"
     """Nothing is handed out."""
     CLOSING = "closing"
-    """Its answers are being written into a dataset."""
+    """Its answers are being written into a dataset version."""
     CLOSED = "closed"
-    """They are a dataset version; nothing changes any more."""
+    """Its answers are a dataset version; the round never changes again."""
     FAILED = "failed"
     """Its items could not be made."""
 
 
 class AnnotationRound(Base):
-    """A set of items that people compare, and what becomes of their answers."""
+    """A set of items that people compare, and the dataset that their answers become."""
 
     __tablename__ = "annotation_rounds"
     __table_args__ = (
@@ -144,31 +146,31 @@ class AnnotationRound(Base):
     status: Mapped[str]
     instructions: Mapped[str]
     source: Mapped[dict[str, Any]]
-    """`core.annotation.spec`'s description, with datasets as `ds_…@n`."""
+    """The source in the form of `core.annotation.spec`, with datasets as `ds_…@n`."""
     policies: Mapped[list[dict[str, Any]] | None]
-    """`[{checkpoint, model, job, stage, step}]` of a round of completions; an item's `policies` count in it."""
+    """`[{checkpoint, model, job, stage, step}]` of a round of completions; items refer to it by index."""
     gold: Mapped[str | None]
-    """`ds_…@n`, where the gold questions come from."""
+    """Dataset of the gold questions, as `ds_…@n`."""
     gold_share: Mapped[float] = mapped_column(Double)
     overlap: Mapped[int]
     reservation_minutes: Mapped[float] = mapped_column(Double)
     salt: Mapped[str] = mapped_column(server_default=text("gen_random_uuid()::text"))
-    """Decides with item and annotator what stands where, and when a gold question comes; told to nobody."""
+    """Secret. With item and annotator it decides the positions on the screen and when a gold question comes."""
     left_out: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Rows or prompts that were drawn, but could not become an item."""
+    """Number of rows or prompts that were drawn, but could not become an item."""
     task_id: Mapped[str | None]
-    """The data task that makes the items or writes the dataset; no foreign key, since tasks are cleared away."""
+    """The data task that makes the items or writes the dataset. No foreign key, since old tasks are deleted."""
     error: Mapped[dict[str, Any] | None]
-    """`{code, message}` of what went wrong last."""
+    """`{code, message}` of the last error."""
     reward_model: Mapped[str | None]
-    """The checkpoint whose scores the items have, or are about to have."""
+    """The checkpoint that scores the items."""
     scores_task_id: Mapped[str | None]
-    """The data task that makes them."""
+    """The data task that computes the scores."""
     dataset_id: Mapped[str | None] = mapped_column(ForeignKey("datasets.id", ondelete="SET NULL"))
-    """The dataset that it was closed into."""
+    """The dataset that received the answers."""
     version: Mapped[int | None]
-    """Number of its version there."""
+    """Number of the version that received the answers."""
     jobs: Mapped[list[str]] = mapped_column(ARRAY(Text), default=list, server_default="{}")
-    """The jobs that went on with it."""
+    """Jobs that were continued with this round."""
     created_at: Mapped[CreatedAt]
     closed_at: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""What all tables share."""
+"""Parts that all tables share: naming of constraints, types of columns, ids, and the columns of a lease."""
 
 import base64
 import secrets
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from sqlalchemy import BigInteger, DateTime, MetaData, Text, func
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import DeclarativeBase, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -19,12 +19,12 @@ NAMES = {
 }
 
 CreatedAt = Annotated[datetime, mapped_column(DateTime(timezone=True), server_default=func.now())]
-"""When the transaction began that wrote the row."""
+"""The start of the transaction that wrote the row."""
 
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {  # noqa: RUF012  (SQLAlchemy's own way to declare it)
+    type_annotation_map = {  # noqa: RUF012  (the form that SQLAlchemy documents)
         str: Text,
         int: BigInteger,
         datetime: DateTime(timezone=True),
@@ -33,12 +33,27 @@ class Base(DeclarativeBase):
     }
 
 
+class LeasedRow:
+    """The columns that core/leasing.py needs. A table may declare any of them again, with more detail."""
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[str]
+    status: Mapped[str]
+    attempt: Mapped[int] = mapped_column(default=0)
+    """Number of the newest attempt. A write that names another one is refused."""
+    worker_id: Mapped[str | None]
+    """The worker that holds the row; null without a lease."""
+    lease_expires_at: Mapped[datetime | None]
+    created_at: Mapped[CreatedAt]
+    started_at: Mapped[datetime | None]
+    """Start of the first attempt."""
+
+
 def one_of(column: str, values: type[StrEnum]) -> str:
     """SQL of a CHECK that `column` holds a value of the enum."""
     return f"{column} IN ({', '.join(repr(value.value) for value in values)})"
 
 
-# Ids: a prefix that says what it is, and 120 random bits.
 def new_id(prefix: str) -> str:
-    """For example `job_` and 24 lowercase letters and digits."""
+    """The prefix, an underscore, and 120 random bits as 24 lowercase letters and digits."""
     return f"{prefix}_{base64.b32encode(secrets.token_bytes(15)).decode().lower()}"

@@ -1,3 +1,5 @@
+"""Datasets: versions, stored contents, search index and reports."""
+
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -11,7 +13,7 @@ from data.kinds import DatasetKind
 
 
 class Dataset(Base):
-    """A name under which versions of some data lie. The rows are the versions'."""
+    """A named list of versions. The rows belong to the versions."""
 
     __tablename__ = "datasets"
     __table_args__ = (
@@ -26,45 +28,45 @@ class Dataset(Base):
     kind: Mapped[str]
     created_at: Mapped[CreatedAt]
     archived_at: Mapped[datetime | None]
-    """Left out of lists since then."""
+    """Hidden in lists since then."""
     expires_at: Mapped[datetime | None]
-    """When the sweeper may delete it, unless an unfinished job needs it. None: never."""
+    """When the sweeper may delete it, unless an unfinished job needs it. Null: never."""
 
 
 class DatasetContent(Base):
-    """Rows as canonical JSONL, stored once however many versions hold them. Never changed.
+    """Rows as canonical JSONL, stored once for all versions that hold them. Never changed.
 
-    Made and removed under `core.datasets.row_store.lock` of the sum, so that the blob is there as long as the row is.
+    Created and deleted under `core.datasets.row_store.lock` of the hash, so that the blob exists as long as the row.
     """
 
     __tablename__ = "dataset_contents"
     __table_args__ = (CheckConstraint("rows > 0", name="rows"),)
 
     sha256: Mapped[str] = mapped_column(primary_key=True)
-    """Of the stored rows."""
+    """Hash of the stored rows."""
     rows: Mapped[int]
     bytes: Mapped[int]
     blob_key: Mapped[str] = mapped_column(unique=True)
     search_rows: Mapped[int | None]
-    """How many rows are in the search index so far; none: it was not begun."""
+    """Number of indexed rows. Null: indexing has not begun."""
     created_at: Mapped[CreatedAt]
 
 
 class VersionStatus(StrEnum):
-    """Whether a version can be used."""
+    """The state of a version."""
 
     IMPORTING = "importing"
     """A data task is making it."""
     READY = "ready"
     """Jobs can use it."""
     BLOCKED = "blocked"
-    """It has rows, but also a blocking finding that somebody has to decide about."""
+    """It has rows and a blocking finding that the user must decide about."""
     FAILED = "failed"
-    """It could not be made; `error` says why."""
+    """It could not be made; `error` has the reason."""
 
 
 class DatasetVersion(Base):
-    """Some rows at some time, and where they came from. Immutable once it is no longer importing."""
+    """The rows of a dataset at one time, and their origin. Immutable once it is no longer importing."""
 
     __tablename__ = "dataset_versions"
     __table_args__ = (
@@ -83,24 +85,24 @@ class DatasetVersion(Base):
     parent_id: Mapped[str | None] = mapped_column(ForeignKey("dataset_versions.id", ondelete="SET NULL"), index=True)
     """The version that it was made from."""
     origin: Mapped[dict[str, Any]]
-    """`{"type": "upload" | "fix" | "annotation", …}`: how it came about."""
+    """`{"type": "upload" | "fix" | "annotation", …}`."""
     sha256: Mapped[str | None] = mapped_column(ForeignKey("dataset_contents.sha256"), index=True)
     findings: Mapped[list[dict[str, Any]]]
-    """What the import found, in the shape of every finding."""
+    """Findings of the import."""
     left_out: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Records of the source that are not among the rows."""
+    """Number of source records that are not among the rows."""
     error: Mapped[dict[str, Any] | None]
-    """`{code, message, errors?}` of one that failed."""
+    """`{code, message, errors?}` of a failed version."""
     created_at: Mapped[CreatedAt]
     ready_at: Mapped[datetime | None]
 
     dataset: Mapped[Dataset] = relationship(lazy="joined", innerjoin=True, viewonly=True)
     content: Mapped[DatasetContent | None] = relationship(lazy="joined", viewonly=True)
-    """None until its rows are stored."""
+    """None until the rows are stored."""
 
 
 class DatasetRow(Base):
-    """What rows are found by. The row itself lies in the content's blob."""
+    """Search index of one row. The row itself is in the content's blob."""
 
     __tablename__ = "dataset_rows"
     __table_args__ = (
@@ -112,9 +114,9 @@ class DatasetRow(Base):
     row: Mapped[int] = mapped_column(primary_key=True)
     """From 1."""
     search: Mapped[Any] = mapped_column(TSVECTOR)
-    """Its texts."""
+    """The words of its texts."""
     prompt_hash: Mapped[int | None]
-    """The trainer's hash of its prompt, which decides the split, less 2^63 (Postgres has no unsigned integers). None: it has no prompt."""
+    """Hash of its prompt, which decides the split, minus 2^63 (PostgreSQL has no unsigned integers). Null: no prompt."""
 
 
 class DatasetPrompt(Base):
@@ -130,7 +132,7 @@ class DatasetPrompt(Base):
 
 
 class DatasetReport(Base):
-    """What is good and bad about a version, with one model's tokenizer or without any. The same settings make one report."""
+    """The data report of a version, with or without a model's tokenizer. One report per version and settings."""
 
     __tablename__ = "dataset_reports"
     __table_args__ = (UniqueConstraint("version_id", "settings_sha256"),)
@@ -140,7 +142,7 @@ class DatasetReport(Base):
     settings: Mapped[dict[str, Any]]
     settings_sha256: Mapped[str]
     task_id: Mapped[str]
-    """The data task that makes it; it tells the progress, and why it failed."""
+    """The data task that makes it, with its progress and its error."""
     result: Mapped[dict[str, Any] | None]
-    """None until it is there."""
+    """Null until the task is done."""
     created_at: Mapped[CreatedAt]

@@ -1,3 +1,5 @@
+"""Jobs: rows, attempts, events, metrics, datasets and checkpoints; and the workers that run them."""
+
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -5,41 +7,41 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, CreatedAt, one_of
+from core.models.base import Base, CreatedAt, LeasedRow, one_of
 
 
 class JobStatus(StrEnum):
-    """Where a job is in its life; `core/jobs/state.py` says which way it can go."""
+    """The state of a job. `core/jobs/state.py` has the table of transitions."""
 
     QUEUED = "queued"
     """Waiting for a worker."""
     STARTING = "starting"
     """A worker has claimed it and is preparing the run."""
     RUNNING = "running"
-    """The trainer is at work."""
+    """The trainer runs."""
     PAUSING = "pausing"
-    """Asked to pause; the trainer is saving."""
+    """A pause was requested; the trainer is saving."""
     PAUSED = "paused"
     """Saved and without a worker, until it is queued again."""
     CANCELLING = "cancelling"
-    """Asked to cancel; its worker has not let go yet."""
+    """A cancel was requested; the worker still holds the job."""
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
 
 ACTIVE = (JobStatus.STARTING, JobStatus.RUNNING, JobStatus.PAUSING, JobStatus.CANCELLING)
-"""A worker holds it, by a lease."""
+"""States in which a worker holds the job by a lease."""
 TERMINAL = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED)
-"""Nothing will change any more."""
+"""States that never change."""
 
 
 def _in(statuses: tuple[JobStatus, ...]) -> str:
     return f"status IN ({', '.join(repr(status.value) for status in statuses)})"
 
 
-class Job(Base):
-    """One run and what became of it. A `queued` row is the queue; messages only say that it is worth a look."""
+class Job(LeasedRow, Base):
+    """One run. The `queued` rows are the queue; a message only wakes a worker."""
 
     __tablename__ = "jobs"
     __table_args__ = (
@@ -53,43 +55,35 @@ class Job(Base):
         Index("ix_jobs_leases", "lease_expires_at", postgresql_where=text(_in(ACTIVE))),
     )
 
-    id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
     name: Mapped[str]
     spec: Mapped[dict[str, Any]]
-    """Resolved: every default filled in."""
+    """The spec with every default filled in."""
     priority: Mapped[int] = mapped_column(default=0)
-    created_at: Mapped[CreatedAt]
 
     status: Mapped[str]
-    """Written by `core.jobs.state.move` alone."""
+    """Written by `core.jobs.state.change_status` only."""
     status_reason: Mapped[str]
-    started_at: Mapped[datetime | None]
-    """When the first attempt began."""
     finished_at: Mapped[datetime | None]
     error: Mapped[dict[str, Any] | None]
     """`{code, message}` of a failed job."""
     summary: Mapped[dict[str, Any] | None]
-    """What the run learnt."""
+    """Final figures of the run."""
 
-    attempt: Mapped[int] = mapped_column(default=0)
-    """Number of the newest attempt; a write that carries another is refused."""
-    worker_id: Mapped[str | None]
-    lease_expires_at: Mapped[datetime | None]
     last_seq: Mapped[int] = mapped_column(default=0)
     """Sequence number of the newest event."""
 
     plan: Mapped[list[dict[str, Any]] | None]
-    """`[{stage, total_steps}]`, as the newest attempt announced it."""
+    """`[{stage, total_steps}]` of the newest attempt."""
     stage: Mapped[str | None]
     step: Mapped[int | None]
     total_steps: Mapped[int | None]
     step_at: Mapped[datetime | None]
-    """When `step` was done."""
+    """When `step` ended."""
     step_seconds: Mapped[float | None]
-    """Moving average over the steps of this stage, in this attempt."""
+    """Seconds per step: moving average over the steps of this stage in this attempt."""
     seeds_done: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Of a job of several seeds, how many have come to an end."""
+    """Number of finished seeds of a job with several seeds."""
 
 
 class Outcome(StrEnum):
@@ -100,11 +94,11 @@ class Outcome(StrEnum):
     RELEASED = "released"
     """The worker gave the job back, saved."""
     LOST = "lost"
-    """The worker stopped giving signs of life."""
+    """The worker stopped renewing the lease."""
 
 
 class JobAttempt(Base):
-    """One worker's try at a job."""
+    """One attempt at a job, by one worker."""
 
     __tablename__ = "job_attempts"
     __table_args__ = (
@@ -119,11 +113,11 @@ class JobAttempt(Base):
     ended_at: Mapped[datetime | None]
     outcome: Mapped[str | None]
     log_offset: Mapped[int] = mapped_column(default=0, server_default="0")
-    """How many bytes of the trainer's event log are stored: written with the events, so that none is stored twice."""
+    """Bytes of the trainer's event log that are stored. Written with the events, so that no event is stored twice."""
 
 
 class JobEvent(Base):
-    """What a job said, in order and for good. `seq` is the cursor of the events list and the id of the stream."""
+    """One event of a job, never changed. `seq` is the cursor of the events list and the id in the event stream."""
 
     __tablename__ = "job_events"
     __table_args__ = (
@@ -135,14 +129,14 @@ class JobEvent(Base):
     attempt: Mapped[int]
     type: Mapped[str]
     created_at: Mapped[datetime]
-    """When it happened, by the clock of the machine where it happened."""
+    """Time of the event by the clock of its machine."""
     stage: Mapped[str | None]
     step: Mapped[int | None]
     data: Mapped[dict[str, Any]]
 
 
 class JobMetrics(Base):
-    """The numbers of one step. A step that is done again after a resume replaces what it left the first time."""
+    """The metrics of one step. A step repeated after a resume replaces its earlier metrics."""
 
     __tablename__ = "job_metrics"
 
@@ -155,13 +149,13 @@ class JobMetrics(Base):
 
 
 class JobDataset(Base):
-    """Which version of a dataset a job reads, and as what. Goes when the dataset goes; the job's spec still names it."""
+    """A dataset version that a job reads. Deleted with the dataset; the job's spec still names the version."""
 
     __tablename__ = "job_datasets"
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     role: Mapped[str] = mapped_column(primary_key=True)
-    """The field of the spec's `data` that names it, such as `prompts` or `evaluation_prompts`."""
+    """The field of the spec's `data` that names the version, such as `prompts` or `evaluation_prompts`."""
     version_id: Mapped[str] = mapped_column(ForeignKey("dataset_versions.id", ondelete="CASCADE"), index=True)
 
 
@@ -178,11 +172,11 @@ class Checkpoint(Base):
     step: Mapped[int]
     final: Mapped[bool]
     best: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
-    """Of its stage (and seed), the one with the best held-out win rate so far."""
+    """Whether it has the best held-out win rate of its stage and seed so far."""
     seed: Mapped[int | None]
-    """Of a job of several seeds, the one that it belongs to; none: the job's own."""
+    """The seed that it belongs to, in a job with several seeds; null for the first one."""
     path: Mapped[str | None]
-    """Its folder within the run's. None once the run has put another in its place: kept for a job that needs it."""
+    """Its folder within the run folder. Null once the run has replaced it, while a job still needs it."""
     metrics: Mapped[dict[str, Any]]
     files: Mapped[list[dict[str, Any]]]
     """`[{path, bytes, sha256}]`, paths relative to the folder."""
@@ -192,9 +186,9 @@ class Checkpoint(Base):
 
 
 class CheckpointPin(Base):
-    """A checkpoint that an unfinished job starts from: the database refuses to let it, or its job, be deleted.
+    """A checkpoint that an unfinished job starts from. The database refuses to delete it or its job.
 
-    Goes when the job that needs it has ended; that job's spec still names the checkpoint.
+    Deleted when the job that needs it ends; that job's spec still names the checkpoint.
     """
 
     __tablename__ = "checkpoint_pins"
@@ -202,18 +196,18 @@ class CheckpointPin(Base):
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     """The job that needs it."""
     field: Mapped[str] = mapped_column(primary_key=True)
-    """Where its spec names it, as JSON pointer: `#/model/path`."""
+    """JSON pointer of the field of the spec that names it, such as `#/model/path`."""
     checkpoint_id: Mapped[str] = mapped_column(ForeignKey("checkpoints.id", ondelete="RESTRICT"), index=True)
 
 
 class Worker(Base):
-    """A worker that gives signs of life. It leaves when it stops; the sweeper removes it when it falls silent."""
+    """A running worker. It deletes its row when it stops; the sweeper deletes the row when the heartbeat is missing."""
 
     __tablename__ = "workers"
 
     id: Mapped[str] = mapped_column(primary_key=True)
     hostname: Mapped[str]
     job_id: Mapped[str | None]
-    """What it is working on; no foreign key, since a sign of life must never be refused."""
+    """The job that it runs. No foreign key, since a heartbeat must never be refused."""
     started_at: Mapped[CreatedAt]
     last_seen_at: Mapped[datetime]

@@ -1,3 +1,5 @@
+"""Data tasks: imports, search indexes, reports and other work on data."""
+
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -5,11 +7,11 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Double, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base, CreatedAt, one_of
+from core.models.base import Base, LeasedRow, one_of
 
 
 class TaskStatus(StrEnum):
-    """Where a data task is in its life."""
+    """The state of a data task."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -18,8 +20,8 @@ class TaskStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class DataTask(Base):
-    """Something to be done to data: an import, an index, a report. A `queued` row is the queue, as with jobs."""
+class DataTask(LeasedRow, Base):
+    """One task of the data worker. The `queued` rows are the queue."""
 
     __tablename__ = "data_tasks"
     __table_args__ = (
@@ -35,23 +37,16 @@ class DataTask(Base):
         Index("ix_data_tasks_leases", "lease_expires_at", postgresql_where=text("status = 'running'")),
     )
 
-    id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
     kind: Mapped[str]
-    """Which handler of the data worker does it."""
+    """Selects the handler in the data worker."""
     args: Mapped[dict[str, Any]]
-    """What the handler is told. `dataset`: whose list of tasks it stands in; `version`: which fails with it."""
-    status: Mapped[str]
+    """Arguments of the handler. `dataset`: the dataset that lists the task. `version`: the version that fails with it."""
     progress: Mapped[float] = mapped_column(Double, default=0, server_default="0")
     """From 0 to 1."""
     note: Mapped[str] = mapped_column(default="", server_default="")
-    """What it is at, for people."""
+    """The present step, for people."""
     attempt: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Number of the newest try; a write that carries another is refused."""
-    worker_id: Mapped[str | None]
-    lease_expires_at: Mapped[datetime | None]
     error: Mapped[dict[str, Any] | None]
-    """`{code, message, …}` of one that failed."""
-    created_at: Mapped[CreatedAt]
-    started_at: Mapped[datetime | None]
+    """`{code, message, …}` of a failed task."""
     finished_at: Mapped[datetime | None]

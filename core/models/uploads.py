@@ -1,3 +1,5 @@
+"""Uploads and their parts."""
+
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -9,20 +11,20 @@ from core.models.base import Base, CreatedAt, one_of
 
 
 class UploadStatus(StrEnum):
-    """Where an upload is in its life."""
+    """The state of an upload."""
 
     OPEN = "open"
-    """Takes parts."""
+    """It accepts parts."""
     FETCHING = "fetching"
-    """A worker brings its bytes from elsewhere."""
+    """A data worker fetches its bytes."""
     COMPLETE = "complete"
-    """All of it is there, and can be read."""
+    """All bytes are stored, and can be read."""
     FAILED = "failed"
     """It could not be fetched."""
 
 
 class Upload(Base):
-    """A file that arrives, in numbered parts (1, 2, …) of `part_bytes`, the last of which may be smaller."""
+    """A file in numbered parts (1, 2, …) of `part_bytes` bytes. The last part may be smaller."""
 
     __tablename__ = "uploads"
     __table_args__ = (
@@ -41,25 +43,25 @@ class Upload(Base):
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
     filename: Mapped[str]
-    """As its owner calls it: for people and for telling formats apart, never a path."""
+    """The name that the user gave it. Shown, and used to detect the format; never a path."""
     bytes: Mapped[int | None]
-    """Of the whole file. None while it is fetched from somewhere that does not say."""
+    """Size of the file. Null while it is fetched from a server that does not report the size."""
     part_bytes: Mapped[int]
     sha256: Mapped[str | None]
-    """Of the whole file: first what was promised, if anything; once complete, what arrived."""
+    """Hash of the file: the expected one, if given; once complete, that of the stored bytes."""
     url: Mapped[str | None]
-    """Where it is fetched from."""
+    """The address that it is fetched from."""
     status: Mapped[str]
     error: Mapped[dict[str, Any] | None]
-    """`{code, message}` of one that failed."""
+    """`{code, message}` of a failed upload."""
     created_at: Mapped[CreatedAt]
     expires_at: Mapped[datetime]
-    """When it is removed if nothing happens to it until then."""
+    """When the sweeper deletes it. Every change to the upload postpones this."""
     completed_at: Mapped[datetime | None]
 
 
 class UploadPart(Base):
-    """A part that has arrived. Its bytes are a blob (core/uploads/parts.py) and never change."""
+    """A received part. Its bytes are a blob (core/uploads/parts.py) and never change."""
 
     __tablename__ = "upload_parts"
     __table_args__ = (CheckConstraint("number > 0 AND bytes > 0", name="numbers"),)

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.blobs import BlobStore
 from core.errors import NotFound
-from core.uploads import parts
+from core.uploads.parts import part_key
 
 MOST_KEPT = 256
 """Uploads whose beginnings are remembered: the last ones."""
@@ -92,6 +92,6 @@ class RunningDigests:
 
 def _add(digest: Any, blobs: BlobStore, upload_id: str, number: int) -> None:
     buffer = memoryview(bytearray(_PIECE))
-    with blobs.open(parts.key(upload_id, number)) as file:
+    with blobs.open(part_key(upload_id, number)) as file:
         while count := file.readinto(buffer):  # type: ignore[attr-defined]  # every blob is opened as a buffered file
             digest.update(buffer[:count])

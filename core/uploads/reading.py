@@ -10,7 +10,7 @@ from core.blobs import BlobStore
 from core.errors import UploadNotComplete
 from core.models import Upload
 from core.models.uploads import UploadStatus
-from core.uploads import parts
+from core.uploads.parts import part_key, part_sizes
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -23,7 +23,7 @@ def opener(blobs: BlobStore, upload: Upload) -> Callable[[], BinaryIO]:
     if upload.status != UploadStatus.COMPLETE:
         raise UploadNotComplete(f"{upload.id} is {upload.status}; it can be read once it is complete.")
     assert upload.bytes is not None  # of a complete one
-    upload_id, sizes = upload.id, parts.sizes(upload.bytes, upload.part_bytes)
+    upload_id, sizes = upload.id, part_sizes(upload.bytes, upload.part_bytes)
     return lambda: io.BufferedReader(_Parts(blobs, upload_id, sizes), _BUFFER)
 
 
@@ -77,5 +77,5 @@ class _Parts(io.RawIOBase):
         if self._open is None or self._open[0] != index:
             if self._open is not None:
                 self._open[1].close()
-            self._open = (index, self._blobs.open(parts.key(self._upload_id, index + 1)))
+            self._open = (index, self._blobs.open(part_key(self._upload_id, index + 1)))
         return self._open[1]

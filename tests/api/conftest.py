@@ -12,7 +12,7 @@ from api.dashboard import Dashboard
 from core.access import keys
 from core.models import ApiKey, Dataset
 from core.settings import Settings
-from core.uploads import RunningDigests
+from core.uploads.checksums import RunningDigests
 from tests.core.factories import make_dataset
 
 

@@ -6,9 +6,12 @@ from fastapi.testclient import TestClient
 from redis import Redis
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.db import session_scope
-from core.jobs import workers
+from core.jobs import attempts
+from core.jobs.checkpoints import record_checkpoint
+from core.jobs.events import append_events
+from core.jobs.state import request_cancel
+from core.jobs.workers import report_worker
 from core.models import ApiKey, Dataset
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -127,7 +130,7 @@ def test_a_checkpoint_that_is_not_there_or_of_another_stage(
     source = make_job(session, owner[0].id)
     running(session, source)
     saved = CheckpointSaved(stage="sft", step=1, path="checkpoints/sft", final=True)
-    checkpoint = jobs.record_checkpoint(session, source.id, 1, saved, [], "at")
+    checkpoint = record_checkpoint(session, source.id, 1, saved, [], "at")
     session.commit()
     absent = client.post("/v1/jobs", json=body | {"model": "ckpt_nope"})
     assert problem(absent, 404, "not_found")["param"] == "model.path"
@@ -141,7 +144,7 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     made = [make_job(session, owner[0].id) for _ in range(3)]
-    jobs.request_cancel(session, made[1])
+    request_cancel(session, made[1])
     session.commit()
     ids = [job.id for job in made]
     page = client.get("/v1/jobs?limit=2").json()
@@ -155,7 +158,7 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
 def test_a_running_job_shows_how_far_it_is(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
     job = make_job(session, owner[0].id)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(1), step(2)])
+    append_events(session, job.id, 1, [step(1), step(2)])
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}").json()
     assert (shown["status"], shown["stage"], shown["queue_reason"]) == ("running", "ppo", None)
@@ -167,7 +170,7 @@ def test_a_failed_job_says_why(client: TestClient, session: Session, owner: tupl
     job = make_job(session, owner[0].id)
     running(session, job)
     error = {"code": "diverged", "message": "The loss is not finite."}
-    jobs.finish(session, job.id, 1, JobStatus.FAILED, "The loss is not finite.", error=error)
+    attempts.finish(session, job.id, 1, JobStatus.FAILED, "The loss is not finite.", error=error)
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}").json()
     assert (shown["status"], shown["error"], shown["progress"]["eta_seconds"]) == ("failed", error, None)
@@ -220,7 +223,7 @@ def test_workers_show_what_they_do_to_whose_it_is(
 ) -> None:
     mine, theirs = make_job(session, owner[0].id), make_job(session)
     with session_scope() as other:
-        workers.heartbeat(other, "wrk_1", "host", mine.id)
-        workers.heartbeat(other, "wrk_2", "host", theirs.id)
+        report_worker(other, "wrk_1", "host", mine.id)
+        report_worker(other, "wrk_2", "host", theirs.id)
     shown = client.get("/v1/workers").json()["data"]
     assert [(worker["id"], worker["job_id"]) for worker in shown] == [("wrk_1", mine.id), ("wrk_2", None)]

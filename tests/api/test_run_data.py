@@ -11,8 +11,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from api.app import create_app
-from core import jobs
 from core.blobs import blob_store
+from core.jobs.checkpoints import File, record_checkpoint
+from core.jobs.events import append_events
 from core.models import ApiKey, Checkpoint, Job
 from core.settings import Settings
 from tests.api.problem_checks import problem
@@ -42,7 +43,7 @@ def job(session: Session, owner: tuple[ApiKey, str]) -> Job:
     samples = Samples(
         stage="ppo", step=2, rows=[Sample(prompt="p", response="r", score=0.5), Sample(prompt="q", response="s")]
     )
-    jobs.append_events(session, made.id, 1, [step(1, kl=0.1), step(2, kl=0.2), samples, step(3, kl=0.3)])
+    append_events(session, made.id, 1, [step(1, kl=0.1), step(2, kl=0.2), samples, step(3, kl=0.3)])
     session.commit()
     return made
 
@@ -102,7 +103,7 @@ TOLD: list[Event] = [
 
 
 def test_whatever_the_trainer_tells_is_kept_whole(client: TestClient, session: Session, job: Job) -> None:
-    jobs.append_events(session, job.id, 1, TOLD)
+    append_events(session, job.id, 1, TOLD)
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}/events?after={job.last_seq - len(TOLD)}").json()["data"]
     assert [event["type"] for event in shown] == [told.type for told in TOLD]
@@ -111,7 +112,7 @@ def test_whatever_the_trainer_tells_is_kept_whole(client: TestClient, session: S
 
 
 def test_event_of_each_kind_fits_its_schema(client: TestClient, session: Session, job: Job) -> None:
-    jobs.append_events(session, job.id, 1, TOLD)
+    append_events(session, job.id, 1, TOLD)
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}/events").json()["data"]
     components = create_app().openapi()["components"]
@@ -123,7 +124,7 @@ def test_event_of_each_kind_fits_its_schema(client: TestClient, session: Session
 def test_token_tables_are_served(client: TestClient, session: Session, job: Job) -> None:
     row = TokenRow(text=" a", logprob=-1.0, reference_logprob=-1.5, kl=0.5, value=None, advantage=0.2, reward=-0.1)
     sample = Sample(prompt="p", response=" a", token_table=[row])
-    jobs.append_events(session, job.id, 1, [Samples(stage="ppo", step=7, rows=[sample])])
+    append_events(session, job.id, 1, [Samples(stage="ppo", step=7, rows=[sample])])
     session.commit()
     (shown,) = client.get(f"/v1/jobs/{job.id}/samples?step=7").json()["data"]
     assert shown["token_table"] == [row.model_dump(mode="json")]
@@ -159,13 +160,13 @@ FILES = {"config.json": b"{}", "model.safetensors": b"w" * 300_000, "trainer_sta
 
 @pytest.fixture
 def checkpoint(session: Session, job: Job, settings: Settings, tmp_path: Path) -> Checkpoint:
-    files: list[jobs.File] = []
+    files: list[File] = []
     for name, content in FILES.items():
         (tmp_path / "file").write_bytes(content)
         blob_store(settings).put_file(f"prefix/{name}", tmp_path / "file")
         files.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
     saved = CheckpointSaved(stage="ppo", step=3, path="x", final=True, metrics={"kl": 0.3})
-    made = jobs.record_checkpoint(session, job.id, 1, saved, files, "prefix")
+    made = record_checkpoint(session, job.id, 1, saved, files, "prefix")
     session.commit()
     return made
 

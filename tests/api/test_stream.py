@@ -17,7 +17,8 @@ from sqlalchemy.orm import Session
 from api.__main__ import Server
 from api.app import create_app
 from api.jobs.events import Stream
-from core import jobs
+from core.jobs import attempts
+from core.jobs.events import append_events
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -80,12 +81,12 @@ def _messages(response: httpx.Response) -> Iterator[Message]:
 
 
 def _finish(session: Session, job: Job) -> None:
-    jobs.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
+    attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
     session.commit()
 
 
 def _say(session: Session, job: Job, *numbers: int) -> None:
-    jobs.append_events(session, job.id, 1, [step(number) for number in numbers])
+    append_events(session, job.id, 1, [step(number) for number in numbers])
     session.commit()
 
 

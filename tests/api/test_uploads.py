@@ -14,10 +14,12 @@ from httpx import Response
 from sqlalchemy.orm import Session
 
 from api.app import create_app
-from core import tasks, uploads
+from core import tasks
 from core.blobs import blob_store
 from core.models import ApiKey, DataTask
 from core.settings import Settings
+from core.uploads import store
+from core.uploads.reading import opener
 from tests.api.problem_checks import problem
 from tests.core.factories import make_key
 
@@ -81,8 +83,8 @@ def test_parts_in_any_order_make_the_file(client: TestClient, session: Session, 
     put(client, upload, 2, PARTS[2])
     made = complete(client, upload, sha256=SUM).json()
     assert (made["status"], made["sha256"], made["bytes_received"], made["error"]) == ("complete", SUM, 20, None)
-    row = uploads.take(session, uploads.get(session, _owner(session), upload["id"]).owner_id, upload["id"])
-    with uploads.opener(blob_store(settings), row)() as file:
+    row = store.take(session, store.get(session, _owner(session), upload["id"]).owner_id, upload["id"])
+    with opener(blob_store(settings), row)() as file:
         assert file.read() == CONTENT
 
 
@@ -238,7 +240,7 @@ def test_who_has_no_key_sends_nothing(settings: Settings) -> None:
 
 def test_another_key_s_upload_is_absent(client: TestClient, session: Session, settings: Settings) -> None:
     blobs, stranger = blob_store(settings), make_key(session)
-    theirs = uploads.create(session, blobs, settings, stranger.id, "x", 20, None).id
+    theirs = store.create(session, blobs, settings, stranger.id, "x", 20, None).id
     session.commit()
     for method, path in [("GET", ""), ("DELETE", ""), ("PUT", "/parts/1"), ("GET", "/parts/1"), ("POST", "/complete")]:
         problem(client.request(method, f"/v1/uploads/{theirs}{path}"), 404, "not_found")

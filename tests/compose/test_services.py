@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from client.errors import ClientError
 from client.sdk import Client
 from core import child
-from core.embedded import binaries
+from core.embedded.server import postgres_program, valkey_program
 from tests.compose.compose_file import FILLED_IN, ROOT, example, services
 from tests.compose.service import House, free_port
 from tests.waiting import eventually
@@ -86,7 +86,7 @@ def test_the_health_check_of_postgres(postgres_url: str) -> None:
     assert kind == "CMD"
     # The tests' server listens on a socket in this folder.
     socket_folder = str(make_url(postgres_url).query["host"])
-    argv = [str(binaries.postgres(program)), *(socket_folder if word == "127.0.0.1" else word for word in arguments)]
+    argv = [str(postgres_program(program)), *(socket_folder if word == "127.0.0.1" else word for word in arguments)]
     assert subprocess.run(argv, check=False).returncode == 0
     away = [word if word != socket_folder else "/nowhere" for word in argv]
     assert subprocess.run(away, check=False).returncode != 0
@@ -98,7 +98,7 @@ def test_the_command_of_redis(tmp_path: Path) -> None:
     assert program == "valkey-server"
     port = free_port()
     here = ["--port", str(port), "--bind", "127.0.0.1"]
-    server = child.start([str(binaries.valkey_server()), *arguments, *here], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    server = child.start([str(valkey_program()), *arguments, *here], cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
         with redis.Redis(port=port) as client:
             eventually(lambda: _pings(client))

@@ -7,12 +7,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.access import keys
 from core.blobs import blob_store
 from core.datasets import importing, rows, search
 from core.datasets.importing import BadRows, Import, Reading, Source, limits_of
 from core.datasets.versions import Reference
+from core.jobs import attempts
+from core.jobs.events import append_events
+from core.jobs.submit import submit_job
 from core.models import ApiKey, Dataset, DatasetVersion, Job
 from core.settings import get_settings
 from data.kinds import DatasetKind
@@ -74,16 +76,16 @@ def make_job(session: Session, owner_id: str | None = None, **spec: Any) -> Job:
     owner = owner_id or make_key(session).id
     dataset = make_dataset(session, owner)
     whole = {"model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}} | spec
-    job = jobs.create(session, owner, JobSpec.model_validate(whole))
+    job = submit_job(session, owner, JobSpec.model_validate(whole))
     session.commit()
     return job
 
 
 def running(session: Session, job: Job, worker_id: str = "wrk_1") -> int:
     """Have a worker claim the job and its trainer start PPO; the attempt's number. Nothing else may be queued."""
-    claim = jobs.claim(session, worker_id)
+    claim = attempts.claim(session, worker_id)
     assert claim is not None and claim.job_id == job.id
-    jobs.append_events(session, job.id, claim.attempt, start_events())
+    append_events(session, job.id, claim.attempt, start_events())
     session.commit()
     return claim.attempt
 

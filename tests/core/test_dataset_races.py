@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.blobs import blob_store
 from core.datasets import retention, row_store
 from core.datasets.row_store import Draft, drafting
 from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
+from core.jobs.submit import submit_job
 from core.models import Dataset, DatasetContent
 from core.settings import get_settings
 from tests.core.factories import make_dataset, make_key
@@ -57,7 +57,7 @@ def meanwhile(session: Session) -> Iterator[Meanwhile]:
 
 def _create(session: Session, dataset: Dataset) -> None:
     spec = {"model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}}
-    jobs.create(session, dataset.owner_id, JobSpec.model_validate(spec))
+    submit_job(session, dataset.owner_id, JobSpec.model_validate(spec))
 
 
 def _delete(session: Session, dataset: Dataset) -> None:

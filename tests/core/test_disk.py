@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.blobs import LocalBlobs
-from core.disk import full_disk_told
+from core.disk import disk_full_errors
 from core.errors import DiskFull
 
 LIMIT = 64 * 1024
@@ -24,12 +24,12 @@ def little_room() -> Iterator[None]:
 
 def test_the_system_s_own_error_is_told() -> None:
     """Linux has a device that is always full."""
-    with pytest.raises(DiskFull), full_disk_told(), Path("/dev/full").open("wb", buffering=0) as file:
+    with pytest.raises(DiskFull), disk_full_errors(), Path("/dev/full").open("wb", buffering=0) as file:
         file.write(b"x")
 
 
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), full_disk_told():
+    with pytest.raises(FileNotFoundError), disk_full_errors():
         (tmp_path / "absent").read_bytes()
 
 

@@ -17,14 +17,13 @@ from psycopg import sql
 from sqlalchemy import inspect, make_url, text
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.__main__ import main
 from core.access import keys
-from core.broker import celery_app, knock
+from core.broker import celery_app, wake_worker
 from core.db import after_commit, alembic_config, at_head, engine_for, migrate, session_scope
 from core.embedded.redis import Redis
 from core.errors import SettingsError
-from core.jobs import workers
+from core.jobs.workers import online_workers, queue_reasons, remove_silent_workers, report_worker, sign_off
 from core.models import ApiKey, Base, Job
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, running
@@ -87,28 +86,28 @@ def test_an_empty_number_of_processes_is_none(monkeypatch: pytest.MonkeyPatch, s
 
 def test_queue_reasons(session: Session) -> None:
     def reason(job: Job) -> str:
-        return jobs.queue_reasons(session, [job])[job.id]
+        return queue_reasons(session, [job])[job.id]
 
     first, second = make_job(session), make_job(session)
     assert "No worker is online" in reason(first)
-    workers.heartbeat(session, "wrk_1", "host", None)
+    report_worker(session, "wrk_1", "host", None)
     assert reason(first) == "Waiting to be picked up."
-    workers.heartbeat(session, "wrk_1", "host", "job_x")
+    report_worker(session, "wrk_1", "host", "job_x")
     assert reason(first) == "The only worker is busy; this job is next."
-    workers.heartbeat(session, "wrk_2", "host", "job_y")
+    report_worker(session, "wrk_2", "host", "job_y")
     assert reason(second) == "All 2 workers are busy; 1 job is ahead."
 
 
 def test_workers_come_stay_and_go(session: Session) -> None:
-    workers.heartbeat(session, "wrk_1", "host", None)
-    workers.heartbeat(session, "wrk_2", "host", None)
-    workers.heartbeat(session, "wrk_1", "host", "job_1")
+    report_worker(session, "wrk_1", "host", None)
+    report_worker(session, "wrk_2", "host", None)
+    report_worker(session, "wrk_1", "host", "job_1")
     session.commit()
-    assert [(worker.id, worker.job_id) for worker in workers.online(session)] == [("wrk_1", "job_1"), ("wrk_2", None)]
-    workers.leave(session, "wrk_1")
+    assert [(worker.id, worker.job_id) for worker in online_workers(session)] == [("wrk_1", "job_1"), ("wrk_2", None)]
+    sign_off(session, "wrk_1")
     session.execute(text("UPDATE workers SET last_seen_at = now() - interval '1 hour'"))
-    assert workers.online(session) == []
-    assert jobs.sweep(session).workers_gone == ["wrk_2"]
+    assert online_workers(session) == []
+    assert remove_silent_workers(session) == ["wrk_2"]
 
 
 def test_a_transaction_that_fails_leaves_nothing_and_calls_nobody(settings: Settings) -> None:
@@ -126,11 +125,11 @@ def test_a_transaction_that_fails_leaves_nothing_and_calls_nobody(settings: Sett
 def test_a_broker_that_hangs_costs_a_moment(tmp_path: Path) -> None:
     redis = Redis(tmp_path, tmp_path / "log", durable=False)
     server = redis.start()
-    assert knock(redis.url)
+    assert wake_worker(redis.url)
     os.kill(server.pid, signal.SIGSTOP)
     began = time.monotonic()
     try:
-        assert not knock(redis.url)
+        assert not wake_worker(redis.url)
     finally:
         os.kill(server.pid, signal.SIGCONT)
         celery_app(redis.url).close()
@@ -141,7 +140,7 @@ def test_a_broker_that_hangs_costs_a_moment(tmp_path: Path) -> None:
 def test_a_knock_reaches_the_queue_and_a_dead_broker_only_costs_a_warning(
     redis_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert knock(redis_url)
+    assert wake_worker(redis_url)
     with celery_app(redis_url).connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")
         message = queue.get(timeout=2)
@@ -149,9 +148,9 @@ def test_a_knock_reaches_the_queue_and_a_dead_broker_only_costs_a_warning(
         queue.close()
     celery_app(redis_url).close()
     began = time.monotonic()
-    assert not knock("redis://127.0.0.1:1/0")
+    assert not wake_worker("redis://127.0.0.1:1/0")
     assert time.monotonic() - began < 2
-    assert "the sweeper will" in caplog.text
+    assert "the sweeper will try again" in caplog.text
 
 
 def test_the_migrations_make_the_tables_that_the_models_describe(database_url: str) -> None:

@@ -12,9 +12,9 @@ from core.errors import LeaseLost
 from core.models import DatasetVersion, DataTask
 from core.models.tasks import TaskStatus
 from core.settings import Settings
-from core.tasks import TaskCancelled, TaskClaim
+from core.tasks import TaskCancelled, TaskClaim, report_progress, tasks_of_dataset
 from tests.core.factories import make_key
-from worker.tasks.sweeping import sweep_data
+from worker.sweeper import sweep_data
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_two_workers_never_claim_the_same(session: Session, owner: str) -> None:
 def test_progress_is_told_and_ends_with_one(session: Session, owner: str) -> None:
     made = tasks.enqueue(session, owner, "report", {})
     claim = claimed(session)
-    tasks.tell(session, claim, 0.25, "a\x00" + "b" * 1000)
+    report_progress(session, claim, 0.25, "a\x00" + "b" * 1000)
     session.flush()
     assert (task(session, made.id).progress, len(made.note)) == (0.25, 200)
     tasks.finish(session, claim, TaskStatus.DONE)
@@ -103,7 +103,7 @@ def test_a_lost_worker_s_writes_are_refused_and_another_goes_on(session: Session
     second = claimed(session, "dwk_2")
     assert second.attempt == 2
     for write in (
-        lambda: tasks.tell(session, first, 0.5, ""),
+        lambda: report_progress(session, first, 0.5, ""),
         lambda: tasks.finish(session, first, TaskStatus.DONE),
         lambda: tasks.release(session, first),
         lambda: tasks.lose(session, first, "x"),
@@ -123,7 +123,7 @@ def test_the_third_worker_that_is_lost_is_the_last_and_the_version_fails(session
     claimed(session)
     expire(session)
     found = tasks.sweep(session)
-    assert (found.failed, found.queued, made.status) == ([made.id], 0, "failed")
+    assert (found.failed, found.queued, made.status) == ([made.id], [], "failed")
     assert made.error is not None and made.error["code"] == "too_many_attempts"
     assert (version.status, version.error) == ("failed", made.error)
 
@@ -178,8 +178,8 @@ def test_a_task_that_fails_leaves_a_version_that_is_settled_alone(session: Sessi
 def test_what_is_being_done_to_a_dataset(session: Session, owner: str) -> None:
     for args in ({"dataset": "ds_1"}, {"dataset": "ds_2"}, {}):
         tasks.enqueue(session, owner, "report", args)
-    assert [found.args for found in tasks.of_dataset(session, owner, "ds_1")] == [{"dataset": "ds_1"}]
-    assert tasks.of_dataset(session, make_key(session).id, "ds_1") == []
+    assert [found.args for found in tasks_of_dataset(session, owner, "ds_1")] == [{"dataset": "ds_1"}]
+    assert tasks_of_dataset(session, make_key(session).id, "ds_1") == []
 
 
 def test_the_sweeper_knocks_again_for_what_waits_but_once(session: Session, owner: str, settings: Settings) -> None:

@@ -16,9 +16,11 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import child, jobs
+from core import child
 from core.access import keys
 from core.blobs import blob_store
+from core.jobs.checkpoints import checkpoint_prefix, record_checkpoint
+from core.jobs.events import append_events
 from core.models import DatasetVersion, Job
 from core.settings import Settings
 from tests.core.factories import make_index, running, step
@@ -108,15 +110,13 @@ def work_on(session: Session, settings: Settings, job_id: str) -> None:
     """Write the steps and the checkpoint that a worker would write."""
     job = session.get_one(Job, job_id)
     attempt = running(session, job)
-    jobs.append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])
+    append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])
     saved = CheckpointSaved(stage="sft", step=10, path="checkpoints/sft", final=True)
-    prefix = jobs.checkpoint_prefix(job_id, attempt, 1, saved.path)
+    prefix = checkpoint_prefix(job_id, attempt, 1, saved.path)
     content = settings.data_dir / "config.json"
     content.write_text("{}")
     blob_store(settings).put_file(f"{prefix}/config.json", content)
-    jobs.record_checkpoint(
-        session, job_id, attempt, saved, [{"path": "config.json", "bytes": 2, "sha256": "-"}], prefix
-    )
+    record_checkpoint(session, job_id, attempt, saved, [{"path": "config.json", "bytes": 2, "sha256": "-"}], prefix)
     session.commit()
 
 

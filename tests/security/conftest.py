@@ -11,10 +11,9 @@ from sqlalchemy.orm import Session
 from torch import Tensor
 
 from api.app import create_app
-from core import jobs
 from core.access import keys
 from core.blobs import LocalBlobs, blob_store
-from core.jobs.checkpoints import checkpoint_prefix
+from core.jobs.checkpoints import File, checkpoint_prefix, record_checkpoint
 from core.models import ApiKey
 from core.settings import Settings, get_settings
 from data.kinds import DatasetKind
@@ -23,9 +22,9 @@ from trainer.events import CheckpointSaved
 from trainer.models import new_policy
 from trainer.spec import ModelSpec
 from trainer.text.codec import train_tokenizer
-from worker.health import Presence
-from worker.jobs.attempt import Station
-from worker.jobs.claim import drain
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext
+from worker.jobs.claim import run_queued_jobs
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 
@@ -69,9 +68,9 @@ class Thief:
 
     def work(self) -> None:
         """Run the queued jobs with the real trainer."""
-        station = Station(get_settings(), blob_store(self.settings), Launcher(), StopRequest())
-        with Presence(self.settings) as presence:
-            drain(station, presence)
+        station = WorkerContext(get_settings(), blob_store(self.settings), Launcher(), StopRequest())
+        with WorkerHeartbeat(self.settings) as presence:
+            run_queued_jobs(station, presence)
 
     def loot(self, job_id: str, folder: Path) -> dict[str, Tensor] | None:
         """The weights of the job's result, downloaded over REST; None where there is none."""
@@ -102,12 +101,12 @@ def private(session: Session, settings: Settings, tmp_path: Path) -> Path:
     job = make_job(session, keys.create_key(session, "victim")[0].id)
     running(session, job)
     prefix = checkpoint_prefix(job.id, 1, 0, "checkpoints/sft")
-    files: list[jobs.File] = []
+    files: list[File] = []
     for file in sorted(source.iterdir()):
         blobs.put_file(f"{prefix}/{file.name}", file)
         files.append({"path": file.name, "bytes": file.stat().st_size, "sha256": "0" * 64})
     saved = CheckpointSaved(stage="sft", step=1, path="checkpoints/sft", final=True)
-    jobs.record_checkpoint(session, job.id, 1, saved, files, prefix)
+    record_checkpoint(session, job.id, 1, saved, files, prefix)
     session.commit()
     return settings.blob_dir / prefix
 

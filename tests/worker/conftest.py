@@ -1,4 +1,4 @@
-"""A queue, a station to work at, and short leases, so that losing one takes a second or two."""
+"""A queue, a context to work at, and short leases, so that losing one takes a second or two."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ from core.db import session_scope
 from core.models import Job, JobEvent
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job
-from worker.health import Presence
-from worker.jobs.attempt import Station
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 
@@ -44,15 +44,15 @@ def queue(settings: Settings) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def station(settings: Settings) -> Station:
+def context(settings: Settings) -> WorkerContext:
     fake = Launcher([sys.executable, str(FOLDER / "fake_trainer.py")])
-    return Station(settings, blob_store(settings), fake, StopRequest())
+    return WorkerContext(settings, blob_store(settings), fake, StopRequest())
 
 
 @pytest.fixture
-def presence(settings: Settings) -> Iterator[Presence]:
-    with Presence(settings) as presence:
-        yield presence
+def heartbeat(settings: Settings) -> Iterator[WorkerHeartbeat]:
+    with WorkerHeartbeat(settings) as heartbeat:
+        yield heartbeat
 
 
 StartWorker = Callable[..., AbstractContextManager[child.Child]]

@@ -61,7 +61,8 @@ class Fake:
         step = self._resume_step()
         plan = [StagePlan(stage="ppo", total_steps=STEPS)]
         resumed = {"resumed_stage": "ppo", "resumed_step": step} if step else {}
-        threads = self.spec["runtime"]["threads"] or 7  # type: ignore[index]
+        asked = self.spec["runtime"]["threads"]  # type: ignore[index]
+        threads = asked if isinstance(asked, int) else 7
         named = self.spec["model"]["dtype"]  # type: ignore[index]
         dtype = "bfloat16" if named == "auto" else named  # as on a machine with a GPU
         self.emit(

@@ -5,7 +5,7 @@ import time
 
 from core.settings import Settings
 from worker.health import (
-    Presence,
+    WorkerHeartbeat,
     data_worker_is_alive,
     forget_data_worker,
     note_data_worker,
@@ -17,7 +17,7 @@ from worker.health import (
 
 def test_a_worker_is_alive_while_it_is_present(settings: Settings) -> None:
     assert not worker_is_alive()
-    with Presence(settings):
+    with WorkerHeartbeat(settings):
         assert worker_is_alive()
     assert not worker_is_alive()
 

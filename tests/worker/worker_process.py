@@ -4,13 +4,13 @@ import logging
 import sys
 
 from core.settings import get_machine_settings, get_settings
-from worker.jobs.app import serve
-from worker.jobs.join import join_for_ever
+from worker.jobs.claim import serve
 from worker.jobs.launch import Launcher
+from worker.jobs.machines import join_runs
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     fake = Launcher([sys.executable, *sys.argv[1].split()])
     if sys.argv[2:] == ["join"]:
-        sys.exit(join_for_ever(get_machine_settings(), fake))
+        sys.exit(join_runs(get_machine_settings(), fake))
     sys.exit(serve(get_settings(), fake))

@@ -1,4 +1,4 @@
-"""Checkpoint folders, to the blob store and back."""
+"""Copies checkpoint folders to the blob store and back."""
 
 import hashlib
 import json
@@ -10,16 +10,15 @@ from core.errors import NotFound
 from core.jobs.checkpoints import File
 
 BEST = "best.json"
-"""In the folder of a stage's best checkpoint: which step's it is."""
+"""The file in the folder of a stage's best checkpoint that names its step."""
 TRAINER_STATE = "trainer_state"
-"""Of a checkpoint, what only a resume needs: the optimizers, the critic."""
+"""The part of a checkpoint that only a resume needs: the optimizers, the critic."""
 
 
 def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[File]:
-    """Store every file of a folder under `prefix/` and say what they are.
+    """Store every file of a folder under `prefix/`. Returns their paths, sizes and hashes.
 
-    Raises FileNotFoundError if the trainer removes the folder meanwhile, or puts another in its place: no checkpoint is
-    made of two.
+    Raises FileNotFoundError if the trainer removes or replaces the folder meanwhile.
     """
     before = folder.stat().st_ino
     files = [_upload_file(blobs, path, folder, prefix) for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -28,21 +27,24 @@ def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[File]:
     return files
 
 
-def refuse_another(folder: Path, step: int) -> None:
-    """Raise FileNotFoundError if the folder of the best one holds that of another step: its own event is to come."""
+def check_step(folder: Path, step: int) -> None:
+    """Raises FileNotFoundError if a best-checkpoint folder holds another step. That step has an event of its own."""
     best = folder / BEST
     if best.exists() and json.loads(best.read_text())["step"] != step:
         raise FileNotFoundError(f"{folder} holds another step")
 
 
 def download(blobs: BlobStore, prefix: str, target: Path, *, model_only: bool = False) -> None:
-    """Bring a folder back. It appears whole, as the trainer expects of a checkpoint. `model_only`: to start from, not to resume."""
+    """Fetch a folder. It appears under its name once it is complete. `model_only`: without the state for a resume.
+
+    Raises NotFound.
+    """
     draft = target.with_name(f".incoming-{target.name}")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     keys = list(blobs.list(prefix))
     if not keys:
-        raise NotFound(f"There is nothing left of {prefix} in the blob store.")
+        raise NotFound(f"The blob store has no files below {prefix}.")
     for key in keys:
         path = PurePosixPath(key).relative_to(prefix)
         if not (model_only and path.parts[0] == TRAINER_STATE):

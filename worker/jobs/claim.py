@@ -1,38 +1,46 @@
-"""What a knock on the door leads to."""
+"""`python -m worker`: one process that claims and runs one job at a time, in the main thread."""
 
 import logging
-import time
 
-from core import jobs
-from worker.health import Presence
-from worker.jobs.attempt import Station, run
-from worker.process import patiently
+from core.blobs import blob_store
+from core.broker import JOB_QUEUE
+from core.jobs import attempts
+from core.settings import Settings
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext, run_attempt
+from worker.jobs.launch import Launcher
+from worker.jobs.workspace import remove_old_workspaces
+from worker.process import StopRequest, consume_messages, stop_consuming, with_retries
 
-_POLL_SECONDS = 0.1
 log = logging.getLogger(__name__)
 
 
-def drain(station: Station, presence: Presence) -> int:
-    """Run jobs until none is queued or we are asked to stop; answer how many."""
-    count = 0
-    while not station.stop.requested:
-        claim = patiently(lambda session: jobs.claim(session, presence.worker_id), lambda: station.stop.requested)
+def serve(settings: Settings, launcher: Launcher) -> int:
+    """Run jobs until SIGTERM or SIGINT. Returns the exit status."""
+    stop = StopRequest()
+    stop.on_signals(also=stop_consuming)
+    worker = WorkerContext(settings, blob_store(settings), launcher, stop)
+    with_retries(lambda session: remove_old_workspaces(session, settings.data_dir), lambda: stop.requested)
+    with WorkerHeartbeat(settings) as heartbeat:
+        log.info("worker %s is ready for jobs", heartbeat.worker_id)
+        return consume_messages(settings.redis_url, JOB_QUEUE, lambda: run_queued_jobs(worker, heartbeat))
+
+
+def run_queued_jobs(worker: WorkerContext, heartbeat: WorkerHeartbeat) -> int:
+    """Run jobs until none is queued or a stop is requested. Returns the number of attempts."""
+    count, stop = 0, worker.stop
+    while not stop.requested:
+        claim = with_retries(lambda session: attempts.claim(session, heartbeat.worker_id), lambda: stop.requested)
         if claim is None:
             break
         log.info("%s claimed as attempt %d", claim.job_id, claim.attempt)
-        presence.works_on(claim.job_id)
+        heartbeat.set_job(claim.job_id)
         try:
-            did_its_part = run(claim, station)
+            machine_worked = run_attempt(claim, worker)
         finally:
-            presence.works_on(None)
+            heartbeat.set_job(None)
         count += 1
-        if not did_its_part:
-            _rest(station)
+        if not machine_worked:
+            # The time of a lease: the attempts must outlast a short failure, and another worker may take the job.
+            stop.pause(worker.settings.lease_seconds)
     return count
-
-
-def _rest(station: Station) -> None:
-    """As long as a lost worker is waited for: tries in a row must outlast a short trouble, and others may go first."""
-    deadline = time.monotonic() + station.settings.lease_seconds
-    while not station.stop.requested and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)

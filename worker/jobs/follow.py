@@ -1,14 +1,14 @@
-"""Carries what the trainer writes into `events.jsonl` to the database, each event once and in order."""
+"""Copies events and checkpoints of the trainer from the run folder to the platform, each once and in order."""
 
 import logging
 from itertools import islice
 
-from core import jobs
 from core.blobs import BlobStore
 from core.db import session_scope
 from core.errors import LeaseLost
-from core.jobs import Claim
-from core.jobs.checkpoints import File
+from core.jobs.attempts import Claim
+from core.jobs.checkpoints import File, checkpoint_prefix, prune_checkpoints, record_checkpoint
+from core.jobs.events import append_events, stored_offset
 from trainer.events import CheckpointSaved, Event, RunFailed, RunFinished, RunStopped, read
 from worker.jobs import checkpoints
 from worker.jobs.workspace import Workspace
@@ -18,22 +18,22 @@ log = logging.getLogger(__name__)
 
 
 class Follower:
-    """`advance` as often as you like. When the database is away it raises, and the next call takes up where it was."""
+    """Reads `events.jsonl`. After an error of the database, the next call continues at the same event."""
 
     def __init__(self, claim: Claim, workspace: Workspace, blobs: BlobStore) -> None:
         self._claim = claim
         self._workspace = workspace
         self._blobs = blobs
         self._offset = 0
-        self._unsure = False
+        self._commit_unknown = False
         self._uploaded: tuple[str, list[File]] | None = None
         self.finished: RunFinished | None = None
         self.failed: RunFailed | None = None
         self.stopped: RunStopped | None = None
 
     def advance(self) -> bool:
-        """Store the events that are there; answer whether there may be more."""
-        self._make_sure()
+        """Store the new events. Returns whether there may be more. Raises LeaseLost and errors of the database."""
+        self._confirm_offset()
         pending: list[Event] = []
         end, count = self._offset, 0
         for event, offset in islice(read(self._workspace.events, self._offset), _BATCH):
@@ -47,12 +47,12 @@ class Follower:
         self._store(pending, end)
         return count == _BATCH
 
-    def _make_sure(self) -> None:
-        """A connection that breaks during a commit does not say whether it was done. The database knows."""
-        if self._unsure:
+    def _confirm_offset(self) -> None:
+        """After a connection broke during a commit, read from the database whether it was done."""
+        if self._commit_unknown:
             with session_scope() as session:
-                self._offset = jobs.stored_offset(session, self._claim.job_id, self._claim.attempt)
-            self._unsure = False
+                self._offset = stored_offset(session, self._claim.job_id, self._claim.attempt)
+            self._commit_unknown = False
 
     def _store(self, events: list[Event], end: int) -> None:
         if not events:
@@ -64,41 +64,41 @@ class Follower:
                 self.failed = event
             elif isinstance(event, RunStopped):
                 self.stopped = event
-        self._unsure = True
+        self._commit_unknown = True
         with session_scope() as session:
-            jobs.append_events(session, self._claim.job_id, self._claim.attempt, events, end)
-        self._offset, self._unsure = end, False
+            append_events(session, self._claim.job_id, self._claim.attempt, events, end)
+        self._offset, self._commit_unknown = end, False
 
     def _store_checkpoint(self, event: CheckpointSaved, end: int) -> None:
-        """Files first, then the record and the event together: whoever hears of a checkpoint can download it."""
+        """Upload the files, then store the record and the event together. So a published checkpoint can be downloaded."""
         job_id, attempt = self._claim.job_id, self._claim.attempt
-        prefix = jobs.checkpoint_prefix(job_id, attempt, end, event.path)
+        prefix = checkpoint_prefix(job_id, attempt, end, event.path)
         files = self._upload(event, prefix)
         stale: list[str] = []
-        self._unsure = True
+        self._commit_unknown = True
         try:
             with session_scope() as session:
                 if files:
-                    jobs.record_checkpoint(session, job_id, attempt, event, files, prefix)
-                    stale = jobs.prune_checkpoints(session, job_id, attempt)
-                jobs.append_events(session, job_id, attempt, [event], end)
+                    record_checkpoint(session, job_id, attempt, event, files, prefix)
+                    stale = prune_checkpoints(session, job_id, attempt)
+                append_events(session, job_id, attempt, [event], end)
         except LeaseLost:
             self._blobs.delete_prefix(prefix)
             raise
-        self._offset, self._unsure = end, False
+        self._offset, self._commit_unknown = end, False
         for old in stale:
             self._blobs.delete_prefix(old)
 
     def _upload(self, event: CheckpointSaved, prefix: str) -> list[File]:
-        """Once, however often the record has to be tried again. Nothing, if the trainer has already pruned or replaced it."""
+        """Upload once, however often the record is retried. Empty if the trainer has already pruned or replaced it."""
         if self._uploaded and self._uploaded[0] == prefix:
             return self._uploaded[1]
         folder = self._workspace.folder / event.path
         try:
             files = checkpoints.upload(self._blobs, folder, prefix)
-            checkpoints.refuse_another(folder, event.step)
+            checkpoints.check_step(folder, event.step)
         except FileNotFoundError:
-            log.warning("%s: %s was gone before it could be uploaded", self._claim.job_id, event.path)
+            log.warning("%s: %s was removed before it could be uploaded", self._claim.job_id, event.path)
             self._blobs.delete_prefix(prefix)
             files = []
         self._uploaded = (prefix, files)

@@ -1,56 +1,128 @@
-"""The trainer as a process: the same command that a person would type."""
+"""Starts the trainer as a process, by the same command that a user would type, within the capacity of this machine.
+
+Nothing here imports torch: CUDA is never initialised in the worker's process.
+"""
 
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core import child
+from core.settings import Settings
 from trainer.spec import ResourcesSpec
-from worker.jobs.machines import Place
 from worker.jobs.workspace import Workspace
 
 TRAINER = (sys.executable, "-m", "trainer")
-# Where the platform's secrets are. The trainer knows files; it has no business with the database.
+# Variables with secrets of the platform. The trainer reads files and needs no database.
 _WITHHELD = ("DATABASE_URL", "REDIS_URL", "PROXIMAL_")
 
 
-class Launcher:
-    """Starts `command run spec.json …` in a workspace. The trainer dies with us, and leads a group that can be killed.
+@dataclass(frozen=True)
+class MachineRank:
+    """The number of this machine among those of a run (0: the worker's), and the rendezvous as `host:port`."""
 
-    A run in several processes is started by `command launch spec.json …`, whose processes die with it, and which passes
-    on how they end: to us it looks like a trainer in one process.
+    rank: int = 0
+    rendezvous: str = ""
+
+
+@dataclass(frozen=True)
+class CapacityRefusal:
+    """The reason why a machine like this one cannot run a job."""
+
+    code: str
+    message: str
+
+
+class Launcher:
+    """Starts `command run spec.json …` in a workspace. The trainer leads a process group and dies with this process.
+
+    A run in several processes is started by `command launch spec.json …`, which passes on how its processes end. To the
+    worker it looks like a trainer in one process.
     """
 
     def __init__(self, command: Sequence[str] = TRAINER) -> None:
         self._command = command
 
-    def start(self, workspace: Workspace, resources: ResourcesSpec, place: Place) -> child.Child:
-        arguments = trainer_arguments(workspace, resources, place)
-        log_file = workspace.log if place.rank == 0 else workspace.log.with_stem(f"trainer-{place.rank}")
+    def start(self, workspace: Workspace, resources: ResourcesSpec, machine: MachineRank) -> child.Child:
+        arguments = trainer_arguments(workspace, resources, machine)
+        log_file = workspace.log if machine.rank == 0 else workspace.log.with_stem(f"trainer-{machine.rank}")
         with log_file.open("ab") as log:
             return child.start([*self._command, *arguments], cwd=workspace.folder, env=environment(), stdout=log)
 
 
 def environment() -> dict[str, str]:
-    """What a trainer may know of ours."""
+    """The environment of a trainer: that of this process without the platform's settings."""
     return {name: value for name, value in os.environ.items() if not name.startswith(_WITHHELD)}
 
 
-def trainer_arguments(workspace: Workspace, resources: ResourcesSpec, place: Place) -> list[str]:
-    """What to type behind `python -m trainer`."""
-    what = "run" if resources.total == 1 else "launch"
+def trainer_arguments(workspace: Workspace, resources: ResourcesSpec, machine: MachineRank) -> list[str]:
+    """The arguments that follow `python -m trainer`."""
+    command = "run" if resources.total == 1 else "launch"
     files = [str(workspace.spec), "--run-dir", str(workspace.folder), "--lease", str(workspace.lease)]
     files += ["--local-paths", str(workspace.local_paths)]
-    meeting = ["--machine-rank", str(place.rank), "--rendezvous", place.rendezvous] if resources.machines > 1 else []
-    return [what, *files, *meeting]
+    group = ["--machine-rank", str(machine.rank), "--rendezvous", machine.rendezvous] if resources.machines > 1 else []
+    return [command, *files, *group]
 
 
-def last_words(log: Path, lines: int = 20, limit: int = 4000) -> str:
-    """The end of what the trainer wrote to its terminal."""
+def log_tail(log: Path, lines: int = 20, limit: int = 4000) -> str:
+    """The last lines of the trainer's console output, at most `limit` bytes."""
     if not log.exists():
         return ""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - limit))
         text = file.read().decode(errors="replace")
     return "\n".join(text.splitlines()[-lines:])
+
+
+def job_resources(spec: dict[str, Any]) -> ResourcesSpec:
+    """The resources of a stored spec. One that was stored before the field existed has one process."""
+    return ResourcesSpec.model_validate(spec.get("resources", {}))
+
+
+def capacity_refusal(spec: dict[str, Any], settings: Settings) -> CapacityRefusal | None:
+    """The reason why the job needs more than this machine gives; None if it fits. One process always fits."""
+    wanted = job_resources(spec)
+    if wanted.machines > settings.machines:
+        return CapacityRefusal(
+            "too_many_machines",
+            f"The job asks for {wanted.machines} machines (`resources.machines`); this worker is the first of a group "
+            f"of {settings.machines} (`PROXIMAL_MACHINES`).",
+        )
+    if wanted.processes == 1:
+        return None
+    count, reason = _most_processes(spec, settings)
+    if wanted.processes <= count:
+        return None
+    return CapacityRefusal(
+        "too_many_processes",
+        f"The job asks for {wanted.processes} processes on a machine (`resources.processes`); this one gives {count}: "
+        f"{reason}. Ask for fewer, or run the worker on a larger machine.",
+    )
+
+
+def _most_processes(spec: dict[str, Any], settings: Settings) -> tuple[int, str]:
+    if settings.processes is not None:
+        return settings.processes, "the value of `PROXIMAL_PROCESSES`"
+    gpus = 0 if spec.get("runtime", {}).get("device") == "cpu" else visible_gpus(settings.cuda_visible_devices)
+    return (gpus, "one for each GPU") if gpus else (cores(), "one for each core")
+
+
+def visible_gpus(chosen: str | None) -> int:
+    """The number of NVIDIA GPUs that a trainer sees: all, or those that `CUDA_VISIBLE_DEVICES` lists."""
+    try:
+        listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    present = sum(line.startswith("GPU ") for line in listing.stdout.splitlines())
+    if chosen is None:
+        return present
+    return sum(name.strip() not in ("", "-1") for name in chosen.split(","))
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

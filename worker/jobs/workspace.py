@@ -1,4 +1,4 @@
-"""The folder of one attempt: everything that the trainer needs, as files."""
+"""The folder of one attempt, with every file that the trainer needs."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
 from core.errors import NotFound
-from core.jobs import Claim
+from core.jobs.attempts import Claim
 from core.jobs.checkpoints import checkpoints_to_resume
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
 from core.models.jobs import JobStatus
@@ -27,7 +27,7 @@ LOCAL_PATHS = "local_paths.json"
 
 @dataclass(frozen=True)
 class Workspace:
-    """Paths of an attempt's folder."""
+    """Paths in the folder of an attempt."""
 
     folder: Path
 
@@ -41,7 +41,7 @@ class Workspace:
 
     @property
     def local_paths(self) -> Path:
-        """Which folders the trainer may read from, beside this one."""
+        """The rules for local paths: which folders the trainer may read beside this one."""
         return self.folder / LOCAL_PATHS
 
     @property
@@ -50,13 +50,13 @@ class Workspace:
 
     @property
     def log(self) -> Path:
-        """What the trainer writes to its terminal."""
+        """The console output of the trainer."""
         return self.folder / "trainer.log"
 
 
 @dataclass(frozen=True)
-class Model:
-    """A checkpoint of another job."""
+class ModelCheckpoint:
+    """A checkpoint of another job that this one starts from."""
 
     id: str
     blob_prefix: str
@@ -64,59 +64,60 @@ class Model:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the database says that an attempt needs."""
+    """The inputs of an attempt, as the database describes them."""
 
     datasets: dict[str, str]
     """Field of the spec's `data` → blob key."""
     checkpoints: dict[str, str]
-    """What earlier attempts saved: folder within the run's → blob prefix."""
-    models: dict[str, Model]
-    """Checkpoints of other jobs that this one starts from, by the pointer of the field that names them."""
+    """Checkpoints of earlier attempts: folder within the run folder → blob prefix."""
+    models: dict[str, ModelCheckpoint]
+    """Checkpoints of other jobs, by the JSON pointer of the field that names them."""
     threads: int | None
-    """How many threads the run had before: another number would give other roundings."""
+    """Number of threads of the earlier attempts. Another number would round differently."""
     dtype: str | None
-    """In which type the run computed before, for `model.dtype` = "auto": this machine might choose another."""
+    """Type of the earlier attempts, for `model.dtype` = "auto": this machine might choose another one."""
 
 
-def of(claim: Claim, data_dir: Path) -> Workspace:
-    """One of its own for each attempt: a late writer of an earlier one cannot get in the way."""
+def workspace_of(claim: Claim, data_dir: Path) -> Workspace:
+    """The workspace of an attempt. Each attempt has its own, so that late writes of an earlier one do no harm."""
     return Workspace(data_dir / "runs" / claim.job_id / f"attempt-{claim.attempt}")
 
 
-def make(workspace: Workspace, rules: PathRules) -> None:
-    """The folder, empty but for the rules that its trainer must keep to."""
+def create(workspace: Workspace, rules: PathRules) -> None:
+    """Make the folder anew. It then holds only the rules for local paths."""
     if workspace.folder.exists():
         shutil.rmtree(workspace.folder)
     workspace.folder.mkdir(parents=True)
-    confine(workspace.folder, rules)
+    write_path_rules(workspace.folder, rules)
 
 
-def confine(folder: Path, rules: PathRules) -> list[str]:
-    """Write the rules for local paths into `folder`; the option that makes a trainer keep to them."""
+def write_path_rules(folder: Path, rules: PathRules) -> list[str]:
+    """Write the rules for local paths into `folder`. Returns the option that makes a trainer follow them."""
     file = folder / LOCAL_PATHS
     file.write_text(rules.model_dump_json(exclude={"own"}), encoding="utf-8")
     return ["--local-paths", str(file)]
 
 
-def close(workspace: Workspace, *, keep_log: bool) -> None:
-    """Remove the job's folders: what is to be kept has been uploaded. Of a failed run, what explains it may stay."""
+def remove(workspace: Workspace, *, keep_log: bool) -> None:
+    """Remove the folders of an ended job. With `keep_log`, only the large files are removed."""
     if not keep_log:
         shutil.rmtree(workspace.folder.parent, ignore_errors=True)
         return
-    for bulk in ("checkpoints", "data", "models", "seeds"):
-        shutil.rmtree(workspace.folder / bulk, ignore_errors=True)
+    for large in ("checkpoints", "data", "models", "seeds"):
+        shutil.rmtree(workspace.folder / large, ignore_errors=True)
 
 
-def clear_away(session: Session, data_dir: Path) -> None:
-    """Remove the folders of jobs that have ended elsewhere, on another worker's machine."""
-    over = (JobStatus.SUCCEEDED, JobStatus.CANCELLED)
+def remove_old_workspaces(session: Session, data_dir: Path) -> None:
+    """Remove the folders of jobs that have ended on the machine of another worker."""
+    ended = (JobStatus.SUCCEEDED, JobStatus.CANCELLED)
     for folder in (data_dir / "runs").glob("job_*"):
         job = session.get(Job, folder.name)
-        if job is None or job.status in over:
+        if job is None or job.status in ended:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def inputs_of(session: Session, claim: Claim) -> Inputs:
+    """Raises NotFound for a dataset that has been deleted."""
     of_job = select(JobDataset.role, DatasetContent.blob_key).join_from(JobDataset, DatasetVersion)
     of_job = of_job.join(DatasetContent, DatasetContent.sha256 == DatasetVersion.sha256)
     datasets = dict(session.execute(of_job.where(JobDataset.job_id == claim.job_id)).all())
@@ -126,34 +127,37 @@ def inputs_of(session: Session, claim: Claim) -> Inputs:
     saved = {str(one.path): one.blob_prefix for one in checkpoints_to_resume(session, claim.job_id)}
     pins = select(CheckpointPin.field, Checkpoint).join(Checkpoint, Checkpoint.id == CheckpointPin.checkpoint_id)
     pinned = session.execute(pins.where(CheckpointPin.job_id == claim.job_id))
-    models = {field: Model(checkpoint.id, checkpoint.blob_prefix) for field, checkpoint in pinned}
+    models = {field: ModelCheckpoint(checkpoint.id, checkpoint.blob_prefix) for field, checkpoint in pinned}
     started = select(JobEvent.data).where(JobEvent.job_id == claim.job_id, JobEvent.type == "run_started")
     last_start = session.scalars(started.order_by(JobEvent.seq.desc()).limit(1)).first()
     before = last_start or {}
     return Inputs(datasets, saved, models, before.get("threads"), before.get("dtype"))
 
 
-def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, go_on: Callable[[], None]) -> None:
-    """Fetch datasets, checkpoints and models, and write the spec that names them. `go_on` is called after each and may raise."""
+def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, check: Callable[[], None]) -> None:
+    """Fetch datasets, checkpoints and models, and write the spec that names them.
+
+    `check` is called after each download and may raise.
+    """
     paths = {role: f"data/{role}.jsonl" for role in inputs.datasets}
     for role, key in inputs.datasets.items():
         blobs.get_to(key, workspace.folder / paths[role])
-        go_on()
+        check()
     for folder, prefix in inputs.checkpoints.items():
         checkpoints.download(blobs, prefix, workspace.folder / folder)
-        go_on()
+        check()
     for model in set(inputs.models.values()):
         checkpoints.download(blobs, model.blob_prefix, workspace.folder / _model_path(model), model_only=True)
-        go_on()
+        check()
     workspace.spec.write_text(json.dumps(_resolved(claim.spec, paths, inputs), indent=2, ensure_ascii=False))
 
 
-def _model_path(model: Model) -> str:
+def _model_path(model: ModelCheckpoint) -> str:
     return f"models/{model.id}"
 
 
 def _resolved(spec: dict[str, Any], paths: dict[str, str], inputs: Inputs) -> dict[str, Any]:
-    """Ids become paths, relative to the spec: the folder can be moved, and run again by hand."""
+    """The spec with paths in place of ids. They are relative, so the folder can be moved and run by hand."""
     resolved = copy.deepcopy(spec)
     resolved["data"] |= paths
     for pointer, model in inputs.models.items():

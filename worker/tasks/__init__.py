@@ -1,1 +1,1 @@
-"""The data worker: imports, search indexes, reports and whatever else is done to data, beside the jobs."""
+"""The data worker: imports, search indexes, reports and annotation rounds, beside the jobs."""

@@ -1,9 +1,11 @@
-"""One try at a data task, from the claim to whatever becomes of it."""
+"""One attempt at a data task, from claim to end."""
 
 import logging
-import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+
+from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import BlobStore
@@ -12,48 +14,66 @@ from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskCancelled, TaskClaim
 from data.errors import DatasetError
-from worker.process import AWAY, StopRequest, patiently
+from worker.lease import Lease
+from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
+from worker.tasks import fetch, index, report, round_items, round_models, versions
 from worker.tasks.command import CommandFailed
-from worker.tasks.context import TaskRun
-from worker.tasks.handlers import HANDLERS
-from worker.tasks.lease import Hold, Stopping
+from worker.tasks.context import ReturnToQueue, TaskContext
 
-_POLL_SECONDS = 0.1
-_TAKEN = (LeaseLost, TaskCancelled)
-"""Meanwhile: then there is nothing to give back."""
+HANDLERS: dict[str, Callable[[TaskContext], None]] = {
+    "annotation_close": versions.write_answers,
+    "annotation_items": round_items.make_items,
+    "annotation_scores": round_models.score_items,
+    "fetch": fetch.fetch_upload,
+    "fix": versions.apply_fixes,
+    "import": versions.import_upload,
+    "index": index.index_rows,
+    "report": report.make_report,
+}
+"""Handlers by `DataTask.kind`. A worker can be lost at any time, so a handler may run again from its beginning.
+
+A PlatformError from a handler fails the task with its code and detail.
+"""
+_NOT_HELD = (LeaseLost, TaskCancelled)
 log = logging.getLogger(__name__)
 
 
-def attempt(claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRequest) -> None:
-    """Do it. Whatever it meets, this returns: one file that nobody can read must not end the worker."""
+def run_attempt(claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRequest) -> None:
+    """Run the task's handler and store the outcome. Raises nothing that the task causes: the worker goes on."""
     try:
-        with Hold(claim, settings, stop) as hold:
-            task = TaskRun(claim, hold, settings, blobs)
-            error = _outcome(claim, task)
-        if not task.ended:
+        with Lease(claim.task_id, lambda session: _renew(session, claim), settings) as lease:
+            task = TaskContext(claim, lease, stop, settings, blobs)
+            error = _run_handler(claim, task)
+        if not task.finished:
             _finish(claim, stop, error)
-    except Stopping:
+    except ReturnToQueue:
         log.info("%s goes back to the queue", claim.task_id)
-        with suppress(*_TAKEN):
-            patiently(lambda session: tasks.release(session, claim), lambda: stop.urgent)
+        with suppress(*_NOT_HELD):
+            with_retries(lambda session: tasks.release(session, claim), lambda: stop.urgent)
     except TaskCancelled:
         log.info("%s was cancelled", claim.task_id)
     except LeaseLost as error:
-        log.warning("%s; walking away", error)
-    except (*AWAY, OSError) as error:
-        # The database was away, or the disk that the blobs are on: a while later it may go better.
-        log.error("%s try %d: %s", claim.task_id, claim.attempt, error)
+        log.warning("%s The attempt ends here.", error)
+    except (*DATABASE_UNAVAILABLE, OSError) as error:
+        # The database, or the disk of the blobs, does not answer. A later attempt may succeed.
+        log.error("%s attempt %d: %s", claim.task_id, claim.attempt, error)
         reason = f"The data worker could not store or fetch: {error}."
-        with suppress(*_TAKEN):
-            patiently(lambda session: tasks.lose(session, claim, reason), lambda: stop.requested)
-        _rest(settings.lease_seconds, stop)
+        with suppress(*_NOT_HELD):
+            with_retries(lambda session: tasks.lose(session, claim, reason), lambda: stop.requested)
+        stop.pause(settings.lease_seconds)
 
 
-def _outcome(claim: TaskClaim, task: TaskRun) -> dict[str, Any] | None:
-    """The error of one that failed, for people and programs; None of one that is done."""
+def _renew(session: Session, claim: TaskClaim) -> bool:
+    """Returns False: a cancelled task raises TaskCancelled instead."""
+    tasks.renew(session, claim)
+    return False
+
+
+def _run_handler(claim: TaskClaim, task: TaskContext) -> dict[str, Any] | None:
+    """The error of a failed task, for people and programs; None if the handler succeeded."""
     handler = HANDLERS.get(claim.kind)
     if handler is None:
-        return {"code": "unknown_task", "message": f"This data worker does not know tasks of the kind {claim.kind!r}."}
+        return {"code": "unknown_task", "message": f"This data worker has no handler for tasks of kind {claim.kind!r}."}
     try:
         handler(task)
     except LeaseLost:
@@ -61,23 +81,17 @@ def _outcome(claim: TaskClaim, task: TaskRun) -> dict[str, Any] | None:
     except (PlatformError, DatasetError) as raised:
         error = platform_error(raised) if isinstance(raised, DatasetError) else raised
         log.info("%s (%s) failed: %s", claim.task_id, claim.kind, error)
-        code = error.told_code if isinstance(error, CommandFailed) and error.told_code else error.code
+        code = error.reported_code if isinstance(error, CommandFailed) and error.reported_code else error.code
         more = {name: error.extras[name] for name in ("errors", "error_count") if name in error.extras}
         return {"code": code, "message": error.detail} | more
-    except (*AWAY, OSError, Stopping, TaskCancelled):
+    except (*DATABASE_UNAVAILABLE, OSError, ReturnToQueue, TaskCancelled):
         raise
-    except Exception:  # the edge of the process: logged, and told without a stack trace
-        log.exception("%s (%s) met what nobody expected", claim.task_id, claim.kind)
+    except Exception:  # process boundary: logged here, reported to the user without a stack trace
+        log.exception("%s (%s) failed with an unexpected error", claim.task_id, claim.kind)
         return {"code": "internal_error", "message": f"Look for {claim.task_id} in the data worker's log."}
     return None
 
 
 def _finish(claim: TaskClaim, stop: StopRequest, error: dict[str, Any] | None) -> None:
     status = TaskStatus.DONE if error is None else TaskStatus.FAILED
-    patiently(lambda session: tasks.finish(session, claim, status, error), lambda: stop.urgent)
-
-
-def _rest(seconds: float, stop: StopRequest) -> None:
-    deadline = time.monotonic() + seconds
-    while not stop.requested and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
+    with_retries(lambda session: tasks.finish(session, claim, status, error), lambda: stop.urgent)

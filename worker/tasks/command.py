@@ -1,4 +1,4 @@
-"""A command that a data task runs: in a group of its own, which ends with the task; it speaks in lines of JSON."""
+"""Runs a command of the trainer for a data task. The command writes lines of JSON and ends with the task."""
 
 import json
 import os
@@ -14,52 +14,54 @@ from core import child
 from core.errors import PlatformError
 from worker.jobs.launch import environment
 
-_LOOK_SECONDS = 0.2
-_PIECE = 64 * 1024
-_LAST_LINES = 20
-Look = Callable[[], None]
+LOW_PRIORITY = ("--nice", "10")
+"""Options that let running jobs go first."""
+OnLine = Callable[[dict[str, Any]], None]
+_POLL_SECONDS = 0.2
+_CHUNK = 64 * 1024
+_SHOWN_LINES = 20
 
 
 class CommandFailed(PlatformError):
-    """A command ended with another status than 0. `told_code`: the one that it gave itself, where it gave one."""
+    """A command ended with a status other than 0. `reported_code`: the error code that it wrote, if any."""
 
     code = "command_failed"
     title = "A command of the data worker failed."
 
-    def __init__(self, detail: str, told_code: str | None) -> None:
+    def __init__(self, detail: str, reported_code: str | None) -> None:
         super().__init__(detail)
-        self.told_code = told_code
+        self.reported_code = reported_code
 
 
-def run(command: Sequence[str], cwd: Path, on_line: Callable[[dict[str, Any]], None], look: Look) -> None:
-    """Run it to its end. `look` is called a few times a second and may raise; the command is killed then.
+def run_command(command: Sequence[str], cwd: Path, on_line: OnLine, check: Callable[[], None]) -> None:
+    """Run a command to its end. `check` is called several times a second; if it raises, the command is killed.
 
-    Lines of its standard output that are JSON objects go to `on_line`. Raises CommandFailed: with what it said in a line
-    `{"error": {"code", "message"}}`, else with the last lines that it wrote to standard error.
+    Lines of standard output that are JSON objects go to `on_line`. Raises CommandFailed with the message of a line
+    `{"error": {"code", "message"}}`, else with the last lines of standard error.
     """
     error: dict[str, Any] = {}
-    with tempfile.TemporaryFile(dir=cwd) as words:
-        process, output = _start(command, cwd, words)
+    with tempfile.TemporaryFile(dir=cwd) as stderr:
+        process, output = _start(command, cwd, stderr)
         try:
-            for line in _lines(process, output, look):
+            for line in _lines(process, output, check):
                 error = line["error"] if isinstance(line.get("error"), dict) else error
                 on_line(line)
-            status = _end(process, look)
+            status = _wait(process, check)
         finally:
             process.kill()
             os.close(output)
         if status != 0:
-            words.seek(0)
-            last = b"".join(deque(words, _LAST_LINES)).decode(errors="replace").strip()
-            told = error.get("message") or f"The command ended with status {status}. Its last words: {last or 'none'}"
-            raise CommandFailed(str(told), error.get("code"))
+            stderr.seek(0)
+            last = b"".join(deque(stderr, _SHOWN_LINES)).decode(errors="replace").strip()
+            text = error.get("message") or f"The command ended with status {status}. Its last output: {last or 'none'}"
+            raise CommandFailed(str(text), error.get("code"))
 
 
-def _start(command: Sequence[str], cwd: Path, words: IO[bytes]) -> tuple[child.Child, int]:
-    """The process, and where its output is read."""
+def _start(command: Sequence[str], cwd: Path, stderr: IO[bytes]) -> tuple[child.Child, int]:
+    """The process, and the descriptor from which its standard output is read."""
     read_end, write_end = os.pipe()
     try:
-        process = child.start(command, cwd=cwd, env=environment(), stdout=write_end, stderr=words)
+        process = child.start(command, cwd=cwd, env=environment(), stdout=write_end, stderr=stderr)
     except BaseException:
         os.close(read_end)
         raise
@@ -68,23 +70,23 @@ def _start(command: Sequence[str], cwd: Path, words: IO[bytes]) -> tuple[child.C
     return process, read_end
 
 
-def _lines(process: child.Child, output: int, look: Look) -> Iterator[dict[str, Any]]:
-    """Until it has closed its output, or has ended and left nothing to read."""
+def _lines(process: child.Child, output: int, check: Callable[[], None]) -> Iterator[dict[str, Any]]:
+    """The JSON objects on standard output, until it is closed, or the process has ended and left nothing to read."""
     rest = b""
     while True:
-        look()
-        if select.select([output], [], [], _LOOK_SECONDS)[0]:
-            piece = os.read(output, _PIECE)
-            *whole, rest = (rest + piece).split(b"\n") if piece else (rest, b"")
+        check()
+        if select.select([output], [], [], _POLL_SECONDS)[0]:
+            chunk = os.read(output, _CHUNK)
+            *whole, rest = (rest + chunk).split(b"\n") if chunk else (rest, b"")
             yield from filter(None, map(_parsed, whole))
-            if not piece:
+            if not chunk:
                 return
         elif process.poll() is not None:
             return
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """What is no object of JSON is none of ours: a library's word."""
+    """The JSON object of the line; None for other text, such as the output of a library."""
     try:
         found = json.loads(line)
     except ValueError:
@@ -92,9 +94,9 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _end(process: child.Child, look: Look) -> int:
+def _wait(process: child.Child, check: Callable[[], None]) -> int:
     while True:
         try:
-            return process.wait(_LOOK_SECONDS)
+            return process.wait(_POLL_SECONDS)
         except subprocess.TimeoutExpired:
-            look()
+            check()

@@ -1,7 +1,7 @@
-"""What a handler of the data worker is given."""
+"""The context that a handler of the data worker receives."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,72 +9,82 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import BlobStore
+from core.datasets import rows
 from core.db import session_scope
+from core.models import DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskClaim
-from worker.tasks import command as child_run
-from worker.tasks.lease import Hold, Stopping
+from worker.lease import Lease
+from worker.process import StopRequest
+from worker.tasks.command import OnLine, run_command
 
-_TELL_SECONDS = 1.0
-OnLine = Callable[[dict[str, Any]], None]
+_REPORT_SECONDS = 1.0
+_ROWS_PER_REPORT = 1000
 
 
-class TaskRun:
-    """One try at one data task."""
+class ReturnToQueue(Exception):
+    """The task goes back to the queue, because the worker stops or a more urgent task waits."""
 
-    def __init__(self, claim: TaskClaim, hold: Hold, settings: Settings, blobs: BlobStore) -> None:
-        self._claim, self._hold = claim, hold
-        self._told_at = self._looked_at = 0.0
+
+class TaskContext:
+    """One attempt at one data task."""
+
+    def __init__(self, claim: TaskClaim, lease: Lease, stop: StopRequest, settings: Settings, blobs: BlobStore) -> None:
+        self._claim, self._lease, self._stop = claim, lease, stop
+        self._reported_at = self._yielded_at = 0.0
         self.settings = settings
         self.blobs = blobs
         self.owner_id = claim.owner_id
         self.args = claim.args
         self.task_id = claim.task_id
-        self.ended = False
+        self.finished = False
         """Whether the handler has written the task's end itself."""
 
     @property
     def scratch(self) -> Path:
-        """A folder for drafts, on the data folder's disk."""
+        """A folder for temporary files, on the disk of the data folder."""
         folder = self.settings.data_dir / "scratch"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def tell(self, fraction: float, note: str = "") -> None:
-        """How far it is, from 0 to 1, and at what. Cheap: call it often.
+    def check(self) -> None:
+        """Raises TaskCancelled, LeaseLost or ReturnToQueue, which a handler must not catch."""
+        self._lease.check_not_expired()
+        if self._stop.requested:
+            raise ReturnToQueue
 
-        Raises TaskCancelled, LeaseLost or Stopping (worker/tasks/lease.py), which a handler lets pass.
-        """
-        self._hold.check()
+    def report(self, fraction: float, note: str = "") -> None:
+        """Report progress, from 0 to 1, with a note for people. Writes at most once a second. Raises as `check`."""
+        self.check()
         now = time.monotonic()
-        if now >= self._told_at + _TELL_SECONDS:
-            self._told_at = now
+        if now >= self._reported_at + _REPORT_SECONDS:
+            self._reported_at = now
             with session_scope() as session:
-                tasks.tell(session, self._claim, fraction, note)
+                tasks.report_progress(session, self._claim, fraction, note)
 
     def require_held(self, session: Session) -> None:
-        """What this transaction writes, it writes as the task's holder: nobody can take the task before it ends.
+        """Lock the task, so that no other attempt can begin before this transaction ends.
 
         Raises TaskCancelled or LeaseLost.
         """
         tasks.held(session, self._claim)
 
-    def end(self, session: Session) -> None:
-        """It is done once this transaction is, and not a moment later. Only as a handler's very last."""
+    def finish(self, session: Session) -> None:
+        """End the task in this transaction. A handler must do nothing after it."""
         tasks.finish(session, self._claim, TaskStatus.DONE)
-        self.ended = True
+        self.finished = True
 
-    def give_way(self) -> None:
-        """For a handler that can go on where it was: back to the queue, if there is a task that somebody waits for."""
+    def yield_to_urgent(self) -> None:
+        """Raises ReturnToQueue if a more urgent task waits. For a handler that can continue where it was."""
         now = time.monotonic()
-        if now >= self._looked_at + _TELL_SECONDS:
-            self._looked_at = now
+        if now >= self._yielded_at + _REPORT_SECONDS:
+            self._yielded_at = now
             with session_scope() as session:
-                if tasks.somebody_waits(session):
-                    raise Stopping
+                if tasks.foreground_task_waits(session):
+                    raise ReturnToQueue
 
-    def child(
+    def run_command(
         self,
         command: Sequence[str],
         on_line: OnLine | None = None,
@@ -82,18 +92,25 @@ class TaskRun:
         cwd: Path | None = None,
         span: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        """Run a command to its end, such as `[*TRAINER, "report", …]`, in a group of its own that ends with the task.
+        """Run a command such as `[*TRAINER, "report", …]` to its end, in a process group that ends with the task.
 
-        Each line of its standard output that is a JSON object goes to `on_line`; `{"progress": 0.4, "note": "…"}` is told,
-        as a part of `span`. CommandFailed if it ends with another status than 0: with code and message of the last
-        `{"error": {"code", "message"}}` where it wrote one, else with its last words.
+        Each line of its standard output that is a JSON object goes to `on_line`. A line `{"progress": 0.4, "note": "…"}`
+        is reported as a part of `span`. Raises CommandFailed.
         """
         first, last = span
 
-        def heard(line: dict[str, Any]) -> None:
+        def read_line(line: dict[str, Any]) -> None:
             if isinstance(line.get("progress"), int | float):
-                self.tell(first + (last - first) * float(line["progress"]), str(line.get("note", "")))
+                self.report(first + (last - first) * float(line["progress"]), str(line.get("note", "")))
             if on_line is not None:
                 on_line(line)
 
-        child_run.run(command, cwd or self.scratch, heard, self._hold.check)
+        run_command(command, cwd or self.scratch, read_line, self.check)
+
+    def version_rows(self, version: DatasetVersion) -> Iterator[tuple[int, dict[str, Any]]]:
+        """All rows of a version with their numbers. Reading them is reported as the first tenth of the task."""
+        total = version.content.rows if version.content else 1
+        for stored in rows.stream(self.blobs, version):
+            if stored.number % _ROWS_PER_REPORT == 0:
+                self.report(0.1 * stored.number / total, f"Reading row {stored.number:,} of {total:,}")
+            yield stored.number, stored.row

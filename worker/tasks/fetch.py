@@ -1,4 +1,4 @@
-"""Brings an upload's bytes from elsewhere: into parts, as if somebody had sent them."""
+"""The data task `fetch`: downloads the file of an upload and stores it in parts."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,48 +6,69 @@ from contextlib import contextmanager
 
 from sqlalchemy.orm import Session
 
+from core.access.import_urls import BucketFile, HubFile, ImportSource, ServerFile, WebFile
 from core.blobs import Draft
 from core.db import session_scope
 from core.errors import DiskFull, FetchFailed, LeaseLost, NotFound, PlatformError, TooLarge
 from core.models import Upload
+from core.settings import Settings
 from core.tasks import TaskCancelled
-from core.uploads import fetching, get, parts
-from worker.downloads import Source, opened
-from worker.process import AWAY
-from worker.tasks.context import TaskRun
-from worker.tasks.lease import Stopping
+from core.uploads import fetching, store
+from core.uploads.parts import part_key
+from worker.downloads.files import RemoteFile, open_bucket_object, open_server_file
+from worker.downloads.hub import find_hub_file
+from worker.downloads.web import download
+from worker.process import DATABASE_UNAVAILABLE
+from worker.tasks.context import ReturnToQueue, TaskContext
 
 _MIB = 1024 * 1024
 
 
-def run(task: TaskRun) -> None:
-    """From the beginning, whatever an earlier try has brought. What fails is told in the upload as well."""
+def fetch_upload(task: TaskContext) -> None:
+    """Fetch from the beginning, whatever an earlier attempt has stored. The upload stores the error as well."""
     try:
         with _writing(task) as session:
             upload = fetching.begin(session, task.blobs, task.owner_id, task.args["upload"])
         if upload is not None:
             _fetch(task, upload)
-    except (LeaseLost, NotFound, TaskCancelled, Stopping, *AWAY, OSError):
-        raise  # another has it now, nobody wants it any more, or there is another try
+    except (LeaseLost, NotFound, TaskCancelled, ReturnToQueue, *DATABASE_UNAVAILABLE, OSError):
+        raise  # another attempt holds the task, it was cancelled, or another attempt follows
     except PlatformError as error:
         _fail(task, error)
         raise
     except Exception:
-        _fail(task, FetchFailed(f"Nobody expected this: look for {task.task_id} in the data worker's log."))
+        _fail(task, FetchFailed(f"Unexpected error: look for {task.task_id} in the data worker's log."))
         raise
 
 
-def _fail(task: TaskRun, error: PlatformError) -> None:
+@contextmanager
+def open_remote_file(wanted: ImportSource, settings: Settings) -> Iterator[RemoteFile]:
+    """Open the file that an import address names. Raises FetchFailed, or ImportRefused if it may not be imported."""
+    match wanted:
+        case ServerFile():
+            with open_server_file(wanted, settings) as file:
+                yield file
+        case BucketFile():
+            yield open_bucket_object(wanted, settings)
+        case HubFile():
+            found = find_hub_file(wanted, settings)
+            with download(WebFile(found.web_url), settings) as file:
+                yield RemoteFile(found.name, file.size, file.chunks)
+        case WebFile():
+            with download(wanted, settings) as file:
+                yield file
+
+
+def _fail(task: TaskContext, error: PlatformError) -> None:
     with _writing(task) as session:
-        upload = get(session, task.owner_id, task.args["upload"], lock=True)
-        fetching.fail(session, task.blobs, upload, error)
+        upload = store.get(session, task.owner_id, task.args["upload"], lock=True)
+        store.fail(session, task.blobs, upload, error)
 
 
 @contextmanager
-def _writing(task: TaskRun) -> Iterator[Session]:
-    """A transaction that stands only if the task is still ours at its end: else another worker writes the same upload.
-
-    The task is locked last, since whoever deletes an upload locks the upload first.
+def _writing(task: TaskContext) -> Iterator[Session]:
+    """A transaction that is committed only if this attempt still holds the task. Otherwise another worker may write
+    the same upload. The task is locked last, since a request that deletes an upload locks the upload first.
     """
     with session_scope() as session:
         yield session
@@ -55,21 +76,21 @@ def _writing(task: TaskRun) -> Iterator[Session]:
         task.require_held(session)
 
 
-def _fetch(task: TaskRun, upload: Upload) -> None:
+def _fetch(task: TaskContext, upload: Upload) -> None:
     assert upload.url is not None
-    wanted = fetching.allowed_place(upload.url, task.settings)
-    with opened(wanted, task.settings) as source:
+    wanted = fetching.checked_import_url(upload.url, task.settings)
+    with open_remote_file(wanted, task.settings) as source:
         _refuse_size(task, source)
-        name = source.name if upload.filename == fetching.name_of(wanted) else None
+        name = source.name if upload.filename == fetching.default_filename(wanted) else None
         with _writing(task) as session:
             fetching.describe(session, task.owner_id, upload.id, source.size, name)
         size, sha256 = _store(task, upload, source)
     with _writing(task) as session:
-        fetching.end(session, task.owner_id, upload.id, size, sha256)
+        fetching.finish(session, task.owner_id, upload.id, size, sha256)
 
 
-def _refuse_size(task: TaskRun, source: Source) -> None:
-    """Before a byte is read, where the size is told."""
+def _refuse_size(task: TaskContext, source: RemoteFile) -> None:
+    """Refuse a file by the size that its source reports, before a byte is read."""
     free = task.blobs.free_bytes()
     if source.size == 0:
         raise FetchFailed("The file is empty.")
@@ -79,61 +100,63 @@ def _refuse_size(task: TaskRun, source: Source) -> None:
         raise DiskFull(f"The file has {source.size} bytes; the platform's disk has room for {free}.")
 
 
-def _store(task: TaskRun, upload: Upload, source: Source) -> tuple[int, str]:
-    """Size and SHA-256 of what was stored, part by part."""
-    flow = _Flow(task, source)
+def _store(task: TaskContext, upload: Upload, source: RemoteFile) -> tuple[int, str]:
+    """Store the file in parts. Returns its size in bytes and its SHA-256."""
+    reader = _PartReader(task, source)
     number = 0
-    while not flow.ended:
+    while not reader.ended:
         number += 1
-        with task.blobs.draft(parts.key(upload.id, number)) as draft:
-            size = flow.fill(draft, upload.part_bytes)
+        with task.blobs.draft(part_key(upload.id, number)) as draft:
+            size = reader.fill(draft, upload.part_bytes)
             if not size:
                 break
             draft.settle()
-            flow.tell()  # raises if the task is another's by now
+            reader.report()  # raises if another attempt holds the task
             draft.keep()
         with _writing(task) as session:
-            fetching.add_part(session, get(session, task.owner_id, upload.id, lock=True), number, size)
-    if source.size not in (None, flow.came):
-        raise FetchFailed(f"The file should have {source.size} bytes; {flow.came} came.")
-    if not flow.came:
+            fetching.add_part(session, store.get(session, task.owner_id, upload.id, lock=True), number, size)
+    if source.size not in (None, reader.received):
+        raise FetchFailed(f"The file should have {source.size} bytes, but {reader.received} were received.")
+    if not reader.received:
         raise FetchFailed("The file is empty.")
-    return flow.came, flow.sum.hexdigest()
+    return reader.received, reader.sha256.hexdigest()
 
 
-class _Flow:
-    """A source's pieces, cut where parts end."""
+class _PartReader:
+    """Reads a source, cut at the ends of parts."""
 
-    def __init__(self, task: TaskRun, source: Source) -> None:
+    def __init__(self, task: TaskContext, source: RemoteFile) -> None:
         self._task, self._total = task, source.size
-        self._pieces: Iterator[bytes] = source.pieces
+        self._chunks: Iterator[bytes] = source.chunks
         self._rest = b""
-        self.came = 0
+        self.received = 0
         self.ended = False
-        self.sum = hashlib.sha256()
+        self.sha256 = hashlib.sha256()
 
     def fill(self, draft: Draft, most: int) -> int:
-        """Write up to `most` bytes into the draft; how many came."""
+        """Write up to `most` bytes into the draft. Returns their number."""
         filled = 0
         while filled < most:
-            piece = self._rest or next(self._pieces, b"")
-            if not piece:
+            chunk = self._rest or next(self._chunks, b"")
+            if not chunk:
                 self.ended = True
                 break
-            now, self._rest = piece[: most - filled], piece[most - filled :]
+            now, self._rest = chunk[: most - filled], chunk[most - filled :]
             draft.write(now)
-            self.sum.update(now)
+            self.sha256.update(now)
             filled += len(now)
-            self.came += len(now)
-            if self.came > self._task.settings.max_upload_bytes:
+            self.received += len(now)
+            if self.received > self._task.settings.max_upload_bytes:
                 raise _too_large(self._task)
-            self.tell()
+            self.report()
         return filled
 
-    def tell(self) -> None:
+    def report(self) -> None:
         total = "" if self._total is None else f" of {self._total // _MIB}"
-        self._task.tell(self.came / self._total if self._total else 0.0, f"{self.came // _MIB}{total} MiB fetched")
+        self._task.report(
+            self.received / self._total if self._total else 0.0, f"{self.received // _MIB}{total} MiB fetched"
+        )
 
 
-def _too_large(task: TaskRun) -> TooLarge:
+def _too_large(task: TaskContext) -> TooLarge:
     return TooLarge(f"The file is larger than the {task.settings.max_upload_bytes} bytes that are allowed.")

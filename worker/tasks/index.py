@@ -1,4 +1,4 @@
-"""The data task `index`: makes a content's rows findable, by word and by split."""
+"""The data task `index`: writes the search index of stored rows."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -9,23 +9,23 @@ from sqlalchemy import select
 from core.datasets import overlap, rows, search
 from core.db import session_scope
 from core.models import Dataset, DatasetContent, DatasetVersion
-from worker.tasks.context import TaskRun
+from worker.tasks.context import TaskContext
 
 _MOST_ROWS, _MOST_BYTES = 1000, 8 * 1024**2
-"""Of one batch: what is in memory, and what one transaction writes."""
+"""Limits of a batch, which is held in memory and written in one transaction."""
 Row = dict[str, Any]
 
 
-def run(task: TaskRun) -> None:
-    """Goes on where an earlier try ended. Nothing, if the rows are gone or another task has indexed them.
+def index_rows(task: TaskContext) -> None:
+    """Continue where an earlier attempt ended. Does nothing if the rows have been deleted or are indexed.
 
-    It may take long, and nobody waits for it: it gives way to other tasks between two batches.
+    Background work: between two batches, it yields to other tasks.
     """
     sha256 = task.args["sha256"]
     with session_scope() as session:
         content = session.get(DatasetContent, sha256)
-        of_it = select(Dataset.kind).join(DatasetVersion, DatasetVersion.dataset_id == Dataset.id)
-        kind = session.scalars(of_it.where(DatasetVersion.sha256 == sha256).limit(1)).first()
+        query = select(Dataset.kind).join(DatasetVersion, DatasetVersion.dataset_id == Dataset.id)
+        kind = session.scalars(query.where(DatasetVersion.sha256 == sha256).limit(1)).first()
     if content is None or kind is None:
         return
     rows.write_index(task.blobs, content)
@@ -36,15 +36,15 @@ def run(task: TaskRun) -> None:
                 if not search.add(session, sha256, kind, done + 1, batch):
                     return
             done += len(batch)
-            task.tell(done / content.rows, f"{done:,} of {content.rows:,} rows are in the search index")
-            task.give_way()
+            task.report(done / content.rows, f"{done:,} of {content.rows:,} rows are in the search index")
+            task.yield_to_urgent()
     _add_missing_bands(task, content, kind)
     with session_scope() as session:
         search.settle(session)
 
 
-def _add_missing_bands(task: TaskRun, content: DatasetContent, kind: str) -> None:
-    """An older version of the platform, or one without rensa, indexed prompts without their bands."""
+def _add_missing_bands(task: TaskContext, content: DatasetContent, kind: str) -> None:
+    """Add the MinHash bands that an older release, or a worker without the package rensa, left out."""
     with session_scope() as session:
         if overlap.has_bands(session, content):
             return
@@ -53,7 +53,7 @@ def _add_missing_bands(task: TaskRun, content: DatasetContent, kind: str) -> Non
             with session_scope() as session:
                 if not search.add_bands(session, content.sha256, kind, batch):
                     return
-            task.give_way()
+            task.yield_to_urgent()
 
 
 def _batches(file: BinaryIO, after: int) -> Iterator[list[Row]]:

@@ -1,4 +1,4 @@
-"""Makes a report: `python -m trainer report` on the version's rows."""
+"""The data task `report`: runs `python -m trainer report` on the rows of a version."""
 
 import json
 import tempfile
@@ -16,34 +16,33 @@ from core.models import DatasetReport, DatasetVersion
 from data.formats import labelled
 from worker.jobs.checkpoints import TRAINER_STATE
 from worker.jobs.launch import TRAINER
-from worker.jobs.workspace import confine
-from worker.tasks.context import TaskRun
+from worker.jobs.workspace import write_path_rules
+from worker.tasks.command import LOW_PRIORITY
+from worker.tasks.context import TaskContext
 
 _FETCHED, _MADE = 0.02, 0.98
-_BEHIND = "10"
-"""Jobs and requests go before reports that make themselves."""
 _SETTINGS = ("chat_template", "max_prompt_tokens", "max_completion_tokens", "eval_fraction")
 
 
-def run(task: TaskRun) -> None:
-    """The same report, however often it is begun anew."""
+def make_report(task: TaskContext) -> None:
+    """Make and store the report. A repeated attempt makes the same report."""
     report_id = task.args["report"]
     with tempfile.TemporaryDirectory(dir=task.scratch, prefix="report-") as name:
         folder = Path(name)
         with session_scope() as session:
             if not _fetch(session, task, report_id, folder):
                 return
-        task.tell(_FETCHED, "reading rows")
+        task.report(_FETCHED, "reading rows")
         files = [str(folder / file) for file in ("rows.jsonl", "settings.json", "report.json", "rows")]
         rows, settings, out, rows_dir = files
         command = [*TRAINER, "report", rows, "--settings", settings, "--out", out, "--rows-dir", rows_dir]
-        command += ["--nice", _BEHIND, *confine(folder, task.settings.path_rules)]
-        task.child(command, cwd=folder, span=(_FETCHED, _MADE))
+        command += [*LOW_PRIORITY, *write_path_rules(folder, task.settings.path_rules)]
+        task.run_command(command, cwd=folder, span=(_FETCHED, _MADE))
         _store(task.blobs, report_id, folder)
 
 
-def _fetch(session: Session, task: TaskRun, report_id: str, folder: Path) -> bool:
-    """Put into the folder what the command reads. False: the dataset was deleted meanwhile."""
+def _fetch(session: Session, task: TaskContext, report_id: str, folder: Path) -> bool:
+    """Write the input files of the command. Returns False if the dataset has been deleted."""
     report = session.get(DatasetReport, report_id)
     version = None if report is None else session.get(DatasetVersion, report.version_id)
     if report is None or version is None or version.content is None:
@@ -63,16 +62,18 @@ def _fetch(session: Session, task: TaskRun, report_id: str, folder: Path) -> boo
 
 
 def _source(session: Session, version: DatasetVersion) -> DatasetVersion:
-    """The version that fixes have made this one of."""
+    """The version that was imported, before any fixes."""
     while version.origin.get("type") == "fix" and version.parent_id is not None:
         version = session.get_one(DatasetVersion, version.parent_id)
     return version
 
 
-def _model(session: Session, task: TaskRun, model: str, folder: Path) -> str:
-    """The name that the trainer knows it by: of a checkpoint, a folder with all of it but the weights."""
+def _model(session: Session, task: TaskContext, model: str, folder: Path) -> str:
+    """The name of the model for the trainer. For a checkpoint, a folder with all of its files but the weights."""
     if not is_checkpoint_id(model):
-        reports.check_model(session, task.owner_id, model, task.settings)  # the operator may have changed their mind
+        reports.check_model(
+            session, task.owner_id, model, task.settings
+        )  # the settings may have changed since the request
         return model
     prefix = reports.checkpoint_of(session, task.owner_id, model).blob_prefix
     for key in task.blobs.list(prefix):
@@ -83,7 +84,7 @@ def _model(session: Session, task: TaskRun, model: str, folder: Path) -> str:
 
 
 def _store(blobs: BlobStore, report_id: str, folder: Path) -> None:
-    """Rows first, then the result: whoever reads it can filter by its findings."""
+    """Store the row numbers, then the result, so that a published result can be filtered by its findings."""
     prefix = f"reports/{report_id}"
     blobs.delete_prefix(prefix)
     for file in sorted((folder / "rows").glob("*.u64")):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.access.allowlist import why_not_url
+from core.access.allowlist import url_refusal
 from core.settings import Settings
 
 PREFIXES = ["https://good.example/v1", "http://10.0.0.7:9000/", "http://[::1]"]
@@ -22,7 +22,7 @@ PREFIXES = ["https://good.example/v1", "http://10.0.0.7:9000/", "http://[::1]"]
     ],
 )
 def test_what_lies_below_a_prefix_is_allowed(url: str) -> None:
-    assert why_not_url(url, PREFIXES) is None
+    assert url_refusal(url, PREFIXES) is None
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_lies_below_a_prefix_is_allowed(url: str) -> None:
     ],
 )
 def test_what_does_not_is_refused(url: str) -> None:
-    assert "this platform lets jobs ask only below" in str(why_not_url(url, PREFIXES))
+    assert "this platform lets jobs call only addresses below" in str(url_refusal(url, PREFIXES))
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_what_does_not_is_refused(url: str) -> None:
     ],
 )
 def test_what_can_be_read_in_two_ways_is_refused_even_where_it_looks_allowed(url: str) -> None:
-    said = why_not_url(url, [*PREFIXES, "https://good.example", "https://evil.example"])
+    said = url_refusal(url, [*PREFIXES, "https://good.example", "https://evil.example"])
     assert said is not None and "only below" not in said
 
 
 def test_the_whole_world_or_nothing_of_it() -> None:
-    assert why_not_url("http://127.0.0.1/", "any") is None
-    assert "no address" in str(why_not_url("http://127.0.0.1/", "none"))
+    assert url_refusal("http://127.0.0.1/", "any") is None
+    assert "no address" in str(url_refusal("http://127.0.0.1/", "none"))
 
 
 def test_prefixes_come_from_the_environment_and_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:

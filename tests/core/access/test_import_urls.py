@@ -7,13 +7,13 @@ import pytest
 from core.access.import_urls import (
     BucketFile,
     HubFile,
-    Place,
+    ImportSource,
     ServerFile,
     WebFile,
     check_prefix,
-    is_named,
-    place,
-    why_not,
+    host_is_named,
+    import_refusal,
+    parse_import_url,
 )
 from core.settings import Settings, get_settings
 
@@ -48,9 +48,9 @@ def hub(dataset: str, revision: str = "main", path: str = "") -> HubFile:
         ("file:///srv/data/pairs.jsonl", ServerFile(Path("/srv/data/pairs.jsonl")), "pairs.jsonl"),
     ],
 )
-def test_what_an_address_means(url: str, meant: Place, name: str) -> None:
-    assert place(url, HUB) == meant
-    assert place(url, HUB).name == name
+def test_what_an_address_means(url: str, meant: ImportSource, name: str) -> None:
+    assert parse_import_url(url, HUB) == meant
+    assert parse_import_url(url, HUB).name == name
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_an_address_means(url: str, meant: Place, name: str) -> None:
 )
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(ValueError, match=r"address|dataset|object"):
-        place(url, HUB)
+        parse_import_url(url, HUB)
 
 
 @pytest.mark.parametrize(
@@ -110,23 +110,25 @@ def test_what_is_no_address(url: str) -> None:
     ],
 )
 def test_what_a_prefix_allows(prefix: str, url: str, allowed: bool) -> None:
-    assert (why_not(place(url, HUB), [check_prefix(prefix)]) is None) == allowed
+    assert (import_refusal(parse_import_url(url, HUB), [check_prefix(prefix)]) is None) == allowed
 
 
 def test_any_is_every_public_place_and_no_file_of_the_server() -> None:
     allowed = [
-        url for url in ("https://a.example/x", "s3://bucket/x", "o/n") if why_not(place(url, HUB), "any") is None
+        url
+        for url in ("https://a.example/x", "s3://bucket/x", "o/n")
+        if import_refusal(parse_import_url(url, HUB), "any") is None
     ]
     assert len(allowed) == 3
     for url in ("file:///etc/passwd", "http://a.example/x"):
-        assert "PROXIMAL_IMPORT_URLS" in (why_not(place(url, HUB), "any") or "")
-    assert why_not(place("https://a.example/x", HUB), "none") is not None
+        assert "PROXIMAL_IMPORT_URLS" in (import_refusal(parse_import_url(url, HUB), "any") or "")
+    assert import_refusal(parse_import_url("https://a.example/x", HUB), "none") is not None
 
 
 def test_only_a_prefix_with_a_host_names_it() -> None:
-    internal = place("https://10.0.0.7/x", HUB)
-    assert is_named(internal, ["https://10.0.0.7/"]) and not is_named(internal, ["https://"])
-    assert not is_named(internal, "any")
+    internal = parse_import_url("https://10.0.0.7/x", HUB)
+    assert host_is_named(internal, ["https://10.0.0.7/"]) and not host_is_named(internal, ["https://"])
+    assert not host_is_named(internal, "any")
 
 
 @pytest.mark.parametrize(

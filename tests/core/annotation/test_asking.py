@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.annotation import rounds
 from core.annotation.spec import NewRound
 from core.blobs import blob_store
+from core.jobs.checkpoints import record_checkpoint
 from core.models import AnnotationRound
 from core.settings import get_settings
 from data.kinds import DatasetKind
 from tests.core.factories import make_dataset, make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 from trainer.spec import StageName
-from worker.tasks import complete
+from worker.tasks import round_models
 
 
 def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) -> str:
@@ -26,7 +26,7 @@ def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) 
     job = make_job(session, owner, **spec)
     running(session, job)
     event = CheckpointSaved(stage=stage, step=1, path=f"checkpoints/{stage}", final=True)
-    found = jobs.record_checkpoint(session, job.id, 1, event, [], f"at/{job.id}")
+    found = record_checkpoint(session, job.id, 1, event, [], f"at/{job.id}")
     with blob_store(get_settings()).draft(f"at/{job.id}/config.json") as draft:
         draft.write(b"{}")
         draft.keep()
@@ -52,8 +52,8 @@ def test_policies_of_different_jobs_and_a_model_of_none(session: Session, owner:
     first = policy(session, owner, data=untemplated, runtime={"device": "cpu"})
     second = policy(session, owner, data={"max_prompt_tokens": 900}, model={"path": "some/model", "dtype": "bfloat16"})
     round_ = round_of(session, owner, first, second, "some/model")
-    task: Any = SimpleNamespace(tell=lambda *_: None, blobs=blob_store(get_settings()))
-    asked = [one.model_dump() for one in complete.request(task, round_, tmp_path).policies]
+    task: Any = SimpleNamespace(report=lambda *_: None, blobs=blob_store(get_settings()))
+    asked = [one.model_dump() for one in round_models._completion_request(task, round_, tmp_path).policies]
     as_first = {"chat_template": "none", "max_prompt_tokens": 100, "dtype": "auto", "device": "cpu"}
     as_second = {"chat_template": "auto", "max_prompt_tokens": 900, "dtype": "bfloat16", "device": "auto"}
     assert asked == [

@@ -16,9 +16,9 @@ from core.settings import Settings
 from data.kinds import DatasetKind
 from tests.core.annotation.tools import work
 from tests.core.factories import make_version
-from worker.health import Presence
-from worker.jobs.attempt import Station
-from worker.jobs.claim import drain
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext
+from worker.jobs.claim import run_queued_jobs
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 
@@ -52,8 +52,8 @@ def call(session: Session, settings: Settings) -> Iterator[Call]:
 
 def run_jobs(settings: Settings) -> None:
     """Everything that is queued, by a worker with the real trainer."""
-    with Presence(settings) as presence:
-        drain(Station(settings, blob_store(settings), Launcher(), StopRequest()), presence)
+    with WorkerHeartbeat(settings) as heartbeat:
+        run_queued_jobs(WorkerContext(settings, blob_store(settings), Launcher(), StopRequest()), heartbeat)
 
 
 def tiny_spec(session: Session, owner_id: str) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.annotation import continuation
 from core.annotation.continuation import Basis, continued
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
+from core.jobs.checkpoints import record_checkpoint
 from core.models import AnnotationItem, AnnotationRound, Checkpoint, Job
 from core.settings import Settings
 from tests.core.annotation.tools import make_round
@@ -84,7 +84,7 @@ def test_a_reward_model_from_elsewhere_becomes_the_job_s_own() -> None:
 def saved(session: Session, job: Job, stage: StageName, step: int = 10, final: bool = True, **more: Any) -> Checkpoint:
     path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")
     event = CheckpointSaved.model_validate({"stage": stage, "step": step, "path": path, "final": final} | more)
-    return jobs.record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
+    return record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
 
 
 @pytest.fixture

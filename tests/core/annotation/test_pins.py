@@ -3,9 +3,9 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.annotation import rounds, scores
 from core.annotation.spec import NewRound
+from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
 from core.models import AnnotationPin, Checkpoint, Job
 from data.kinds import DatasetKind
 from tests.core.annotation.tools import make_round, work
@@ -16,7 +16,7 @@ from trainer.spec import StageName
 
 def saved(session: Session, job: Job, step: int, stage: StageName = "ppo") -> Checkpoint:
     event = CheckpointSaved(stage=stage, step=step, path=f"checkpoints/{stage}-{step:06d}", final=False)
-    return jobs.record_checkpoint(session, job.id, 1, event, [], f"at/{step}")
+    return record_checkpoint(session, job.id, 1, event, [], f"at/{step}")
 
 
 def test_a_policy_is_not_pruned_before_it_has_answered(session: Session) -> None:
@@ -28,7 +28,7 @@ def test_a_policy_is_not_pruned_before_it_has_answered(session: Session) -> None
     round_ = rounds.create(session, job.owner_id, NewRound.model_validate({"source": source}))
     for step in (3, 4, 5):
         saved(session, job, step)
-    assert jobs.prune_checkpoints(session, job.id, 1) == ["at/3"]
+    assert prune_checkpoints(session, job.id, 1) == ["at/3"]
     assert (round_.policies or [])[0] | {} == {
         "checkpoint": first.id, "model": None, "job": job.id, "stage": "ppo", "step": 1,
     }  # fmt: skip
@@ -37,9 +37,9 @@ def test_a_policy_is_not_pruned_before_it_has_answered(session: Session) -> None
     work()  # there is nothing in the blob store: it fails
     failed = rounds.get(session, job.owner_id, round_.id)
     session.refresh(failed)
-    assert failed.status == "failed" and "There is nothing left of at/1" in str(failed.error)
+    assert failed.status == "failed" and "has no files below at/1" in str(failed.error)
     assert session.scalars(select(AnnotationPin)).all() == []
-    assert sorted(jobs.prune_checkpoints(session, job.id, 1)) == ["at/1", "at/2"]
+    assert sorted(prune_checkpoints(session, job.id, 1)) == ["at/1", "at/2"]
 
 
 def test_a_reward_model_that_could_not_score_is_let_go(session: Session) -> None:

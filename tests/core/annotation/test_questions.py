@@ -1,6 +1,6 @@
 """Which rows are the same question, and what they say of it."""
 
-from core.annotation import questions
+from core.annotation.items import row_question_hash, verdicts
 from core.models.annotation import RoundKind
 
 PAIR = {"prompt": "p", "a": "x", "b": "y", "label": "a"}
@@ -9,20 +9,20 @@ RANKING = {"prompt": "p", "completions": ["x", "z", "y"], "ranks": [1, 7, 3]}
 
 
 def test_a_question_is_the_same_wherever_its_completions_stand() -> None:
-    assert questions.question_of(PAIR) == questions.question_of(TURNED)
-    assert questions.question_of(PAIR) != questions.question_of(PAIR | {"prompt": "q"})
-    assert questions.question_of(PAIR) != questions.question_of(PAIR | {"b": "z"})
+    assert row_question_hash(PAIR) == row_question_hash(TURNED)
+    assert row_question_hash(PAIR) != row_question_hash(PAIR | {"prompt": "q"})
+    assert row_question_hash(PAIR) != row_question_hash(PAIR | {"b": "z"})
     turned = RANKING | {"completions": ["z", "y", "x"]}
-    assert questions.question_of(RANKING) == questions.question_of(turned)
+    assert row_question_hash(RANKING) == row_question_hash(turned)
 
 
 def test_labels_that_mean_the_same_completion_agree() -> None:
-    (verdict,) = questions.verdicts(RoundKind.PAIRS, [PAIR, TURNED]).values()
+    (verdict,) = verdicts(RoundKind.PAIRS, [PAIR, TURNED]).values()
     assert verdict == (1, 2)
     ranked = [RANKING, {"prompt": "p", "completions": ["y", "x", "z"], "ranks": [2, 1, 3]}]
-    assert list(questions.verdicts(RoundKind.RANKING, ranked).values()) == [(1, 2, 3)]
+    assert list(verdicts(RoundKind.RANKING, ranked).values()) == [(1, 2, 3)]
 
 
 def test_labels_that_contradict_each_other_are_no_verdict() -> None:
     rows = [PAIR, TURNED | {"label": "a"}, PAIR, PAIR | {"label": None}, PAIR | {"prompt": "q", "label": None}]
-    assert questions.verdicts(RoundKind.PAIRS, rows) == {questions.question_of(PAIR): None}
+    assert verdicts(RoundKind.PAIRS, rows) == {row_question_hash(PAIR): None}

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.annotation import scores
 from core.errors import RoundNotReady
+from core.jobs.checkpoints import record_checkpoint
 from core.models import AnnotationItem, AnnotationPin, AnnotationRound, Checkpoint, DataTask
 from tests.core.annotation.tools import make_round
 from tests.core.factories import make_job, running
@@ -19,7 +19,7 @@ def models(session: Session) -> list[Checkpoint]:
     job = make_job(session)
     running(session, job)
     told = [CheckpointSaved(stage="reward_model", step=n, path=f"checkpoints/rm-{n}", final=True) for n in (1, 2)]
-    return [jobs.record_checkpoint(session, job.id, 1, one, [], f"at/{one.step}") for one in told]
+    return [record_checkpoint(session, job.id, 1, one, [], f"at/{one.step}") for one in told]
 
 
 def task_statuses(session: Session) -> list[str]:

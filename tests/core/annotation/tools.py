@@ -18,7 +18,7 @@ from core.models.tasks import TaskStatus
 from core.settings import get_settings
 from tests.core.factories import make_key
 from worker.process import StopRequest
-from worker.tasks.attempt import attempt
+from worker.tasks.attempt import run_attempt
 
 SOURCE = {"type": "dataset", "dataset": "ds_x@1", "rows": "unlabelled", "limit": 1000, "seed": 0}
 
@@ -84,4 +84,4 @@ def work() -> None:
             claim = tasks.claim(session, "dwk_test")
         if claim is None:
             return
-        attempt(claim, get_settings(), blob_store(get_settings()), StopRequest())
+        run_attempt(claim, get_settings(), blob_store(get_settings()), StopRequest())

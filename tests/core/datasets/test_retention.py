@@ -7,16 +7,16 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.blobs import BlobStore, blob_store
 from core.datasets import reports, retention, search
 from core.db import session_scope
 from core.errors import DatasetInUse, InvalidRequest, NotFound
+from core.jobs.state import request_cancel
 from core.models import Dataset, DatasetContent, DatasetRow, DatasetVersion, DataTask, Job
 from core.settings import Settings, get_settings
 from data.kinds import DatasetKind
 from tests.core.factories import dataset_id_of, make_job, make_key, make_version
-from worker.tasks.sweeping import sweep_data
+from worker.sweeper import sweep_data
 
 FILE = b'\n{"prompt": "p"}'
 ROW = [{"prompt": "p"}]
@@ -79,7 +79,7 @@ def test_a_dataset_stays_while_an_unfinished_job_uses_it(session: Session) -> No
     with pytest.raises(DatasetInUse, match=job.id) as refusal:
         delete(dataset_id)
     assert refusal.value.extras["jobs"] == [job.id]
-    jobs.request_cancel(session, job)
+    request_cancel(session, job)
     session.commit()
     delete(dataset_id)
     with pytest.raises(NotFound):
@@ -104,7 +104,7 @@ def test_the_sweeper_deletes_what_is_past_and_in_nobody_s_use(
     sweep_data(settings)
     left = set(session.scalars(select(Dataset.id)))
     assert left == {dataset_id_of(job), keeps.dataset_id}
-    jobs.request_cancel(session, job)
+    request_cancel(session, job)
     session.commit()
     sweep_data(settings)
     assert set(session.scalars(select(Dataset.id))) == {keeps.dataset_id}

@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.blobs import blob_store
 from core.datasets import publish, versions
 from core.datasets.importing import BadRows
 from core.datasets.versions import Reference, pin
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
+from core.jobs.submit import submit_job
 from core.models import Dataset, DatasetVersion
 from core.settings import get_settings
 from data.kinds import DatasetKind
@@ -72,10 +72,10 @@ def test_another_owner_s_dataset_is_absent(session: Session, version: DatasetVer
 def test_a_job_takes_the_newest_ready_version_and_names_its_rows(session: Session, version: DatasetVersion) -> None:
     importing(session, version)
     spec = JobSpec.model_validate({"model": "some/model", "data": {"preferences": version.dataset_id}, "ppo": {}})
-    job = jobs.create(session, owner(version), spec)
+    job = submit_job(session, owner(version), spec)
     assert job.spec["data"]["preferences"] == f"{version.dataset_id}@sha256:{version.sha256}" == pin(version)
     # A spec that somebody submits again means the same rows.
-    assert jobs.create(session, owner(version), JobSpec.model_validate(job.spec)).spec == job.spec
+    assert submit_job(session, owner(version), JobSpec.model_validate(job.spec)).spec == job.spec
 
 
 def test_a_version_that_is_not_there_yet_cannot_be_used(session: Session, version: DatasetVersion) -> None:

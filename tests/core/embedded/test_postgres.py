@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from core.embedded.errors import FolderInUse, StartFailed
 from core.embedded.postgres import Postgres
+from core.embedded.server import FolderInUse, StartFailed
 from tests.waiting import eventually
 
 PARENT = """

@@ -7,9 +7,12 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.db import session_scope
 from core.errors import NotFound, WrongCheckpoint
+from core.jobs import attempts
+from core.jobs.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
+from core.jobs.state import request_cancel
+from core.jobs.submit import submit_job
 from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus
 from tests.core.factories import make_job, make_key, running
@@ -21,7 +24,7 @@ def saved(session: Session, job: Job, stage: StageName, step: int = 10, final: b
     """A checkpoint that the running job has just uploaded."""
     path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")
     event = CheckpointSaved.model_validate({"stage": stage, "step": step, "path": path, "final": final} | more)
-    return jobs.record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
+    return record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
 
 
 @pytest.fixture
@@ -94,9 +97,9 @@ def test_a_checkpoint_that_an_unfinished_job_needs_is_not_pruned(session: Sessio
     needing = make_job(session, source.owner_id, model=first.id)
     for number in (2, 3, 4):
         saved(session, source, "ppo", number, final=False)
-    assert jobs.prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000002/2"]
-    jobs.request_cancel(session, needing)
-    assert jobs.prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
+    assert prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000002/2"]
+    request_cancel(session, needing)
+    assert prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
 
 
 def test_one_that_a_job_is_just_being_made_with_is_left_for_the_next_time(session: Session, source: Job) -> None:
@@ -104,14 +107,14 @@ def test_one_that_a_job_is_just_being_made_with_is_left_for_the_next_time(sessio
     session.commit()
     spec = JobSpec.model_validate({"model": ids[0], "data": {"prompts": None, **source.spec["data"]}})
     with session_scope() as other:
-        jobs.create(other, source.owner_id, spec)
-        assert jobs.prune_checkpoints(session, source.id, 1) == []
+        submit_job(other, source.owner_id, spec)
+        assert prune_checkpoints(session, source.id, 1) == []
     assert session.scalar(select(func.count()).select_from(CheckpointPin)) == 1
 
 
 def test_one_that_is_being_pruned_is_no_longer_there_for_a_new_job(session: Session, source: Job) -> None:
     first, *_ = [saved(session, source, "ppo", number, final=False) for number in (1, 2, 3)]
-    jobs.prune_checkpoints(session, source.id, 1)
+    prune_checkpoints(session, source.id, 1)
     with pytest.raises(NotFound):
         make_job(session, source.owner_id, model=first.id)
 
@@ -126,7 +129,7 @@ def test_neither_a_needed_checkpoint_nor_its_job_can_be_deleted(
     with pytest.raises(IntegrityError), session.begin_nested():
         session.execute(gone)
     running(session, needing)
-    jobs.finish(session, needing.id, 1, JobStatus.SUCCEEDED, "")
+    attempts.finish(session, needing.id, 1, JobStatus.SUCCEEDED, "")
     session.execute(gone)
     assert session.get(Job, needing.id) is not None
 
@@ -137,8 +140,8 @@ def test_the_best_takes_the_place_of_the_best_before_it(session: Session, source
     after = saved(session, source, "ppo", 3, final=False, **folder)
     for number in (4, 5, 6):
         saved(session, source, "ppo", number, final=False)
-    assert [found.step for found in jobs.checkpoints_to_resume(session, source.id)] == [6, 3]
-    stale = jobs.prune_checkpoints(session, source.id, 1)
+    assert [found.step for found in checkpoints_to_resume(session, source.id)] == [6, 3]
+    stale = prune_checkpoints(session, source.id, 1)
     assert before.blob_prefix in stale and after.blob_prefix not in stale and len(stale) == 2
     kept = session.scalars(select(Checkpoint).order_by(Checkpoint.step))
     assert [(found.step, found.best) for found in kept] == [(3, True), (5, False), (6, False)]
@@ -150,9 +153,9 @@ def test_a_best_one_that_was_flagged_in_its_own_folder_becomes_one_like_the_othe
     saved(session, source, "ppo", 1, final=False, best=True)
     for number in (2, 3):
         saved(session, source, "ppo", number, final=False)
-    assert jobs.prune_checkpoints(session, source.id, 1) == []
+    assert prune_checkpoints(session, source.id, 1) == []
     saved(session, source, "ppo", 4, final=False, best=True)
-    assert jobs.prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000001/1"]
+    assert prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000001/1"]
 
 
 def test_a_best_one_that_was_replaced_stays_for_the_job_that_needs_it(session: Session, source: Job) -> None:
@@ -160,8 +163,8 @@ def test_a_best_one_that_was_replaced_stays_for_the_job_that_needs_it(session: S
     before = saved(session, source, "ppo", 1, final=False, **folder)
     make_job(session, source.owner_id, model=before.id)
     after = saved(session, source, "ppo", 3, final=False, **folder)
-    assert jobs.prune_checkpoints(session, source.id, 1) == []
-    assert jobs.checkpoints_to_resume(session, source.id) == [after]
+    assert prune_checkpoints(session, source.id, 1) == []
+    assert checkpoints_to_resume(session, source.id) == [after]
     assert (before.best, before.path) == (False, None)
 
 
@@ -170,9 +173,9 @@ def test_each_seed_has_checkpoints_of_its_own(session: Session, source: Job) -> 
         for number in (1, 2, 3):
             path = f"seeds/{seed}/checkpoints/ppo-{number:06d}"
             saved(session, source, "ppo", number, final=False, path=path, seed=seed)
-    assert len(jobs.prune_checkpoints(session, source.id, 1)) == 2
+    assert len(prune_checkpoints(session, source.id, 1)) == 2
     saved(session, source, "ppo", 3, path="seeds/7/checkpoints/ppo", seed=7)
-    resumed = [found.path for found in jobs.checkpoints_to_resume(session, source.id)]
+    resumed = [found.path for found in checkpoints_to_resume(session, source.id)]
     assert resumed == ["seeds/7/checkpoints/ppo", "seeds/8/checkpoints/ppo-000003"]
 
 

@@ -5,10 +5,13 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.db import session_scope
 from core.errors import LeaseLost
-from core.jobs import Claim
+from core.jobs import attempts
+from core.jobs.attempts import Claim
+from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
+from core.jobs.events import append_events
+from core.jobs.state import request_cancel
 from core.models import Job, JobAttempt
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -25,7 +28,7 @@ def _expire_leases(session: Session) -> None:
 
 def test_a_claim_starts_the_first_attempt(session: Session) -> None:
     job = make_job(session)
-    claim = jobs.claim(session, "wrk_1")
+    claim = attempts.claim(session, "wrk_1")
     assert claim is not None
     assert (claim.job_id, claim.attempt, claim.spec) == (job.id, 1, job.spec)
     assert (job.status, job.worker_id, job.lease_expires_at) == ("starting", "wrk_1", claim.lease_expires_at)
@@ -33,7 +36,7 @@ def test_a_claim_starts_the_first_attempt(session: Session) -> None:
 
 
 def test_there_may_be_nothing_to_claim(session: Session) -> None:
-    assert jobs.claim(session, "wrk_1") is None
+    assert attempts.claim(session, "wrk_1") is None
 
 
 def test_two_claimers_never_get_the_same_job(settings: Settings, session: Session) -> None:
@@ -52,12 +55,12 @@ def test_two_claimers_never_get_the_same_job(settings: Settings, session: Sessio
 
 def _claim(worker_id: str) -> Claim | None:
     with session_scope() as session:
-        return jobs.claim(session, worker_id)
+        return attempts.claim(session, worker_id)
 
 
 def test_a_job_that_somebody_is_claiming_is_skipped_not_waited_for(session: Session) -> None:
     first, second = make_job(session), make_job(session)
-    claim = jobs.claim(session, "wrk_1")  # not committed yet
+    claim = attempts.claim(session, "wrk_1")  # not committed yet
     other = _claim("wrk_2")
     assert claim is not None and other is not None
     assert (claim.job_id, other.job_id) == (first.id, second.id)
@@ -79,19 +82,19 @@ def test_an_expired_lease_puts_the_job_back_and_the_old_attempt_can_write_no_mor
     job = make_job(session)
     running(session, job)
     _expire_leases(session)
-    assert jobs.sweep(session).requeued == [job.id]
+    assert attempts.sweep(session).requeued == [job.id]
     session.commit()
     assert (job.status, job.worker_id) == ("queued", None)
-    second = jobs.claim(session, "wrk_2")
+    second = attempts.claim(session, "wrk_2")
     assert second is not None and second.attempt == 2
     session.commit()
     for write in (
-        lambda: jobs.renew_lease(session, job.id, 1),
-        lambda: jobs.append_events(session, job.id, 1, [step(3)]),
-        lambda: jobs.record_checkpoint(session, job.id, 1, _saved(3), [], "x"),
-        lambda: jobs.prune_checkpoints(session, job.id, 1),
-        lambda: jobs.release(session, job.id, 1, ""),
-        lambda: jobs.finish(session, job.id, 1, JobStatus.SUCCEEDED, ""),
+        lambda: attempts.renew(session, job.id, 1),
+        lambda: append_events(session, job.id, 1, [step(3)]),
+        lambda: record_checkpoint(session, job.id, 1, _saved(3), [], "x"),
+        lambda: prune_checkpoints(session, job.id, 1),
+        lambda: attempts.release(session, job.id, 1, ""),
+        lambda: attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, ""),
     ):
         with pytest.raises(LeaseLost):
             write()
@@ -102,43 +105,43 @@ def test_a_swept_job_refuses_its_worker_even_before_another_claims_it(session: S
     job = make_job(session)
     running(session, job)
     _expire_leases(session)
-    jobs.sweep(session)
+    attempts.sweep(session)
     with pytest.raises(LeaseLost):
-        jobs.renew_lease(session, job.id, 1)
+        attempts.renew(session, job.id, 1)
 
 
 def test_a_late_heartbeat_saves_a_lease_that_nobody_has_swept(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     _expire_leases(session)
-    jobs.renew_lease(session, job.id, 1)
+    attempts.renew(session, job.id, 1)
     session.commit()
-    assert jobs.sweep(session).requeued == []
+    assert attempts.sweep(session).requeued == []
 
 
 def test_a_cancelled_job_whose_worker_is_lost_is_cancelled(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.request_cancel(session, job)
+    request_cancel(session, job)
     _expire_leases(session)
-    assert jobs.sweep(session).cancelled == [job.id]
+    assert attempts.sweep(session).cancelled == [job.id]
     assert job.status == "cancelled"
 
 
 def test_a_heartbeat_brings_word_of_a_cancel(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    assert not jobs.renew_lease(session, job.id, 1).cancel_requested
-    jobs.request_cancel(session, job)
-    assert jobs.renew_lease(session, job.id, 1).cancel_requested
+    assert not attempts.renew(session, job.id, 1).cancel_requested
+    request_cancel(session, job)
+    assert attempts.renew(session, job.id, 1).cancel_requested
 
 
 def test_a_job_that_keeps_losing_workers_fails(session: Session) -> None:
     job = make_job(session)
     for _ in range(3):
-        jobs.claim(session, "wrk_1")
+        attempts.claim(session, "wrk_1")
         _expire_leases(session)
-        result = jobs.sweep(session, max_attempts=3)
+        result = attempts.sweep(session, max_attempts=3)
     assert result.failed == [job.id]
     assert job.error is not None and job.error["code"] == "too_many_attempts"
 
@@ -146,10 +149,10 @@ def test_a_job_that_keeps_losing_workers_fails(session: Session) -> None:
 def test_a_job_that_moves_on_is_not_given_up(session: Session) -> None:
     job = make_job(session)
     for number in range(1, 6):
-        jobs.claim(session, "wrk_1")
-        jobs.record_checkpoint(session, job.id, number, _saved(number), [], f"at {number}")
+        attempts.claim(session, "wrk_1")
+        record_checkpoint(session, job.id, number, _saved(number), [], f"at {number}")
         _expire_leases(session)
-        jobs.sweep(session, max_attempts=2)
+        attempts.sweep(session, max_attempts=2)
     assert job.status == "queued"
 
 
@@ -160,7 +163,7 @@ def _saved(number: int) -> CheckpointSaved:
 def test_release_puts_the_job_back_without_blame(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    assert jobs.release(session, job.id, 1, "The worker is going home.") == JobStatus.QUEUED
+    assert attempts.release(session, job.id, 1, "The worker is going home.") == JobStatus.QUEUED
     assert (job.status, job.status_reason) == ("queued", "The worker is going home.")
     assert session.get_one(JobAttempt, (job.id, 1)).outcome == "released"
 
@@ -168,15 +171,15 @@ def test_release_puts_the_job_back_without_blame(session: Session) -> None:
 def test_release_of_a_job_that_was_to_be_cancelled_says_that_it_is(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.request_cancel(session, job)
-    assert jobs.release(session, job.id, 1, "The worker is going home.") == JobStatus.CANCELLED
+    request_cancel(session, job)
+    assert attempts.release(session, job.id, 1, "The worker is going home.") == JobStatus.CANCELLED
     assert job.status == "cancelled"
 
 
 def test_finish_keeps_the_figures_that_are_numbers(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.", summary={"win_rate": 0.9, "odd": float("nan")})
+    attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.", summary={"win_rate": 0.9, "odd": float("nan")})
     session.commit()
     assert (job.status, job.summary) == ("succeeded", {"win_rate": 0.9})
     assert job.finished_at is not None
@@ -186,7 +189,7 @@ def test_an_error_may_hold_what_a_crashed_process_wrote(session: Session) -> Non
     job = make_job(session)
     running(session, job)
     error = {"code": "trainer_crashed", "message": "core\x00dumped \udcff"}
-    jobs.finish(session, job.id, 1, JobStatus.FAILED, "crash\x00", error=error)
+    attempts.finish(session, job.id, 1, JobStatus.FAILED, "crash\x00", error=error)
     session.commit()
     assert job.error == {"code": "trainer_crashed", "message": "core�dumped �"}
 
@@ -195,7 +198,7 @@ def test_a_very_long_message_keeps_its_beginning_and_its_end(session: Session) -
     job = make_job(session)
     running(session, job)
     said = f"It began so. {'x' * 1_000_000} The cause."
-    jobs.finish(session, job.id, 1, JobStatus.FAILED, said, error={"code": "trainer_crashed", "message": said})
+    attempts.finish(session, job.id, 1, JobStatus.FAILED, said, error={"code": "trainer_crashed", "message": said})
     assert job.error is not None
     for told in (job.status_reason, job.error["message"]):
         assert told.startswith("It began so.") and told.endswith("The cause.") and len(told) < 2100
@@ -204,20 +207,20 @@ def test_a_very_long_message_keeps_its_beginning_and_its_end(session: Session) -
 def test_what_a_worker_gives_as_its_reason_may_be_unfit_to_store(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.lose(session, job.id, 1, "No such file: a\x00b\udcff")
+    attempts.lose(session, job.id, 1, "No such file: a\x00b\udcff")
     session.commit()
     assert job.status_reason == "No such file: a�b�"
 
 
 def test_the_sweep_lists_what_waits(session: Session) -> None:
     first, second = make_job(session), make_job(session)
-    assert set(jobs.sweep(session).queued) == {first.id, second.id}
+    assert set(attempts.sweep(session).queued) == {first.id, second.id}
 
 
 def test_a_run_that_ends_before_a_cancel_reaches_it_has_succeeded(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.request_cancel(session, job)
-    jobs.append_events(session, job.id, 1, start_events())
-    jobs.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
+    request_cancel(session, job)
+    append_events(session, job.id, 1, start_events())
+    attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
     assert session.get_one(Job, job.id).status == "succeeded"

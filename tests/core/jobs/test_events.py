@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.db import session_scope
-from core.jobs import events, metrics
-from core.jobs.metrics import Wanted
+from core.jobs import attempts, events, metrics
+from core.jobs.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
+from core.jobs.events import append_events, events_after
+from core.jobs.metrics import MetricQuery
 from core.jobs.progress import progress
 from core.models import Checkpoint, JobMetrics
 from tests.core.factories import make_job, running, start_events, step
@@ -32,12 +33,12 @@ from trainer.spec import StageName
 def test_events_are_numbered_without_gaps_and_read_by_cursor(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    last = jobs.append_events(session, job.id, 1, [step(1), step(2)])
-    seqs = [event.seq for event in events.after(session, job.id, 0, 100)]
+    last = append_events(session, job.id, 1, [step(1), step(2)])
+    seqs = [event.seq for event in events_after(session, job.id, 0, 100)]
     assert seqs == list(range(1, last + 1))
-    assert [event.step for event in events.after(session, job.id, last - 2, 100)] == [1, 2]
-    assert [event.seq for event in events.after(session, job.id, 0, 2)] == [1, 2]
-    kinds = {event.type for event in events.after(session, job.id, 0, 100, ["metrics", "status_changed"])}
+    assert [event.step for event in events_after(session, job.id, last - 2, 100)] == [1, 2]
+    assert [event.seq for event in events_after(session, job.id, 0, 2)] == [1, 2]
+    kinds = {event.type for event in events_after(session, job.id, 0, 100, ["metrics", "status_changed"])}
     assert kinds == {"metrics", "status_changed"}
 
 
@@ -45,24 +46,24 @@ def test_run_started_makes_a_job_running_once(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     assert job.status == "running"
-    jobs.append_events(session, job.id, 1, start_events())
-    changes = events.after(session, job.id, 0, 100, ["status_changed"])
+    append_events(session, job.id, 1, start_events())
+    changes = events_after(session, job.id, 0, 100, ["status_changed"])
     assert [change.data["to"] for change in changes] == ["queued", "starting", "running"]
 
 
 def test_an_empty_batch_is_only_a_question(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    assert jobs.append_events(session, job.id, 1, []) == job.last_seq
+    assert append_events(session, job.id, 1, []) == job.last_seq
 
 
 def test_a_step_done_again_after_a_resume_replaces_the_first(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(1, kl=0.1), step(2, kl=0.2)])
-    jobs.release(session, job.id, 1, "")
+    append_events(session, job.id, 1, [step(1, kl=0.1), step(2, kl=0.2)])
+    attempts.release(session, job.id, 1, "")
     running(session, job)
-    jobs.append_events(session, job.id, 2, [*start_events(start_step=1), step(2, kl=9.0)])
+    append_events(session, job.id, 2, [*start_events(start_step=1), step(2, kl=9.0)])
     rows = session.scalars(select(JobMetrics).filter_by(job_id=job.id).order_by(JobMetrics.step)).all()
     assert [(row.step, row.attempt, row.values["kl"]) for row in rows] == [(1, 1, 0.1), (2, 2, 9.0)]
 
@@ -70,8 +71,8 @@ def test_a_step_done_again_after_a_resume_replaces_the_first(session: Session) -
 def test_of_two_reports_about_a_step_in_one_batch_the_later_counts(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(1, kl=0.1), step(1, kl=0.2)])
-    (kl,), _ = metrics.series(session, job.id, Wanted(names=["kl"]))
+    append_events(session, job.id, 1, [step(1, kl=0.1), step(1, kl=0.2)])
+    (kl,), _ = metrics.series(session, job.id, MetricQuery(names=["kl"]))
     assert kl.last == [0.2]
 
 
@@ -80,19 +81,19 @@ def test_what_postgres_cannot_hold_is_replaced_where_one_can_see_it(session: Ses
     running(session, job)
     sample = Sample(prompt="a\x00b", response="ok", score=math.nan)
     batch = [step(1, kl=math.inf, loss=1.0), Samples(stage="ppo", step=1, rows=[sample]), Message(text="\x00")]
-    jobs.append_events(session, job.id, 1, batch)
+    append_events(session, job.id, 1, batch)
     found = events.samples_at(session, job.id, None, None)
     assert found is not None
     assert found.data["rows"][0]["prompt"] == "a�b" and found.data["rows"][0]["score"] is None
-    names = [one.name for one in metrics.series(session, job.id, Wanted())[0]]
+    names = [one.name for one in metrics.series(session, job.id, MetricQuery())[0]]
     assert names == ["loss", "objective/scores"]
 
 
 def test_few_points_are_exact(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(number, kl=number / 7) for number in range(1, 11)])
-    (kl,), last_seq = metrics.series(session, job.id, Wanted("ppo", ["kl"], 3, 5, max_points=3))
+    append_events(session, job.id, 1, [step(number, kl=number / 7) for number in range(1, 11)])
+    (kl,), last_seq = metrics.series(session, job.id, MetricQuery("ppo", ["kl"], 3, 5, max_points=3))
     assert (kl.bucketed, kl.steps, kl.last) == (False, [3, 4, 5], [3 / 7, 4 / 7, 5 / 7])
     assert last_seq == job.last_seq
 
@@ -102,8 +103,8 @@ def test_many_points_become_buckets_that_keep_every_spike(session: Session) -> N
     running(session, job)
     kl = {number: float(number % 3) for number in range(1, 2001)}
     kl[777], kl[1234] = 1e6, -1e6
-    jobs.append_events(session, job.id, 1, [step(number, 2000, kl=value) for number, value in kl.items()])
-    (one,), _ = metrics.series(session, job.id, Wanted(names=["kl"], max_points=50))
+    append_events(session, job.id, 1, [step(number, 2000, kl=value) for number, value in kl.items()])
+    (one,), _ = metrics.series(session, job.id, MetricQuery(names=["kl"], max_points=50))
     assert one.bucketed and len(one.steps) == 50
     assert (max(one.max), min(one.min), sum(one.n)) == (1e6, -1e6, 2000)
     assert [kl[number] for number in one.steps] == one.last
@@ -116,34 +117,34 @@ def test_metrics_and_their_cursor_are_of_one_moment(session: Session) -> None:
     """Whatever is written meanwhile is in neither or in both."""
     job = make_job(session)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(1)])
+    append_events(session, job.id, 1, [step(1)])
     session.commit()
     session.scalars(select(func.now()))  # a transaction that is under way, as a request's is
     with session_scope() as other:
-        jobs.append_events(other, job.id, 1, [step(2)])
-    found, last_seq = metrics.series(session, job.id, Wanted())
-    newest = events.after(session, job.id, 0, 100)[-1]
+        append_events(other, job.id, 1, [step(2)])
+    found, last_seq = metrics.series(session, job.id, MetricQuery())
+    newest = events_after(session, job.id, 0, 100)[-1]
     assert found[0].steps == [1, 2] and last_seq == newest.seq
 
 
 def test_a_job_without_numbers_still_has_a_cursor(session: Session) -> None:
     job = make_job(session)
-    assert metrics.series(session, job.id, Wanted()) == ([], 1)
+    assert metrics.series(session, job.id, MetricQuery()) == ([], 1)
 
 
 def test_series_come_in_the_run_s_order(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     sft = Metrics(stage="sft", step=1, total_steps=1, values={"loss": 1.0})
-    jobs.append_events(session, job.id, 1, [step(1), sft])
-    assert [one.stage for one in metrics.series(session, job.id, Wanted())[0]] == ["sft", "ppo"]
+    append_events(session, job.id, 1, [step(1), sft])
+    assert [one.stage for one in metrics.series(session, job.id, MetricQuery())[0]] == ["sft", "ppo"]
 
 
 @pytest.mark.parametrize(("steps", "points"), [(1, 1), (60, 60), (61, 60), (500, 60)])
 def test_a_sparkline_has_at_most_sixty_points(session: Session, steps: int, points: int) -> None:
     job, other = make_job(session), make_job(session)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(number, steps) for number in range(1, steps + 1)])
+    append_events(session, job.id, 1, [step(number, steps) for number in range(1, steps + 1)])
     lines = metrics.sparklines(session, [job.id, other.id])
     assert len(lines[job.id]) == points and lines[other.id] == []
     assert lines[job.id] == sorted(lines[job.id])
@@ -156,7 +157,7 @@ def test_the_newest_samples_of_a_step_count(session: Session) -> None:
         Samples(stage="ppo", step=n, rows=[Sample(prompt="p", response=text)])
         for n, text in ((5, "old"), (7, "x"), (5, "new"))
     ]
-    jobs.append_events(session, job.id, 1, said)
+    append_events(session, job.id, 1, said)
     at_five = events.samples_at(session, job.id, "ppo", 5)
     assert at_five is not None and at_five.data["rows"][0]["response"] == "new"
     assert events.sample_steps(session, job.id, None) == [("ppo", 5), ("ppo", 7)]
@@ -166,7 +167,7 @@ def test_the_newest_samples_of_a_step_count(session: Session) -> None:
 def _save(session: Session, job_id: str, number: int, final: bool = False, attempt: int = 1) -> None:
     path = "checkpoints/ppo" if final else f"checkpoints/ppo-{number:06d}"
     saved = CheckpointSaved(stage="ppo", step=number, path=path, final=final, metrics={"kl": 0.1})
-    jobs.record_checkpoint(
+    record_checkpoint(
         session, job_id, attempt, saved, [{"path": "a/b.json", "bytes": 3, "sha256": "s"}], f"at/{number}"
     )
 
@@ -176,22 +177,22 @@ def test_only_the_newest_intermediate_checkpoints_are_kept(session: Session) -> 
     running(session, job)
     for number in (10, 20, 30):
         _save(session, job.id, number)
-    assert jobs.prune_checkpoints(session, job.id, 1) == ["at/10"]
-    assert [found.step for found in jobs.checkpoints_to_resume(session, job.id)] == [30]
+    assert prune_checkpoints(session, job.id, 1) == ["at/10"]
+    assert [found.step for found in checkpoints_to_resume(session, job.id)] == [30]
     _save(session, job.id, 40, final=True)
-    assert [found.final for found in jobs.checkpoints_to_resume(session, job.id)] == [True]
+    assert [found.final for found in checkpoints_to_resume(session, job.id)] == [True]
 
 
 def test_a_checkpoint_saved_again_replaces_the_first(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     _save(session, job.id, 10)
-    jobs.release(session, job.id, 1, "")
+    attempts.release(session, job.id, 1, "")
     running(session, job)
     _save(session, job.id, 10, attempt=2)
-    (only,) = jobs.checkpoints_to_resume(session, job.id)
+    (only,) = checkpoints_to_resume(session, job.id)
     assert (only.attempt, only.bytes) == (2, 3)
-    assert jobs.prune_checkpoints(session, job.id, 2) == ["at/10"]
+    assert prune_checkpoints(session, job.id, 2) == ["at/10"]
     assert [found.attempt for found in session.scalars(select(Checkpoint))] == [2]
 
 
@@ -201,7 +202,7 @@ def test_a_file_name_cannot_leave_its_checkpoint(session: Session, path: str) ->
     running(session, job)
     saved = CheckpointSaved(stage="ppo", step=1, path="x", final=False)
     with pytest.raises(ValueError, match="not a plain relative path"):
-        jobs.record_checkpoint(session, job.id, 1, saved, [{"path": path, "bytes": 1, "sha256": ""}], "p")
+        record_checkpoint(session, job.id, 1, saved, [{"path": path, "bytes": 1, "sha256": ""}], "p")
 
 
 def test_progress_follows_the_events(session: Session) -> None:
@@ -211,13 +212,13 @@ def test_progress_follows_the_events(session: Session) -> None:
     begin = datetime.now(UTC) - timedelta(seconds=4)
     job.step_at = begin
     seconds = [step(n).model_copy(update={"at": (begin + timedelta(seconds=2 * n)).timestamp()}) for n in (1, 2)]
-    jobs.append_events(session, job.id, 1, seconds)
+    append_events(session, job.id, 1, seconds)
     now = progress(job)
     assert now is not None
     assert (now.stage, now.step, now.total_steps, now.stage_index, now.stage_count) == ("ppo", 2, 10, 1, 2)
     assert now.fraction == pytest.approx((1 + 6 * 0.2) / 7)
     assert now.eta_seconds == pytest.approx(16, abs=0.5)
-    jobs.append_events(session, job.id, 1, [StageFinished(stage="ppo", seconds=1.0)])
+    append_events(session, job.id, 1, [StageFinished(stage="ppo", seconds=1.0)])
     done = progress(job)
     assert done is not None and done.fraction == 1.0
 
@@ -236,11 +237,11 @@ def test_progress_is_of_the_stages_that_the_job_has(
     session: Session, stages: list[StageName], present: StageName, fraction: float
 ) -> None:
     job = make_job(session)
-    jobs.claim(session, "wrk_1")
+    attempts.claim(session, "wrk_1")
     plan = [StagePlan(stage=stage, total_steps=4) for stage in stages]
     begun = RunStarted(stages=plan, device="cpu", threads=1, versions={})
     half = Metrics(stage=present, step=2, total_steps=4, values={})
-    jobs.append_events(session, job.id, 1, [begun, StageStarted(stage=present, total_steps=4), half])
+    append_events(session, job.id, 1, [begun, StageStarted(stage=present, total_steps=4), half])
     now = progress(job)
     assert now is not None and now.fraction == pytest.approx(fraction)
     assert (now.stage_index, now.stage_count) == (stages.index(present), len(stages))
@@ -249,11 +250,11 @@ def test_progress_is_of_the_stages_that_the_job_has(
 def test_of_several_seeds_the_first_is_a_part_and_the_others_are_counted(session: Session) -> None:
     job = make_job(session, seeds=4)
     running(session, job)
-    jobs.append_events(session, job.id, 1, [step(5)])
+    append_events(session, job.id, 1, [step(5)])
     first = progress(job)
     assert first is not None and first.fraction == pytest.approx((1 + 6 * 0.5) / 7 / 4)
     done = SeedFinished(seed=1, number=2, of=4, seconds=1.0, summary={}, collapsed=True, why="it diverged")
-    jobs.append_events(session, job.id, 1, [step(10), done])
+    append_events(session, job.id, 1, [step(10), done])
     later = progress(job)
     assert later is not None and (later.fraction, later.eta_seconds) == (0.5, None)
     assert (later.seeds_done, later.seed_count) == (2, 4)

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition
-from core.jobs.state import TRANSITIONS, move
+from core.jobs.state import TRANSITIONS, change_status
 from core.models import Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 from tests.core.factories import make_job
@@ -51,18 +51,18 @@ def test_every_pair_of_states_is_allowed_or_refused_as_the_table_says(session: S
         _put(session, job, start)
         seq = job.last_seq
         if to in TRANSITIONS[start]:
-            move(session, job, to, "because", **_columns(to))
+            change_status(session, job, to, "because", **_columns(to))
             assert (job.status, job.status_reason, job.last_seq) == (to, "because", seq + 1), (start, to)
             session.commit()  # the CHECK constraints agree
         else:
             with pytest.raises(IllegalTransition):
-                move(session, job, to, "because", **_columns(to))
+                change_status(session, job, to, "because", **_columns(to))
             session.rollback()
             assert (job.status, job.last_seq) == (start, seq), (start, to)
 
 
 def test_a_move_says_from_where_to_where_and_why(session: Session, job: Job) -> None:
-    move(session, job, JobStatus.CANCELLED, "changed my mind")
+    change_status(session, job, JobStatus.CANCELLED, "changed my mind")
     event = session.scalars(select(JobEvent).filter_by(job_id=job.id, seq=2)).one()
     assert event.type == "status_changed"
     assert event.data == {"from": "queued", "to": "cancelled", "reason": "changed my mind", "error": None}
@@ -70,17 +70,17 @@ def test_a_move_says_from_where_to_where_and_why(session: Session, job: Job) -> 
 
 def test_a_refusal_names_what_would_be_allowed(session: Session, job: Job) -> None:
     with pytest.raises(IllegalTransition) as refusal:
-        move(session, job, JobStatus.SUCCEEDED, "")
+        change_status(session, job, JobStatus.SUCCEEDED, "")
     assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "starting"]}
 
 
 def test_of_two_who_move_at_once_the_second_sees_what_the_first_did(session: Session, job: Job) -> None:
     with Session(session.get_bind()) as other:
         late = other.get_one(Job, job.id)
-        move(session, job, JobStatus.CANCELLED, "first")
+        change_status(session, job, JobStatus.CANCELLED, "first")
         session.commit()
         with pytest.raises(IllegalTransition):
-            move(other, late, JobStatus.CANCELLED, "second")
+            change_status(other, late, JobStatus.CANCELLED, "second")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from core.blobs import LocalBlobs
 from core.errors import NotFound, UploadNotComplete
 from core.models import Upload
-from core.uploads import RunningDigests, opener, parts
+from core.uploads.checksums import RunningDigests
+from core.uploads.parts import part_bytes_for, part_count, part_key, part_sizes, received_bytes
+from core.uploads.reading import opener
 
 CONTENT = bytes(range(200))
 
@@ -26,9 +28,9 @@ def blobs(tmp_path_factory: pytest.TempPathFactory) -> LocalBlobs:
 
 
 def stored(blobs: LocalBlobs, content: bytes, part_bytes: int, name: str = "up_x") -> Upload:
-    for number in range(1, parts.count(len(content), part_bytes) + 1):
-        if not blobs.exists(parts.key(name, number)):
-            with blobs.draft(parts.key(name, number)) as draft:
+    for number in range(1, part_count(len(content), part_bytes) + 1):
+        if not blobs.exists(part_key(name, number)):
+            with blobs.draft(part_key(name, number)) as draft:
                 draft.write(content[(number - 1) * part_bytes : number * part_bytes])
                 draft.keep()
     return Upload(id=name, status="complete", bytes=len(content), part_bytes=part_bytes)
@@ -90,7 +92,7 @@ def test_the_sum_is_that_of_the_file_whatever_the_order(blobs: LocalBlobs, order
 
 def test_a_part_that_cannot_be_read_spoils_no_sum(blobs: LocalBlobs) -> None:
     stored(blobs, CONTENT, 100, "up_gone")
-    digests, key = RunningDigests(), parts.key("up_gone", 2)
+    digests, key = RunningDigests(), part_key("up_gone", 2)
     digests.arrived(blobs, "up_gone", 1)
     blobs.delete(key)
     digests.arrived(blobs, "up_gone", 2)
@@ -105,7 +107,7 @@ def test_a_part_that_cannot_be_read_spoils_no_sum(blobs: LocalBlobs) -> None:
     [(20, 8, 8, [8, 8, 4]), (16, 8, 8, [8, 8]), (1, 8, 8, [1]), (20_001, 1, 4, None), (20_000, 1, 2, None)],
 )
 def test_how_a_file_is_cut(total: int, least: int, part_bytes: int, sizes: list[int] | None) -> None:
-    assert parts.part_bytes_for(total, least) == part_bytes
-    cut = parts.sizes(total, part_bytes)
+    assert part_bytes_for(total, least) == part_bytes
+    cut = part_sizes(total, part_bytes)
     assert sum(cut) == total and (sizes is None or cut == sizes)
-    assert parts.arrived_bytes([len(cut)], total, part_bytes) == cut[-1]
+    assert received_bytes([len(cut)], total, part_bytes) == cut[-1]

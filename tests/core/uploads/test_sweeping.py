@@ -5,12 +5,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy.orm import Session
 
-from core import tasks, uploads
+from core import tasks
 from core.blobs import BlobStore, blob_store
 from core.db import session_scope
 from core.models import ApiKey, DataTask, Upload
 from core.settings import Settings, get_settings
-from core.uploads import parts
+from core.uploads import receiving, store
+from core.uploads.fetching import create_fetched
+from core.uploads.parts import part_key
+from core.uploads.receiving import keep_part
+from core.uploads.store import sweep_uploads
 from tests.core.factories import make_key
 
 
@@ -28,10 +32,10 @@ def owner(session: Session) -> ApiKey:
 
 def begun(session: Session, blobs: BlobStore, owner: ApiKey, *, age: timedelta = timedelta()) -> Upload:
     """An upload with one part, which was last touched so long before the end of its time."""
-    upload = uploads.create(session, blobs, get_settings(), owner.id, "x", 4, None)
-    with blobs.draft(parts.key(upload.id, 1)) as draft:
+    upload = store.create(session, blobs, get_settings(), owner.id, "x", 4, None)
+    with blobs.draft(part_key(upload.id, 1)) as draft:
         draft.write(b"four")
-        uploads.keep_part(session, blobs, upload, 1, draft)
+        keep_part(session, blobs, upload, 1, draft)
     upload.expires_at = datetime.now(UTC) - age
     session.commit()
     return upload
@@ -46,9 +50,9 @@ def test_an_abandoned_upload_goes_with_its_parts(session: Session, blobs: BlobSt
     old = begun(session, blobs, owner, age=timedelta(seconds=1))
     new = begun(session, blobs, owner, age=timedelta(hours=-1))
     with session_scope() as sweeper:
-        assert uploads.sweep(sweeper, blobs) == [old.id]
+        assert sweep_uploads(sweeper, blobs) == [old.id]
     assert left(session) == [new.id]
-    assert list(blobs.list("uploads")) == [parts.key(new.id, 1)]
+    assert list(blobs.list("uploads")) == [part_key(new.id, 1)]
 
 
 def test_one_that_is_read_stays_until_that_is_over(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
@@ -56,21 +60,21 @@ def test_one_that_is_read_stays_until_that_is_over(session: Session, blobs: Blob
     task = tasks.enqueue(session, owner.id, "import", {"upload": upload.id})
     session.commit()
     with session_scope() as sweeper:
-        assert uploads.sweep(sweeper, blobs) == []
+        assert sweep_uploads(sweeper, blobs) == []
     tasks.cancel(session, task)
     session.commit()
     with session_scope() as sweeper:
-        assert uploads.sweep(sweeper, blobs) == [upload.id]
+        assert sweep_uploads(sweeper, blobs) == [upload.id]
 
 
 def test_every_part_and_every_use_gives_it_more_time(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     upload = begun(session, blobs, owner, age=timedelta(hours=1))
-    uploads.complete(session, upload, "0" * 64, None)
+    receiving.complete(session, upload, "0" * 64, None)
     session.refresh(upload)
     first = upload.expires_at
     assert first - datetime.now(UTC) > timedelta(hours=get_settings().upload_hours - 1)
     session.commit()
-    uploads.take(session, owner.id, upload.id)
+    store.take(session, owner.id, upload.id)
     session.commit()
     session.refresh(upload)
     assert upload.expires_at > first
@@ -78,16 +82,16 @@ def test_every_part_and_every_use_gives_it_more_time(session: Session, blobs: Bl
 
 def test_a_fetch_whose_task_is_over_has_failed(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     allowed = get_settings().model_copy(update={"import_urls": "any"})
-    upload = uploads.create_from(session, allowed, owner.id, "https://data.example/x", None)
+    upload = create_fetched(session, allowed, owner.id, "https://data.example/x", None)
     session.commit()
     with session_scope() as sweeper:
-        uploads.sweep(sweeper, blobs)
+        sweep_uploads(sweeper, blobs)
     session.refresh(upload)
     assert upload.status == "fetching"
     tasks.cancel(session, session.query(DataTask).one())
     session.commit()
     with session_scope() as sweeper:
-        uploads.sweep(sweeper, blobs)
+        sweep_uploads(sweeper, blobs)
     session.refresh(upload)
     assert upload.status == "failed" and upload.error is not None and upload.error["code"] == "fetch_failed"
 
@@ -101,5 +105,5 @@ def test_parts_that_cannot_be_removed_are_no_trouble(
     upload_id = begun(session, blobs, owner).id
     monkeypatch.setattr(blobs, "delete_prefix", broken)
     with session_scope() as other:
-        uploads.delete(other, blobs, owner.id, upload_id)
-    assert left(session) == [] and list(blobs.list("uploads")) == [parts.key(upload_id, 1)]
+        store.delete(other, blobs, owner.id, upload_id)
+    assert left(session) == [] and list(blobs.list("uploads")) == [part_key(upload_id, 1)]

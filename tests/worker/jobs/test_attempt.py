@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from core import jobs
 from core.blobs import LocalBlobs
 from core.db import session_scope
+from core.jobs import attempts
+from core.jobs.state import request_cancel
 from core.models import Checkpoint, Job, Worker
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings
@@ -22,24 +23,28 @@ from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
 from trainer.errors import InternalError, Paused, ProcessLost, Stopped, TrainerError
-from worker.health import Presence
+from worker.health import WorkerHeartbeat
 from worker.jobs import attempt
-from worker.jobs.attempt import Station
-from worker.jobs.claim import drain
-from worker.jobs.settle import End, settle
+from worker.jobs.attempt import WorkerContext
+from worker.jobs.claim import run_queued_jobs
+from worker.jobs.settle import TrainerEnd, settle
 
 Queue = Callable[[str], str]
-TREE = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind is not TrainerError]
+TREE = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, TrainerError) and kind is not TrainerError
+]
 
 
 def cancel(job_id: str) -> None:
     with session_scope() as session:
-        jobs.request_cancel(session, session.get_one(Job, job_id))
+        request_cancel(session, session.get_one(Job, job_id))
 
 
-def test_a_run_from_claim_to_success(queue: Queue, station: Station, presence: Presence) -> None:
+def test_a_run_from_claim_to_success(queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat) -> None:
     job_id = queue("begin steps finish")
-    assert drain(station, presence) == 1
+    assert run_queued_jobs(context, heartbeat) == 1
     done = job(job_id)
     assert (done.status, done.summary, done.attempt) == ("succeeded", {"win_rate": 0.9}, 1)
     moves = [event.data["to"] for event in events(job_id, "status_changed")]
@@ -48,32 +53,32 @@ def test_a_run_from_claim_to_success(queue: Queue, station: Station, presence: P
     assert [event.step for event in events(job_id, "metrics")] == [1, 2, 3, 4, 5]
 
 
-def test_checkpoints_are_uploaded_and_pruned(queue: Queue, station: Station, presence: Presence) -> None:
+def test_checkpoints_are_uploaded_and_pruned(queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat) -> None:
     job_id = queue("begin steps finish")
-    drain(station, presence)
-    keys = [key for key in station.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]
+    run_queued_jobs(context, heartbeat)
+    keys = [key for key in context.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]
     assert [re.sub(r"/1-\d+/", "/1-…/", key) for key in keys] == [
         f"jobs/{job_id}/checkpoints/1-…/checkpoints/ppo-00000{step}/weights" for step in (4, 5)
     ]
-    with station.blobs.open(keys[-1]) as file:
+    with context.blobs.open(keys[-1]) as file:
         assert file.read() == b"weights of step 5"
 
 
 def test_the_folder_is_kept_on_failure_and_removed_on_success(
-    queue: Queue, station: Station, presence: Presence, settings: Settings
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, settings: Settings
 ) -> None:
     good, bad = queue("begin finish"), queue("begin steps crash")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     assert not (settings.data_dir / "runs" / good).exists()
     assert not (settings.data_dir / "runs" / bad / "attempt-1" / "checkpoints").exists()
     assert "an unforeseen bug" in (settings.data_dir / "runs" / bad / "attempt-1" / "trainer.log").read_text()
 
 
 def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
-    queue: Queue, station: Station, presence: Presence, settings: Settings
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, settings: Settings
 ) -> None:
     job_id = queue("show_environment show_preferences crash")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     folder = settings.data_dir / "runs" / job_id / "attempt-1"
     assert json.loads((folder / "spec.json").read_text())["data"]["preferences"] == "data/preferences.jsonl"
     assert json.loads(events(job_id, "message")[0].data["text"])["label"] == "a"
@@ -83,16 +88,16 @@ def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
 
 
 def test_a_best_checkpoint_that_was_replaced_in_the_meantime_is_not_taken_for_the_old_one(
-    queue: Queue, station: Station, presence: Presence
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin improve finish")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     with session_scope() as session:
         (best,) = session.scalars(select(Checkpoint).filter_by(job_id=job_id))
     assert (best.step, best.best, status(job_id)) == (2, True, "succeeded")
-    with station.blobs.open(f"{best.blob_prefix}/weights") as file:
+    with context.blobs.open(f"{best.blob_prefix}/weights") as file:
         assert file.read() == b"weights of step 2"
-    assert len([key for key in station.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]) == 1
+    assert len([key for key in context.blobs.list(f"jobs/{job_id}") if key.endswith("weights")]) == 1
 
 
 @pytest.mark.parametrize("kind", TREE)
@@ -100,9 +105,9 @@ def test_every_kind_of_trouble_that_the_trainer_knows_has_its_code(queue: Queue,
     """Even where the trainer could not write its last event."""
     job_id = queue("")
     with session_scope() as session:
-        claim = jobs.claim(session, "wrk_1")
+        claim = attempts.claim(session, "wrk_1")
         assert claim is not None
-        settle(session, claim, End(kind.exit_status, None, None, None, "its last words", False, False, False))
+        settle(session, claim, TrainerEnd(kind.exit_status, None, None, None, "its last words", False, False, False))
     expected = {Stopped: "", ProcessLost: "", Paused: "paused_by_health", InternalError: "trainer_crashed"}.get(
         kind, kind.code
     )
@@ -114,14 +119,16 @@ def test_no_two_kinds_of_trouble_share_an_exit_status() -> None:
     assert len({kind.exit_status for kind in TREE}) == len(TREE) >= 12
 
 
-def test_a_run_starts_from_a_checkpoint_of_another_job(queue: Queue, station: Station, presence: Presence) -> None:
+def test_a_run_starts_from_a_checkpoint_of_another_job(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     source = queue("begin steps finish")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     with session_scope() as session:
         fourth, fifth = session.scalars(select(Checkpoint).order_by(Checkpoint.step))
         spec = {"model": fourth.id, "ppo": {"reference": {"path": fifth.id}}, "name": "begin show_models finish"}
         needing = make_job(session, session.get_one(Job, source).owner_id, **spec).id
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     assert (status(needing), job(needing).spec["model"]["path"]) == ("succeeded", fourth.id)
     assert [event.data["text"] for event in events(needing, "message")] == [
         f"models/{fourth.id}: ['weights'], weights of step 4",
@@ -130,16 +137,16 @@ def test_a_run_starts_from_a_checkpoint_of_another_job(queue: Queue, station: St
 
 
 def test_a_checkpoint_whose_files_are_gone_fails_the_job_that_needs_it(
-    queue: Queue, station: Station, presence: Presence
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     source = queue("begin steps finish")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     with session_scope() as session:
         checkpoint = session.scalars(select(Checkpoint)).first()
         assert checkpoint is not None
         needing = make_job(session, session.get_one(Job, source).owner_id, model=checkpoint.id).id
-    station.blobs.delete_prefix(checkpoint.blob_prefix)
-    drain(station, presence)
+    context.blobs.delete_prefix(checkpoint.blob_prefix)
+    run_queued_jobs(context, heartbeat)
     assert (job(needing).error or {})["code"] == "cannot_prepare"
 
 
@@ -147,7 +154,7 @@ def test_a_checkpoint_whose_files_are_gone_fails_the_job_that_needs_it(
     ("actions", "code", "message"),
     [
         ("begin diverge", "diverged", "The loss is not finite at step 3."),
-        ("begin crash", "trainer_crashed", "with status 1. Its last words:\n"),
+        ("begin crash", "trainer_crashed", "with status 1. Its last output:\n"),
         ("begin segfault", "trainer_crashed", "by signal SIGSEGV"),
         ("bad_spec", "invalid_spec", "error: nothing is right"),
         ("begin", "trainer_crashed", "with status 0"),
@@ -155,10 +162,10 @@ def test_a_checkpoint_whose_files_are_gone_fails_the_job_that_needs_it(
     ],
 )
 def test_trouble_ends_the_job_and_says_why(
-    actions: str, code: str, message: str, queue: Queue, station: Station, presence: Presence
+    actions: str, code: str, message: str, queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue(actions)
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     failed = job(job_id)
     assert failed.status == "failed"
     assert failed.error is not None
@@ -166,13 +173,15 @@ def test_trouble_ends_the_job_and_says_why(
     assert message in failed.error["message"]
 
 
-def test_a_half_written_last_line_is_left_alone(queue: Queue, station: Station, presence: Presence) -> None:
+def test_a_half_written_last_line_is_left_alone(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     job_id = queue("begin finish half_a_line")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     assert status(job_id) == "succeeded"
 
 
-def test_cancel_stops_the_trainer(queue: Queue, station: Station, presence: Presence) -> None:
+def test_cancel_stops_the_trainer(queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat) -> None:
     job_id = queue("begin wait")
 
     def ask() -> None:
@@ -180,12 +189,12 @@ def test_cancel_stops_the_trainer(queue: Queue, station: Station, presence: Pres
         cancel(job_id)
 
     with meanwhile(ask):
-        drain(station, presence)
+        run_queued_jobs(context, heartbeat)
     assert status(job_id) == "cancelled"
 
 
 def test_a_cancelled_trainer_that_does_not_listen_is_killed_soon(
-    queue: Queue, station: Station, presence: Presence, monkeypatch: pytest.MonkeyPatch
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attempt, "_CANCEL_SECONDS", 0.3)
     job_id = queue("begin deaf")
@@ -196,47 +205,47 @@ def test_a_cancelled_trainer_that_does_not_listen_is_killed_soon(
         eventually(lambda: status(job_id) == "cancelled", 4)
 
     with meanwhile(ask):
-        drain(patient(station), presence)
+        run_queued_jobs(patient(context), heartbeat)
     assert status(job_id) == "cancelled"
 
 
-def patient(station: Station) -> Station:
+def patient(context: WorkerContext) -> WorkerContext:
     """One whose trainers are given all the time to save."""
-    return replace(station, settings=station.settings.model_copy(update={"stop_seconds": 60}))
+    return replace(context, settings=context.settings.model_copy(update={"stop_seconds": 60}))
 
 
 @pytest.mark.parametrize(("wish", "end"), [("cancel", "cancelled"), ("stop", "queued")])
 def test_a_wish_is_heard_between_two_downloads(
-    wish: str, end: str, queue: Queue, station: Station, presence: Presence
+    wish: str, end: str, queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin wait")
 
     class Slow(LocalBlobs):
         def get_to(self, key: str, target: Path) -> None:
             super().get_to(key, target)
-            cancel(job_id) if wish == "cancel" else station.stop.ask()
-            time.sleep(3 * station.settings.heartbeat_seconds)
+            cancel(job_id) if wish == "cancel" else context.stop.ask()
+            time.sleep(3 * context.settings.heartbeat_seconds)
 
-    drain(replace(station, blobs=Slow(station.settings.blob_dir)), presence)
+    run_queued_jobs(replace(context, blobs=Slow(context.settings.blob_dir)), heartbeat)
     assert (status(job_id), events(job_id, "run_started")) == (end, [])
 
 
 def test_a_cancel_that_the_worker_has_not_heard_of_is_the_end_of_a_stopped_run(queue: Queue) -> None:
     job_id = queue("")
     with session_scope() as session:
-        claim = jobs.claim(session, "wrk_1")
+        claim = attempts.claim(session, "wrk_1")
     assert claim is not None
     cancel(job_id)
-    stopped = End(75, None, None, None, "", cancel_requested=False, stop_requested=True, killed_by_us=False)
+    stopped = TrainerEnd(75, None, None, None, "", cancel_requested=False, stop_requested=True, killed_by_worker=False)
     with session_scope() as session:
         assert settle(session, claim, stopped) is JobStatus.CANCELLED
 
 
 def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
-    queue: Queue, station: Station, presence: Presence
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin die_the_first_time steps finish")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
     second = events(job_id, "run_started")[1].data
     assert (second["resumed_step"], second["threads"], second["dtype"]) == (1, 7, "bfloat16")
@@ -245,28 +254,34 @@ def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
     assert [event.step for event in events(job_id, "metrics")] == [2, 3, 4, 5]
 
 
-def test_a_trainer_that_is_always_killed_is_given_up(queue: Queue, station: Station, presence: Presence) -> None:
+def test_a_trainer_that_is_always_killed_is_given_up(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     job_id = queue("begin die")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     failed = job(job_id)
-    assert (failed.status, failed.attempt) == ("failed", station.settings.max_attempts)
+    assert (failed.status, failed.attempt) == ("failed", context.settings.max_attempts)
     assert failed.error is not None
     assert failed.error["code"] == "too_many_attempts"
     assert "run out of memory" in failed.error["message"]
 
 
-def test_what_the_trainer_started_does_not_survive_it(queue: Queue, station: Station, presence: Presence) -> None:
+def test_what_the_trainer_started_does_not_survive_it(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     job_id = queue("leave_a_child begin finish")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     pid = int(events(job_id, "message")[0].data["text"].split()[1])
     eventually(lambda: not alive(pid))
 
 
-def test_a_dataset_that_has_vanished_fails_the_job(queue: Queue, station: Station, presence: Presence) -> None:
+def test_a_dataset_that_has_vanished_fails_the_job(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     job_id = queue("begin finish")
-    for key in station.blobs.list("contents"):
-        station.blobs.delete(key)
-    drain(station, presence)
+    for key in context.blobs.list("contents"):
+        context.blobs.delete(key)
+    run_queued_jobs(context, heartbeat)
     error = job(job_id).error
     assert error is not None
     assert error["code"] == "cannot_prepare"
@@ -281,11 +296,11 @@ def few_tries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def test_a_store_that_does_not_take_files_is_named(
-    queue: Queue, few_tries: Settings, station: Station, presence: Presence
+    queue: Queue, few_tries: Settings, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin steps finish")
     (few_tries.blob_dir / "jobs").touch()  # a file where a folder has to be
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     failed = job(job_id)
     assert (failed.status, failed.attempt) == ("failed", 2)
     assert failed.error is not None
@@ -294,7 +309,7 @@ def test_a_store_that_does_not_take_files_is_named(
 
 
 def test_a_store_that_is_back_at_the_next_try_costs_nothing_more(
-    queue: Queue, few_tries: Settings, station: Station, presence: Presence
+    queue: Queue, few_tries: Settings, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin finish")
     datasets, aside = few_tries.blob_dir / "contents", few_tries.blob_dir / "aside"
@@ -307,21 +322,21 @@ def test_a_store_that_is_back_at_the_next_try_costs_nothing_more(
         aside.rename(datasets)
 
     with meanwhile(come_back):
-        drain(station, presence)
+        run_queued_jobs(context, heartbeat)
     assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
 
 
 def test_a_data_folder_that_cannot_be_written_is_named(
-    queue: Queue, few_tries: Settings, station: Station, presence: Presence
+    queue: Queue, few_tries: Settings, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin finish")
     (few_tries.data_dir / "runs").touch()
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     assert "could not store or fetch files: [Errno" in job(job_id).status_reason
 
 
 def test_the_worker_is_seen_while_it_is_there(settings: Settings) -> None:
-    with Presence(settings) as presence, session_scope() as session:
-        assert session.get_one(Worker, presence.worker_id).job_id is None
+    with WorkerHeartbeat(settings) as heartbeat, session_scope() as session:
+        assert session.get_one(Worker, heartbeat.worker_id).job_id is None
     with session_scope() as session:
-        assert session.get(Worker, presence.worker_id) is None
+        assert session.get(Worker, heartbeat.worker_id) is None

@@ -14,9 +14,9 @@ from core.settings import Settings, get_settings
 from tests.processes import alive, children
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, status
-from worker.health import Presence
-from worker.jobs.attempt import Station
-from worker.jobs.claim import drain
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext
+from worker.jobs.claim import run_queued_jobs
 from worker.jobs.follow import Follower
 
 Queue = Callable[[str], str]
@@ -90,7 +90,7 @@ def test_away_for_longer_than_the_lease_the_trainer_ends_and_the_run_is_taken_up
 
 
 def test_a_commit_whose_answer_was_lost_is_not_done_twice(
-    queue: Queue, station: Station, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    queue: Queue, context: WorkerContext, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     lost = 0
     store = Follower._store
@@ -105,7 +105,7 @@ def test_a_commit_whose_answer_was_lost_is_not_done_twice(
 
     monkeypatch.setattr(Follower, "_store", lose_the_first_answer)
     job_id = queue("begin steps finish")
-    with Presence(settings) as presence:
-        drain(station, presence)
+    with WorkerHeartbeat(settings) as heartbeat:
+        run_queued_jobs(context, heartbeat)
     assert (status(job_id), lost) == ("succeeded", 1)
     assert len(events(job_id, "run_started")) == 1

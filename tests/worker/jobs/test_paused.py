@@ -3,16 +3,18 @@
 from collections.abc import Callable
 
 from tests.worker.conftest import events, job
-from worker.health import Presence
-from worker.jobs.attempt import Station
-from worker.jobs.claim import drain
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext
+from worker.jobs.claim import run_queued_jobs
 
 Queue = Callable[[str], str]
 
 
-def test_a_paused_run_is_not_run_again_and_says_why(queue: Queue, station: Station, presence: Presence) -> None:
+def test_a_paused_run_is_not_run_again_and_says_why(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     job_id = queue("begin steps pause_for_health")
-    assert drain(station, presence) == 1  # and none after it
+    assert run_queued_jobs(context, heartbeat) == 1  # and none after it
     done = job(job_id)
     assert (done.status, done.attempt, done.error["code"]) == ("failed", 1, "paused_by_health")
     assert done.error["message"] == (

@@ -11,19 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from core import jobs
 from core.db import session_scope
+from core.jobs.state import request_cancel
 from core.models import Job
 from core.settings import MachineSettings, Settings, get_settings
 from tests.core.factories import make_job
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, meanwhile, status
-from worker.health import Presence
-from worker.jobs.attempt import Station
-from worker.jobs.capacity import visible_gpus
-from worker.jobs.claim import drain
-from worker.jobs.launch import Launcher
+from worker.health import WorkerHeartbeat
+from worker.jobs.attempt import WorkerContext
+from worker.jobs.claim import run_queued_jobs
+from worker.jobs.launch import Launcher, visible_gpus
 
 RANKS = "-m tests.worker.fake_rank"
 Queue = Callable[..., str]
@@ -49,8 +48,8 @@ def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 @pytest.fixture
-def station(station: Station) -> Station:
-    return replace(station, launcher=Launcher([sys.executable, *RANKS.split()]))
+def context(context: WorkerContext) -> WorkerContext:
+    return replace(context, launcher=Launcher([sys.executable, *RANKS.split()]))
 
 
 def ranks_of(settings: Settings, job_id: str, count: int = 2) -> list[int]:
@@ -67,27 +66,29 @@ def gone(pids: list[int]) -> Callable[[], bool]:
 
 
 def test_a_killed_process_ends_the_others_and_counts_as_a_killed_trainer(
-    queue: Queue, station: Station, presence: Presence, monkeypatch: pytest.MonkeyPatch
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXIMAL_MAX_ATTEMPTS", "1")
     get_settings.cache_clear()
     job_id = queue("begin lose_the_others", "die")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     error = job(job_id).error or {}
     assert error["code"] == "too_many_attempts"
-    assert "killed from outside (SIGKILL)" in error["message"]
+    assert "killed by SIGKILL" in error["message"]
 
 
-def test_the_trouble_of_any_process_is_that_of_the_run(queue: Queue, station: Station, presence: Presence) -> None:
+def test_the_trouble_of_any_process_is_that_of_the_run(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
     job_id = queue("begin lose_the_others", "run_out_of_memory")
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     error = job(job_id).error or {}
     assert (status(job_id), error["code"]) == ("failed", "out_of_memory")
     assert "The device ran out of memory." in error["message"]
 
 
 def test_a_cancelled_run_saves_and_those_that_do_not_listen_are_killed(
-    queue: Queue, station: Station, presence: Presence, settings: Settings
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, settings: Settings
 ) -> None:
     job_id = queue("begin wait", "deaf")
     pids: list[int] = []
@@ -95,10 +96,10 @@ def test_a_cancelled_run_saves_and_those_that_do_not_listen_are_killed(
     def ask() -> None:
         pids.extend(ranks_of(settings, job_id))
         with session_scope() as session:
-            jobs.request_cancel(session, session.get_one(Job, job_id))
+            request_cancel(session, session.get_one(Job, job_id))
 
     with meanwhile(ask):
-        drain(station, presence)
+        run_queued_jobs(context, heartbeat)
     assert status(job_id) == "cancelled"
     assert [event.data["reason"] for event in events(job_id, "run_stopped")] == ["signal"]
     eventually(gone(pids))
@@ -139,10 +140,10 @@ def test_two_machines_work_on_one_job_and_stop_together(
     ],
 )
 def test_more_than_there_is_is_refused(
-    resources: dict[str, int], message: str, queue: Queue, station: Station, presence: Presence
+    resources: dict[str, int], message: str, queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin finish", "", **resources)
-    drain(station, presence)
+    run_queued_jobs(context, heartbeat)
     assert (status(job_id), events(job_id, "run_started")) == ("failed", [])
     assert message in job(job_id).status_reason
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from core import child
-from core.broker import knock
+from core.broker import wake_worker
 from core.settings import Settings
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, status
-from worker.sweeper import sweep_once
+from worker.sweeper import sweep_jobs
 
 Queue = Callable[[str], str]
 
@@ -33,7 +33,7 @@ def sweep_until(settings: Settings, job_id: str, wanted: str) -> None:
     """Sweep as the sweeper would."""
 
     def swept() -> bool:
-        sweep_once(settings)
+        sweep_jobs(settings)
         return status(job_id) == wanted
 
     eventually(swept, 20)
@@ -45,7 +45,7 @@ def test_a_knock_wakes_an_idle_worker(queue: Queue, start_worker: StartWorker, s
         # Nobody knocked for the first: a worker that comes looks by itself.
         eventually(lambda: status(waiting) == "succeeded")
         job_id = queue("begin finish")
-        assert knock(settings.redis_url)
+        assert wake_worker(settings.redis_url)
         eventually(lambda: status(job_id) == "succeeded")
 
 
@@ -140,7 +140,7 @@ def test_a_worker_that_was_stopped_and_woken_changes_nothing(
             eventually(running(job_id))
             before = len(events(job_id))
             os.kill(sleeper.pid, signal.SIGCONT)
-            eventually(lambda: "walking away" in (tmp_path / "worker.log").read_text())
+            eventually(lambda: "The attempt ends here" in (tmp_path / "worker.log").read_text())
             assert len(events(job_id)) == before
             assert status(job_id) == "running"
             assert job(job_id).attempt == 2

@@ -7,8 +7,8 @@ import sys
 
 from core.settings import get_settings
 from worker.tasks import claim
-from worker.tasks.context import TaskRun
-from worker.tasks.handlers import HANDLERS
+from worker.tasks.attempt import HANDLERS
+from worker.tasks.context import TaskContext
 
 _WAITING = """
 import json, os, time
@@ -17,11 +17,11 @@ time.sleep(600)
 """
 
 
-def wait(task: TaskRun) -> None:
+def wait(task: TaskContext) -> None:
     done_before = task.scratch / f"{task.task_id}-was-here"
     if not done_before.exists():
         done_before.write_text(json.dumps(task.args))
-        task.child([sys.executable, "-c", _WAITING])
+        task.run_command([sys.executable, "-c", _WAITING])
 
 
 if __name__ == "__main__":

@@ -13,25 +13,25 @@ from core.db import session_scope
 from core.errors import DiskFull, InvalidDataset
 from core.models import DataTask
 from core.settings import Settings
+from core.tasks import requeue
 from tests.core.factories import make_key
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.tasks.tools import drain_all, task
 from worker.process import StopRequest
-from worker.tasks import handlers
-from worker.tasks.claim import drain
-from worker.tasks.context import TaskRun
-from worker.tasks.lease import Stopping
+from worker.tasks import attempt
+from worker.tasks.claim import run_queued_tasks
+from worker.tasks.context import ReturnToQueue, TaskContext
 
-Do = Callable[[Callable[[TaskRun], None]], DataTask]
+Do = Callable[[Callable[[TaskContext], None]], DataTask]
 
 
 @pytest.fixture
 def do(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Do:
     """Queue a task and do it with this handler; what became of it."""
 
-    def do(handler: Callable[[TaskRun], None]) -> DataTask:
-        monkeypatch.setitem(handlers.HANDLERS, "test", handler)
+    def do(handler: Callable[[TaskContext], None]) -> DataTask:
+        monkeypatch.setitem(attempt.HANDLERS, "test", handler)
         drain_all(settings)
         return task(task_id)
 
@@ -43,9 +43,9 @@ def do(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Do:
 def test_a_handler_is_told_what_to_do_and_tells_how_far_it_is(do: Do) -> None:
     seen: list[Any] = []
 
-    def handler(run: TaskRun) -> None:
-        run.tell(0.5, "half")
-        run.tell(0.7, "not stored: too soon")
+    def handler(run: TaskContext) -> None:
+        run.report(0.5, "half")
+        run.report(0.7, "not stored: too soon")
         seen.append((run.args, run.task_id, task(run.task_id).progress, task(run.task_id).note))
 
     done = do(handler)
@@ -56,7 +56,7 @@ def test_a_handler_is_told_what_to_do_and_tells_how_far_it_is(do: Do) -> None:
 def test_what_is_wrong_with_the_data_is_told_to_people(do: Do) -> None:
     errors = [{"line": 3, "detail": "is empty"}]
 
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         raise InvalidDataset("Line 3: is empty.", errors=errors, error_count=1, param="file")
 
     failed = do(handler)
@@ -65,7 +65,7 @@ def test_what_is_wrong_with_the_data_is_told_to_people(do: Do) -> None:
 
 
 def test_a_full_disk_is_told_at_once(do: Do) -> None:
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         raise DiskFull()
 
     assert (do(handler).error or {})["code"] == "disk_full"
@@ -88,10 +88,10 @@ def test_a_kind_that_is_not_known_here(settings: Settings) -> None:
 def test_trouble_of_the_machine_gets_another_try_three_in_all(
     do: Do, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.tasks.attempt._rest", lambda seconds, stop: None)
+    monkeypatch.setattr("worker.process.StopRequest.pause", lambda self, seconds: None)
     tries: list[int] = []
 
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         tries.append(1)
         raise error
 
@@ -101,10 +101,10 @@ def test_trouble_of_the_machine_gets_another_try_three_in_all(
 
 
 def test_a_cancelled_task_stops_its_handler(do: Do, settings: Settings) -> None:
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         with session_scope() as session:
             tasks.cancel(session, session.get_one(DataTask, run.task_id))
-        eventually(lambda: run.tell(0.5))
+        eventually(lambda: run.report(0.5))
         raise AssertionError("nobody stopped it")
 
     assert do(handler).status == "cancelled"
@@ -113,12 +113,12 @@ def test_a_cancelled_task_stops_its_handler(do: Do, settings: Settings) -> None:
 def test_a_handler_that_lost_its_task_walks_away(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         tries.append(1)
         if len(tries) == 1:
             with session_scope() as session:
-                tasks._requeue(session, session.get_one(DataTask, run.task_id))
-            eventually(lambda: run.tell(0.5))
+                requeue(session, session.get_one(DataTask, run.task_id))
+            eventually(lambda: run.report(0.5))
 
     done = do(handler)
     assert (done.status, done.attempt) == ("done", 2)
@@ -129,22 +129,22 @@ def test_a_worker_that_is_to_end_gives_the_task_back(settings: Settings, monkeyp
         queued = tasks.enqueue(session, make_key(session).id, "test", {}).id
     stop = StopRequest()
 
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         stop.ask()
-        run.tell(0.5)
+        run.report(0.5)
 
-    monkeypatch.setitem(handlers.HANDLERS, "test", handler)
-    drain(settings, blob_store(settings), "dwk_1", stop)
+    monkeypatch.setitem(attempt.HANDLERS, "test", handler)
+    run_queued_tasks(settings, blob_store(settings), "dwk_1", stop)
     assert (task(queued).status, task(queued).attempt) == ("queued", 0)
 
 
-@pytest.mark.parametrize("trouble", [Stopping(), OSError(5, "Input/output error")])
+@pytest.mark.parametrize("trouble", [ReturnToQueue(), OSError(5, "Input/output error")])
 def test_a_task_that_is_cancelled_while_it_goes_back_is_no_trouble(
     do: Do, trouble: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.tasks.attempt._rest", lambda seconds, stop: None)
+    monkeypatch.setattr("worker.process.StopRequest.pause", lambda self, seconds: None)
 
-    def handler(run: TaskRun) -> None:
+    def handler(run: TaskContext) -> None:
         with session_scope() as session:
             tasks.cancel(session, session.get_one(DataTask, run.task_id))
         raise trouble
@@ -161,8 +161,8 @@ def test_a_command_speaks_in_lines_of_json(do: Do) -> None:
     lines: list[Any] = []
     notes: list[str] = []
 
-    def handler(run: TaskRun) -> None:
-        run.child(script(code), lines.append, span=(0.2, 0.6))
+    def handler(run: TaskContext) -> None:
+        run.run_command(script(code), lines.append, span=(0.2, 0.6))
         notes.append(f"{task(run.task_id).progress:.1f} {task(run.task_id).note}")
 
     assert do(handler).status == "done"
@@ -177,15 +177,15 @@ def test_a_command_speaks_in_lines_of_json(do: Do) -> None:
             'print(\'{"error": {"code": "no_model", "message": "There is none."}}\'); exit(1)',
             ("no_model", "There is none."),
         ),
-        ("import sys; sys.exit('what went wrong')", ("command_failed", "status 1. Its last words: what went wrong")),
+        ("import sys; sys.exit('what went wrong')", ("command_failed", "status 1. Its last output: what went wrong")),
         (
             "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-            ("command_failed", "status -9. Its last words: none"),
+            ("command_failed", "status -9. Its last output: none"),
         ),
     ],
 )
 def test_a_command_that_fails_says_why(do: Do, code: str, expected: tuple[str, str]) -> None:
-    error = do(lambda run: run.child(script(code))).error or {}
+    error = do(lambda run: run.run_command(script(code))).error or {}
     assert error["code"] == expected[0] and expected[1] in error["message"]
 
 
@@ -198,12 +198,12 @@ time.sleep(600)
 """
     pids: list[int] = []
 
-    def cancel(run: TaskRun, line: dict[str, Any]) -> None:
+    def cancel(run: TaskContext, line: dict[str, Any]) -> None:
         pids.extend(line["pids"])
         with session_scope() as session:
             tasks.cancel(session, session.get_one(DataTask, run.task_id))
 
-    assert do(lambda run: run.child(script(code), lambda line: cancel(run, line))).status == "cancelled"
+    assert do(lambda run: run.run_command(script(code), lambda line: cancel(run, line))).status == "cancelled"
     eventually(lambda: not any(map(alive, pids)))
     assert len(pids) == 2
 
@@ -211,5 +211,5 @@ time.sleep(600)
 def test_a_command_knows_nothing_of_the_database(do: Do) -> None:
     code = "import json, os; print(json.dumps({'found': sorted(n for n in os.environ if n in ('DATABASE_URL', 'REDIS_URL') or 'PROXIMAL' in n)}))"
     lines: list[Any] = []
-    do(lambda run: run.child(script(code), lines.append))
+    do(lambda run: run.run_command(script(code), lines.append))
     assert lines == [{"found": []}]

@@ -17,7 +17,7 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.tasks.tools import task
 from worker.__main__ import main
-from worker.tasks.sweeping import sweep_data
+from worker.sweeper import sweep_data
 
 Start = Callable[[], AbstractContextManager[child.Child]]
 
@@ -102,5 +102,5 @@ def test_one_that_was_stopped_and_woken_changes_nothing(start: Start, settings: 
         with start():
             sweep_until(settings, task_id, "done")
             os.kill(sleeper.pid, signal.SIGCONT)
-            eventually(lambda: "walking away" in (tmp_path / "log").read_text())
+            eventually(lambda: "The attempt ends here" in (tmp_path / "log").read_text())
     assert (status(task_id), task(task_id).attempt) == ("done", 2)

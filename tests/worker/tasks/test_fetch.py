@@ -7,18 +7,22 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
-from core import tasks, uploads
+from core import tasks
 from core.blobs import BlobStore, blob_store
 from core.db import session_scope
 from core.models import ApiKey, DataTask, Upload
 from core.settings import Settings, get_settings
-from core.uploads import fetching
+from core.tasks import requeue
+from core.uploads import fetching, store
+from core.uploads.fetching import create_fetched
+from core.uploads.reading import opener
+from core.uploads.receiving import received_parts
 from tests.api.test_uploads import room_for
 from tests.core.factories import make_key
 from tests.worker.tasks.file_server import File, Files, serving_files
 from worker.process import StopRequest
 from worker.tasks import fetch
-from worker.tasks.claim import drain
+from worker.tasks.claim import run_queued_tasks
 
 CONTENT = bytes(range(256)) * 400
 PART = 40_000
@@ -54,14 +58,14 @@ def owner(session: Session) -> ApiKey:
 
 
 def begun(session: Session, owner: ApiKey, url: str) -> Upload:
-    upload = uploads.create_from(session, get_settings(), owner.id, url, None)
+    upload = create_fetched(session, get_settings(), owner.id, url, None)
     session.commit()
     return upload
 
 
 def after(session: Session, upload: Upload, blobs: BlobStore) -> Upload:
     """The upload when the worker has nothing left to do."""
-    drain(get_settings(), blobs, "dwk_1", StopRequest())
+    run_queued_tasks(get_settings(), blobs, "dwk_1", StopRequest())
     session.refresh(upload)
     return upload
 
@@ -82,8 +86,8 @@ def test_a_file_becomes_an_upload(
     upload = after(session, begun(session, owner, f"{web.url}/pairs.jsonl"), blobs)
     assert (upload.status, upload.bytes, upload.error) == ("complete", len(CONTENT), None)
     assert upload.sha256 == hashlib.sha256(CONTENT).hexdigest()
-    assert uploads.received(session, [upload.id])[upload.id] == [1, 2, 3]
-    with uploads.opener(blobs, upload)() as file:
+    assert received_parts(session, [upload.id])[upload.id] == [1, 2, 3]
+    with opener(blobs, upload)() as file:
         assert file.read() == CONTENT
     assert task(session).status == "done"
 
@@ -92,14 +96,14 @@ def test_a_file_becomes_an_upload(
 def test_parts_end_where_they_should(session: Session, owner: ApiKey, web: Files, blobs: BlobStore, size: int) -> None:
     web.files["/x"] = File(CONTENT[:size], says_length=False)
     upload = after(session, begun(session, owner, f"{web.url}/x"), blobs)
-    with uploads.opener(blobs, upload)() as file:
+    with opener(blobs, upload)() as file:
         assert file.read() == CONTENT[:size]
 
 
 @pytest.mark.parametrize(
     ("file", "code", "told"),
     [
-        (File(statuses=[404]), "fetch_failed", "answered 404"),
+        (File(statuses=[404]), "fetch_failed", "returned 404"),
         (File(b""), "fetch_failed", "empty"),
         (File(b"", says_length=False), "fetch_failed", "empty"),
         (File(b"x" * 200_001), "too_large", "200000 bytes"),
@@ -116,7 +120,7 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(
     assert upload.status == "failed" and upload.error is not None
     assert upload.error["code"] == code and told in upload.error["message"]
     assert task(session).status == "failed" and (task(session).error or {})["code"] == code
-    assert files(settings) == [] and uploads.received(session, [upload.id]) == {}
+    assert files(settings) == [] and received_parts(session, [upload.id]) == {}
 
 
 def test_a_disk_that_is_full_is_told(
@@ -137,10 +141,10 @@ def test_an_upload_that_is_deleted_is_not_fetched_on(
 
     def delete() -> None:
         with session_scope() as other:
-            uploads.delete(other, blobs, owner.id, upload.id)
+            store.delete(other, blobs, owner.id, upload.id)
 
     web.files["/x"] = File(CONTENT, meanwhile=delete)
-    drain(get_settings(), blobs, "dwk_1", StopRequest())
+    run_queued_tasks(get_settings(), blobs, "dwk_1", StopRequest())
     assert task(session).status == "cancelled"
     assert session.query(Upload).count() == 0 and files(settings) == []
 
@@ -156,7 +160,7 @@ def test_what_a_lost_worker_has_left_is_begun_anew(
     fetching.add_part(session, upload, 1, 15)
     session.commit()
     after(session, upload, blobs)
-    with uploads.opener(blobs, upload)() as file:
+    with opener(blobs, upload)() as file:
         assert file.read() == CONTENT
 
 
@@ -185,7 +189,7 @@ def test_a_bucket_is_asked_with_the_operator_s_key(
     monkeypatch.setenv("PROXIMAL_S3_SECRET_ACCESS_KEY", "secret")
     get_settings.cache_clear()
     upload = after(session, begun(session, owner, "s3://my-bucket/gone"), blobs)
-    assert upload.error is not None and "There is no object s3://my-bucket/gone" in upload.error["message"]
+    assert upload.error is not None and "The object s3://my-bucket/gone does not exist" in upload.error["message"]
     assert "Credential=AKIAEXAMPLE/" in web.asked[0][1]["authorization"]
     assert "secret" not in str(upload.error)
 
@@ -195,12 +199,12 @@ def test_a_worker_that_lost_the_task_writes_nothing_more(
 ) -> None:
     def goes_on_elsewhere() -> None:
         with session_scope() as other:
-            tasks._requeue(other, other.query(DataTask).one())
+            requeue(other, other.query(DataTask).one())
             assert tasks.claim(other, "dwk_2") is not None
 
     web.files["/x"] = File(CONTENT[:PART], meanwhile=goes_on_elsewhere)
     upload = after(session, begun(session, owner, f"{web.url}/x"), blobs)
-    assert upload.status == "fetching" and uploads.received(session, [upload.id]) == {}
+    assert upload.status == "fetching" and received_parts(session, [upload.id]) == {}
     assert (task(session).status, task(session).worker_id) == ("running", "dwk_2")
 
 
@@ -210,7 +214,7 @@ def test_what_nobody_expected_fails_the_upload_too(
     def broken(*arguments: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(fetch, "opened", broken)
+    monkeypatch.setattr(fetch, "open_remote_file", broken)
     upload = after(session, begun(session, owner, f"{web.url}/x"), blobs)
     assert upload.status == "failed" and upload.error is not None
     assert f"look for {task(session).id}" in upload.error["message"]

@@ -10,16 +10,16 @@ from threading import Event
 
 import pytest
 
-from core.access.import_urls import HubFile, ServerFile, WebFile, place
+from core.access.import_urls import HubFile, ServerFile, WebFile, parse_import_url
 from core.errors import FetchFailed, ImportRefused
 from core.settings import Settings
 from tests.worker.tasks.file_server import File, Files, serving_files
-from worker.downloads import opened, paced
+from worker.downloads import connection
 from worker.downloads import web as web_source
-from worker.downloads.addresses import is_public
-from worker.downloads.connection import ask
-from worker.downloads.hub import named_file
+from worker.downloads.connection import http_get, is_public
+from worker.downloads.hub import find_hub_file
 from worker.downloads.web import download
+from worker.tasks.fetch import open_remote_file
 
 CONTENT = bytes(range(256)) * 400
 
@@ -39,7 +39,7 @@ def settings(settings: Settings, web: Files, tmp_path: Path) -> Settings:
 def fetched(url: str, settings: Settings, waits: list[float] | None = None) -> bytes:
     waited: list[float] = [] if waits is None else waits
     with download(WebFile(url), settings, waited.append) as source:
-        return b"".join(source.pieces)
+        return b"".join(source.chunks)
 
 
 @pytest.mark.parametrize("says_length", [True, False])
@@ -47,7 +47,7 @@ def test_a_file_comes_whole(web: Files, settings: Settings, says_length: bool) -
     web.files["/a.jsonl"] = File(CONTENT, says_length=says_length)
     with download(WebFile(f"{web.url}/a.jsonl?x=1"), settings) as source:
         assert (source.name, source.size) == ("a.jsonl", len(CONTENT) if says_length else None)
-        assert b"".join(source.pieces) == CONTENT
+        assert b"".join(source.chunks) == CONTENT
     path, headers = web.asked[0]
     assert path == "/a.jsonl?x=1"
     assert not {"authorization", "cookie"} & headers.keys()
@@ -90,7 +90,7 @@ def test_a_server_that_drips_is_given_up_however_often_it_hangs_up(
         pytest.raises(FetchFailed, match="too slow: 121 bytes in 121 seconds"),
         download(WebFile(f"{web.url}/a"), settings, passes) as source,
     ):
-        list(source.pieces)
+        list(source.chunks)
 
 
 @pytest.mark.parametrize(
@@ -99,23 +99,23 @@ def test_a_server_that_drips_is_given_up_however_often_it_hangs_up(
 def test_a_server_that_drips_where_no_byte_of_the_file_is_gets_no_more_time(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, begins: bytes
 ) -> None:
-    monkeypatch.setattr(paced, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "READ_SECONDS", 0.3)
     over = Event()
 
     def drip() -> None:
-        connection, _ = listener.accept()
-        with connection, suppress(OSError):
-            connection.sendall(begins)
+        accepted, _ = listener.accept()
+        with accepted, suppress(OSError):
+            accepted.sendall(begins)
             while not over.wait(0.02):
-                connection.sendall(b"x")
+                accepted.sendall(b"x")
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         allowed = settings.model_copy(update={"import_urls": [url]})
         dripping = pool.submit(drip)
         try:
-            with pytest.raises(TimeoutError), ask(url, allowed, {}) as answer:
-                answer.response.read1(100)
+            with pytest.raises(TimeoutError), http_get(url, allowed, {}) as opened:
+                opened.response.read1(100)
         finally:
             over.set()
         dripping.result()
@@ -127,14 +127,14 @@ def test_a_server_that_is_busy_is_asked_again(web: Files, settings: Settings) ->
     assert fetched(f"{web.url}/a", settings, waits) == CONTENT
     assert waits == [1.0, 2.0]
     web.files["/a"] = File(CONTENT, statuses=[500] * 5)
-    with pytest.raises(FetchFailed, match="it answered 500"):
+    with pytest.raises(FetchFailed, match="the server returned 500"):
         fetched(f"{web.url}/a", settings)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
 def test_a_refusal_is_told_at_once(web: Files, settings: Settings, status: int) -> None:
     web.files["/a"] = File(statuses=[status])
-    with pytest.raises(FetchFailed, match=f"answered {status}"):
+    with pytest.raises(FetchFailed, match=f"returned {status}"):
         fetched(f"{web.url}/a", settings)
     assert len(web.asked) == 1
 
@@ -146,7 +146,7 @@ def test_a_redirect_below_a_prefix_is_followed(web: Files, settings: Settings) -
 
 def test_a_redirect_for_ever_ends(web: Files, settings: Settings) -> None:
     web.files["/a"] = File(redirect="/a")
-    with pytest.raises(FetchFailed, match="redirects too often"):
+    with pytest.raises(FetchFailed, match="sent more than 5 redirects"):
         fetched(f"{web.url}/a", settings)
     assert len(web.asked) == 6
 
@@ -217,8 +217,8 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
 def test_a_file_of_the_server_below_an_allowed_folder(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.csv").write_bytes(CONTENT)
-    with opened(place(f"file://{tmp_path}/folder/a.csv", settings.hub_url), settings) as source:
-        assert (source.name, source.size, b"".join(source.pieces)) == ("a.csv", len(CONTENT), CONTENT)
+    with open_remote_file(parse_import_url(f"file://{tmp_path}/folder/a.csv", settings.hub_url), settings) as source:
+        assert (source.name, source.size, b"".join(source.chunks)) == ("a.csv", len(CONTENT), CONTENT)
 
 
 def test_links_lead_out_of_no_folder(settings: Settings, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_links_lead_out_of_no_folder(settings: Settings, tmp_path: Path) -> None
     (folder / "up").symlink_to(tmp_path)
     (folder / "data").symlink_to(settings.data_dir)
     for path in ("file", "up/secret", "data/x"):
-        with pytest.raises(ImportRefused), opened(ServerFile(folder / path), settings):
+        with pytest.raises(ImportRefused), open_remote_file(ServerFile(folder / path), settings):
             pass
 
 
@@ -247,7 +247,7 @@ def test_a_folder_that_becomes_a_link_at_the_last_moment_leads_nowhere(
         return really_open(path, flags)
 
     monkeypatch.setattr(os, "open", exchanged)
-    with pytest.raises(ImportRefused), opened(ServerFile(tmp_path / "folder" / "data" / "a"), settings):
+    with pytest.raises(ImportRefused), open_remote_file(ServerFile(tmp_path / "folder" / "data" / "a"), settings):
         pass
 
 
@@ -256,7 +256,7 @@ def test_the_platform_s_own_files_are_not_imported(settings: Settings) -> None:
     blob = settings.blob_dir / "uploads" / "up_other" / "000001"
     blob.parent.mkdir(parents=True)
     blob.write_text("another's")
-    with pytest.raises(ImportRefused), opened(ServerFile(blob), everything):
+    with pytest.raises(ImportRefused), open_remote_file(ServerFile(blob), everything):
         pass
 
 
@@ -264,8 +264,12 @@ def test_what_is_no_file_is_told(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "deeper").mkdir(parents=True)
     os.mkfifo(folder / "pipe")
-    for name, told in {"deeper": "is no file", "pipe": "is no file", "absent": "No such file"}.items():
-        with pytest.raises(FetchFailed, match=told), opened(ServerFile(folder / name), settings):
+    for name, told in {
+        "deeper": "is not a regular file",
+        "pipe": "is not a regular file",
+        "absent": "No such file",
+    }.items():
+        with pytest.raises(FetchFailed, match=told), open_remote_file(ServerFile(folder / name), settings):
             pass
 
 
@@ -290,27 +294,27 @@ def test_of_a_dataset_on_the_hub_the_file_that_is_meant(
     web: Files, settings: Settings, paths: list[str], chosen: str
 ) -> None:
     wanted = listed(web, *paths)
-    assert named_file(wanted, settings).path == chosen
+    assert find_hub_file(wanted, settings).path == chosen
     web.files[f"/hub/datasets/o/n/resolve/main/{chosen}"] = File(CONTENT)
-    with opened(wanted, settings) as source:
-        assert (source.name, b"".join(source.pieces)) == (chosen.rpartition("/")[2], CONTENT)
+    with open_remote_file(wanted, settings) as source:
+        assert (source.name, b"".join(source.chunks)) == (chosen.rpartition("/")[2], CONTENT)
 
 
 def test_a_dataset_of_several_files_lists_them(web: Files, settings: Settings) -> None:
     with pytest.raises(FetchFailed) as caught:
-        named_file(listed(web, "a/train.jsonl", "b/train.jsonl"), settings)
+        find_hub_file(listed(web, "a/train.jsonl", "b/train.jsonl"), settings)
     assert "hf://datasets/o/n/a/train.jsonl, hf://datasets/o/n/b/train.jsonl" in caught.value.detail
     with pytest.raises(FetchFailed, match="no file that can be imported"):
-        named_file(listed(web, "README.md"), settings)
+        find_hub_file(listed(web, "README.md"), settings)
 
 
 def test_a_dataset_of_more_files_than_the_hub_lists_at_once(web: Files, settings: Settings) -> None:
     wanted = listed(web, "train.jsonl")
     web.files["/hub/api/datasets/o/n/tree/main"].headers["Link"] = f'<{web.url}/next>; rel="next"'
     with pytest.raises(FetchFailed, match="too many files"):
-        named_file(wanted, settings)
+        find_hub_file(wanted, settings)
 
 
 def test_a_dataset_that_is_not_on_the_hub(web: Files, settings: Settings) -> None:
     with pytest.raises(FetchFailed, match="no public dataset o/n"):
-        named_file(HubFile("o/n", "main", "", f"{web.url}/hub"), settings)
+        find_hub_file(HubFile("o/n", "main", "", f"{web.url}/hub"), settings)

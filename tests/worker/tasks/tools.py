@@ -5,12 +5,12 @@ from core.db import session_scope
 from core.models import DataTask
 from core.settings import Settings
 from worker.process import StopRequest
-from worker.tasks.claim import drain
+from worker.tasks.claim import run_queued_tasks
 
 
 def drain_all(settings: Settings) -> int:
     """Do every data task that is queued, in this process; how many."""
-    return drain(settings, blob_store(settings), "dwk_test", StopRequest())
+    return run_queued_tasks(settings, blob_store(settings), "dwk_test", StopRequest())
 
 
 def task(task_id: str) -> DataTask:

@@ -20,8 +20,9 @@ from core.settings import Settings, get_settings
 from tests.api.problem_checks import problem
 from tests.core.factories import jsonl
 from tests.worker.tasks.tools import drain_all
-from worker.tasks import handlers, index
-from worker.tasks.sweeping import sweep_data
+from worker.sweeper import sweep_data
+from worker.tasks import attempt, index
+from worker.tasks.context import TaskContext
 
 PAIRS = [{"prompt": f"question {n}", "chosen": f"good {n}", "rejected": f"bad {n}"} for n in range(2500)]
 Make = Callable[..., dict[str, Any]]
@@ -32,7 +33,7 @@ def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("PROXIMAL_UPLOAD_PART_BYTES", "50000")
     get_settings.cache_clear()
     # Reports have tests of their own.
-    monkeypatch.setitem(handlers.HANDLERS, "report", lambda task: None)
+    monkeypatch.setitem(attempt.HANDLERS, "report", lambda task: None)
     return get_settings()
 
 
@@ -123,14 +124,14 @@ def test_one_that_is_cancelled_on_its_way_stops(
 ) -> None:
     made = client.post("/v1/datasets", json={"upload": upload(client, jsonl(PAIRS))}).json()
     path = f"/v1/datasets/{made['id']}"
-    tell = handlers.TaskRun.tell
+    report = TaskContext.report
 
-    def cancelled_at_the_first_word(task: handlers.TaskRun, fraction: float, note: str = "") -> None:
+    def cancelled_at_the_first_word(task: TaskContext, fraction: float, note: str = "") -> None:
         client.post(f"{path}/tasks/{task.task_id}/cancel")
-        task._told_at = 0.0
-        tell(task, fraction, note)
+        task._reported_at = 0.0
+        report(task, fraction, note)
 
-    monkeypatch.setattr(handlers.TaskRun, "tell", cancelled_at_the_first_word)
+    monkeypatch.setattr(TaskContext, "report", cancelled_at_the_first_word)
     drain_all(settings)
     assert client.get(path).json()["error"]["code"] == "cancelled"
     assert list((settings.blob_dir / "contents").rglob("*")) == []
@@ -140,7 +141,7 @@ def test_an_index_goes_on_where_its_worker_was_lost(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "_MOST_ROWS", 1000)
-    monkeypatch.setattr("worker.tasks.attempt._rest", lambda seconds, stop: None)
+    monkeypatch.setattr("worker.process.StopRequest.pause", lambda self, seconds: None)
     add = index.search.add
     calls: list[int] = []
 
@@ -173,7 +174,7 @@ def test_an_index_gives_way_to_what_somebody_waits_for(
         return add(*arguments)
 
     monkeypatch.setattr(index.search, "add", asked_for_meanwhile)
-    monkeypatch.setitem(handlers.HANDLERS, "urgent", lambda task: done.append("urgent"))
+    monkeypatch.setitem(attempt.HANDLERS, "urgent", lambda task: done.append("urgent"))
     imported(client, settings, jsonl(PAIRS))
     assert done == ["rows from 1", "urgent", "rows from 1001", "rows from 2001"]
     with session_scope() as session:

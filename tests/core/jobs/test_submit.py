@@ -5,8 +5,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core import jobs
 from core.errors import InvalidSpec, NotFound, WrongDatasetKind
+from core.jobs.submit import submit_job
 from core.models import JobDataset
 from core.settings import get_settings
 from data.kinds import DatasetKind
@@ -32,7 +32,7 @@ def test_a_dataset_must_exist_and_be_one_s_own(session: Session) -> None:
     owner, other = make_key(session).id, make_key(session).id
     for dataset_id in ("ds_nope", make_dataset(session, other).id):
         with pytest.raises(NotFound) as refusal:
-            jobs.create(session, owner, _spec(preferences=dataset_id))
+            submit_job(session, owner, _spec(preferences=dataset_id))
         assert refusal.value.extras == {"param": "data.preferences"}
 
 
@@ -40,7 +40,7 @@ def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:
     owner = make_key(session).id
     preferences, sft = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.SFT)
     with pytest.raises(WrongDatasetKind, match=r"holds sft; data\.prompts takes prompts") as refusal:
-        jobs.create(session, owner, _spec(preferences=preferences.id, prompts=sft.id))
+        submit_job(session, owner, _spec(preferences=preferences.id, prompts=sft.id))
     assert refusal.value.extras == {"param": "data.prompts"}
 
 
@@ -48,8 +48,8 @@ def test_prompts_to_evaluate_on_are_a_dataset_of_prompts_pinned_like_the_others(
     owner = make_key(session).id
     preferences, prompts = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.PROMPTS)
     with pytest.raises(WrongDatasetKind, match=r"holds preferences; data\.evaluation_prompts takes prompts"):
-        jobs.create(session, owner, _spec(preferences=preferences.id, evaluation_prompts=preferences.id))
-    job = jobs.create(session, owner, _spec(preferences=preferences.id, evaluation_prompts=prompts.id))
+        submit_job(session, owner, _spec(preferences=preferences.id, evaluation_prompts=preferences.id))
+    job = submit_job(session, owner, _spec(preferences=preferences.id, evaluation_prompts=prompts.id))
     assert job.spec["data"]["evaluation_prompts"].startswith(f"{prompts.id}@sha256:")
     read = session.execute(select(JobDataset.role).where(JobDataset.job_id == job.id)).scalars()
     assert set(read) == {"preferences", "evaluation_prompts"}
@@ -85,10 +85,10 @@ def test_local_models_are_the_operator_s_to_allow(session: Session, allowed: lis
     spec = _spec(path, preferences=make_dataset(session, owner).id)
     settings = get_settings().model_copy(update={"local_models": [Path(folder) for folder in allowed]})
     if fine:
-        jobs.create(session, owner, spec, settings)
+        submit_job(session, owner, spec, settings)
     else:
         with pytest.raises(InvalidSpec) as refusal:
-            jobs.create(session, owner, spec, settings)
+            submit_job(session, owner, spec, settings)
         assert refusal.value.extras["param"] == "model.path"
 
 
@@ -108,7 +108,7 @@ def test_the_same_holds_for_every_path_of_a_spec(session: Session, part: dict[st
     owner = make_key(session).id
     spec = _spec(preferences=make_dataset(session, owner).id).model_dump() | part
     with pytest.raises(InvalidSpec, match="PROXIMAL_LOCAL_MODELS") as refusal:
-        jobs.create(session, owner, JobSpec.model_validate(spec), get_settings())
+        submit_job(session, owner, JobSpec.model_validate(spec), get_settings())
     assert refusal.value.extras["param"] == param
 
 
@@ -124,7 +124,7 @@ def test_addresses_are_the_operator_s_to_allow(session: Session, part: dict[str,
     owner = make_key(session).id
     spec = JobSpec.model_validate(_spec(preferences=make_dataset(session, owner).id).model_dump() | part)
     with pytest.raises(InvalidSpec, match="PROXIMAL_REWARD_URLS") as refusal:
-        jobs.create(session, owner, spec)
+        submit_job(session, owner, spec)
     assert refusal.value.extras["param"] == param
     for allowed in ("any", ["http://10.0.0.1"]):
-        jobs.create(session, owner, spec, get_settings().model_copy(update={"reward_urls": allowed}))
+        submit_job(session, owner, spec, get_settings().model_copy(update={"reward_urls": allowed}))

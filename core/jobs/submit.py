@@ -8,9 +8,9 @@ from core.datasets import overlap, versions
 from core.datasets.rows import content_of
 from core.datasets.versions import pin
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
-from core.jobs.events import note
+from core.jobs.events import append_event
 from core.jobs.references import check_names
-from core.jobs.state import born
+from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
 from core.settings import Settings, get_settings
@@ -22,7 +22,7 @@ EVALUATION = "evaluation_prompts"
 """The field of `data` whose prompts no stage trains on."""
 
 
-def create(session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None) -> Job:
+def submit_job(session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None) -> Job:
     """Queue a run of `spec`, whose datasets and checkpoints must be the owner's and of the right kind.
 
     In the stored spec each dataset is named by the sum of its rows: whatever becomes of it later, the run was of these.
@@ -33,7 +33,7 @@ def create(session: Session, owner_id: str, spec: JobSpec, settings: Settings | 
     used = _versions(session, owner_id, spec)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)
-    born(session, job, "Created.")
+    write_first_status(session, job, "Created.")
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())
     _warn_of_overlap(session, job, used)
     session.add_all(CheckpointPin(job_id=job.id, field=at, checkpoint_id=found.id) for at, found in needed.items())
@@ -56,7 +56,7 @@ def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]
                 f"{shared} different prompts of `data.{EVALUATION}` are also in `data.{role}`: no stage trains on those rows. "
                 f"`proximal datasets overlap {evaluated.dataset_id} {version.dataset_id}` lists them."
             )
-            note(session, job, Message(text=text, level="warning"))
+            append_event(session, job, Message(text=text, level="warning"))
 
 
 def _check_text(resolved: dict[str, Any]) -> None:

@@ -1,0 +1,119 @@
+"""A table as a queue: a worker claims a row and holds it by a lease.
+
+A waiting row has the status `queued`. A claim starts a numbered attempt and a lease, which the worker's heartbeat renews.
+When a lease expires, the sweep takes the row away from its worker. A write names the attempt that it belongs to, and is
+refused once another one holds the row (fencing). Leases are compared with the database's clock only, since the clocks of
+two machines differ. Jobs and data tasks use this implementation.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session, aliased
+
+from core.errors import LeaseLost
+from core.models.base import LeasedRow
+from core.settings import get_settings
+
+QUEUED = "queued"
+Row = TypeVar("Row", bound=LeasedRow)
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Ids of the rows whose worker was lost, by the status that they have now, and of all rows that wait."""
+
+    requeued: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    queued: list[str] = field(default_factory=list)
+
+
+class LeasedQueue(ABC, Generic[Row]):
+    """One table that is used as a queue."""
+
+    model: type[Row]
+    leased: ClassVar[Sequence[StrEnum]]
+    """The statuses in which a worker holds the row."""
+
+    @abstractmethod
+    def urgency(self) -> ColumnElement[Any]:
+        """The first key of the claim order. The others are the owner's number of running rows, and age."""
+
+    @abstractmethod
+    def start(self, session: Session, row: Row, lease: dict[str, Any]) -> None:
+        """Write the claimed row's new status together with the columns of its lease."""
+
+    @abstractmethod
+    def take_away(self, session: Session, row: Row, reason: str) -> str:
+        """End the attempt of a locked row as lost. Returns the row's new status."""
+
+    def claim(self, session: Session, worker_id: str) -> Row | None:
+        """Start an attempt at the first waiting row; None if no row waits."""
+        row = session.scalars(self._first_queued()).first()
+        if row is None:
+            return None
+        started_at = row.started_at or datetime.now(UTC)
+        lease = {"worker_id": worker_id, "lease_expires_at": _lease_end(), "started_at": started_at}
+        self.start(session, row, {"attempt": row.attempt + 1, **lease})
+        session.flush()
+        return row
+
+    def held(self, session: Session, row_id: str, attempt: int, worker_id: str | None = None) -> Row:
+        """The row, locked until the commit. Raises LeaseLost unless `attempt` still holds it.
+
+        `worker_id` is needed where a released attempt gives its number back, so that a number can come twice.
+        """
+        row = session.get(self.model, row_id, with_for_update=True, populate_existing=True)
+        if (
+            row is None
+            or row.attempt != attempt
+            or row.status not in self.leased
+            or worker_id not in (None, row.worker_id)
+        ):
+            state = f"is {row.status}, attempt {row.attempt}" if row else "does not exist any more"
+            raise LeaseLost(f"Attempt {attempt} no longer holds {row_id}, which {state}.")
+        return row
+
+    def renew(self, session: Session, row: Row) -> Row:
+        """Extend the lease of a row that `held` has returned."""
+        row.lease_expires_at = _lease_end()
+        session.flush()
+        session.refresh(row, ["lease_expires_at"])
+        return row
+
+    def sweep(self, session: Session) -> SweepResult:
+        """Take rows with an expired lease away from their workers, and list the rows that wait.
+
+        Any number of sweepers may run at once.
+        """
+        result = SweepResult()
+        by_status = {"failed": result.failed, "cancelled": result.cancelled}
+        for row in session.scalars(self._expired()):
+            status = self.take_away(session, row, f"Worker {row.worker_id} was lost: its lease expired.")
+            by_status.get(status, result.requeued).append(row.id)
+        result.queued.extend(session.scalars(select(self.model.id).where(self.model.status == QUEUED)))
+        return result
+
+    def _first_queued(self) -> Select[Row]:
+        """Skips rows that another worker is claiming at the same moment."""
+        other = aliased(self.model)
+        running = (other.owner_id == self.model.owner_id, other.status.in_(self.leased))
+        owners_share = select(func.count()).select_from(other).where(*running).scalar_subquery()
+        order = (self.urgency(), owners_share, self.model.created_at, self.model.id)
+        query = select(self.model).where(self.model.status == QUEUED).order_by(*order).limit(1)
+        return query.with_for_update(skip_locked=True, of=self.model)
+
+    def _expired(self) -> Select[Row]:
+        """Skips locked rows: a heartbeat or another sweeper is writing them."""
+        expired = self.model.lease_expires_at < func.clock_timestamp()
+        return select(self.model).where(self.model.status.in_(self.leased), expired).with_for_update(skip_locked=True)
+
+
+def _lease_end() -> ColumnElement[datetime]:
+    return func.clock_timestamp() + timedelta(seconds=get_settings().lease_seconds)
