@@ -16,7 +16,7 @@ from trainer.spec import JobSpec
 from trainer.spec.named_resources import named_paths
 from trainer.spec.path_rules import PathNotAllowed, PathRules, is_hub_id
 
-# Of the process, not of a thread or a task: code that runs in a new thread must not escape it.
+# The rules hold for the whole process, because code in a new thread must not escape them.
 _rules: PathRules | None = None
 
 

@@ -150,10 +150,10 @@ def _report(arguments: argparse.Namespace) -> Report:
         spec = load_spec(arguments.spec)
     except InvalidSpec as error:
         return Report.of_invalid_spec([(problem.pointer, problem.detail) for problem in error.problems])
-    from trainer.preflight.check import Wishes, check
+    from trainer.preflight.check import CheckOptions, check
 
     memory = None if arguments.device_memory is None else parse_bytes(arguments.device_memory)
-    return check(spec, Wishes(memory, arguments.ask_endpoints))
+    return check(spec, CheckOptions(memory, arguments.ask_endpoints))
 
 
 def _parser() -> argparse.ArgumentParser:

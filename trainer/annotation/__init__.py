@@ -1,1 +1,1 @@
-"""What people's comparisons need of models: completions to compare, and a reward model's opinion of them."""
+"""Model work for annotation: completions to compare, and a reward model's scores of them."""

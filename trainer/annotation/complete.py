@@ -37,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a policy said."""
+    """A sampled answer of a policy."""
 
     policy: int
     text: str

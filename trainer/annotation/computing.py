@@ -23,7 +23,7 @@ class AsManyAsFit:
         self._size = most
 
     def map(self, work: Callable[[Sequence[T]], Sequence[Result]], rows: Sequence[T]) -> Iterator[Result]:
-        """What `work` makes of each row. Raises OutOfMemoryError where one alone is too much."""
+        """The result of `work` for each row. Raises OutOfMemoryError where one alone is too much."""
         done = 0
         while done < len(rows):
             found = self._tried(work, rows[done : done + self._size])

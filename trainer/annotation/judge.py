@@ -61,7 +61,7 @@ def judge(request: JudgeRequest, base: Path, out: Path, tell: Callable[[float, s
 
 
 def _texts(codec: Codec, row: int, prompt: Prompt, completions: Sequence[requests.Completion]) -> Iterator[Text]:
-    """What can be read whole. One that was cut off has no end, as when PPO scores it."""
+    """The texts that can be read whole. One that was cut off has no end, as when PPO scores it."""
     prompt_ids = codec.prompt(prompt)
     for place, completion in enumerate(completions):
         ids, whole = codec.completion(completion.text)

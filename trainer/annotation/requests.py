@@ -65,7 +65,7 @@ class CompletionRequest(_Request):
     max_new_tokens: PositiveInt
     """Longest answer."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
-    """Of sampling."""
+    """Sampling temperature."""
     seed: Annotated[int, Field(ge=0)] = 0
     """With the policy's place, the prompt's line and the answer's number it decides what is drawn."""
 

@@ -1,4 +1,4 @@
-"""A run for somebody who sits before a terminal: a line per stage, what is wrong, and what it learnt."""
+"""Console output of a run: a line per stage, its problems and its results."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ def show(event: Event) -> None:
 
 
 def line(event: Event) -> str | None:
-    """What to print for an event; None for those that only programs care about."""
+    """The line to print for an event; None for events that only programs read."""
     match event:
         case RunStarted():
             plan = ", ".join(f"{stage.stage} ({stage.total_steps})" for stage in event.stages)
@@ -43,11 +43,11 @@ def line(event: Event) -> str | None:
         case RunFinished():
             return f"finished in {event.seconds:.1f} s"
         case _:
-            return _of_the_course(event)
+            return _progress_line(event)
 
 
-def _of_the_course(event: Event) -> str | None:
-    """What a run says of how it is going."""
+def _progress_line(event: Event) -> str | None:
+    """The line for an event about the progress of a stage."""
     match event:
         case Health():
             return f"health: {event.stage}, step {event.step}: {event.cause} {event.suggestion} ({event.rule}: {event.action})"

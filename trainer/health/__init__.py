@@ -1,6 +1,6 @@
-"""What a run watches in itself. Torch-free."""
+"""Health rules over the metrics of a run. Torch-free."""
 
 from trainer.health.history import Point
-from trainer.health.monitor import Action, Finding, Monitor, gravest
+from trainer.health.monitor import Action, HealthFinding, Monitor, gravest
 
-__all__ = ["Action", "Finding", "Monitor", "Point", "gravest"]
+__all__ = ["Action", "HealthFinding", "Monitor", "Point", "gravest"]

@@ -1,4 +1,4 @@
-"""What the health rules remember from step to step: plain numbers, so that a checkpoint can hold them as JSON."""
+"""The values that the health rules remember from step to step: plain numbers, so that a checkpoint can hold them as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -66,5 +66,5 @@ class Memory:
 
 
 def wanted_figure(values: Mapping[str, float]) -> str | None:
-    """What an evaluation is after: the win rate, or the judge's mean where there is no win rate."""
+    """The figure that an evaluation should raise: the win rate, or the judge's mean where there is no win rate."""
     return next((name for name in ("eval/win_rate", "eval/judge") if name in values), None)

@@ -1,4 +1,4 @@
-"""Watches a run's metrics and says what is wrong with them. Torch-free."""
+"""Applies the health rules to a run's metrics. Torch-free."""
 
 import math
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Finding:
+class HealthFinding:
     """A rule has fired."""
 
     rule: str
@@ -26,7 +26,7 @@ class Finding:
     limit: float
     cause: str
     evidence: list[Point]
-    """What the last steps are compared with, then the last steps beyond the limit, oldest first."""
+    """The values that the last steps are compared with, then the last steps beyond the limit, oldest first."""
     suggestion: str
 
 
@@ -55,8 +55,8 @@ class Monitor:
         self._memory = Memory()
         self._streaks = {name: Streak() for name in RULES}
 
-    def look(self, step: int, values: Mapping[str, float]) -> list[Finding]:
-        """What the metrics of `step` set off, in the order of the rules. Steps are 1-based; 0 is the first evaluation."""
+    def look(self, step: int, values: Mapping[str, float]) -> list[HealthFinding]:
+        """Findings about the metrics of `step`, in the order of the rules. Steps are 1-based; 0 is the first evaluation."""
         seen = {name: value for name, value in values.items() if math.isfinite(value)}
         self._memory.begin(step, seen)
         findings = []
@@ -105,7 +105,7 @@ class Monitor:
         }
 
     def _applies(self, name: str, step: int) -> bool:
-        """A clip fraction of 0 says nothing where nothing can be clipped."""
+        """A clip fraction of 0 has no meaning where nothing can be clipped."""
         if name != "clipfrac_zero":
             return True
         warming_up = self._ppo.uses_critic and step <= self._ppo.critic.warmup_steps
@@ -124,10 +124,10 @@ class Monitor:
         streak.fired = streak.fired or fires
         return fires
 
-    def _finding(self, name: str, step: int, rule: HealthRule, reading: Reading) -> Finding:
+    def _finding(self, name: str, step: int, rule: HealthRule, reading: Reading) -> HealthFinding:
         assert rule.action != "off"  # such rules do not look
         says = reading.says + (f", for {rule.patience} looks in a row" if rule.patience > 1 else "")
-        return Finding(
+        return HealthFinding(
             rule=name,
             step=step,
             action=rule.action,
@@ -138,6 +138,6 @@ class Monitor:
         )
 
 
-def gravest(findings: list[Finding]) -> Finding | None:
+def gravest(findings: list[HealthFinding]) -> HealthFinding | None:
     """The finding whose action is to be done; the first of several alike."""
     return max(findings, key=lambda finding: SEVERITY.index(finding.action), default=None)

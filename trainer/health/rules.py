@@ -1,4 +1,4 @@
-"""What each health rule looks at. The limits stand in the spec, the reasons in docs/explanation/health.md.
+"""The health rules, as functions of a step's metrics. The limits stand in the spec, the reasons in docs/explanation/health.md.
 
 A rule answers with a reading, or None when the step has nothing for it to look at. Metrics that are not finite are
 missing, as they are in the events.
@@ -18,15 +18,15 @@ _ENOUGH = 5
 
 @dataclass(frozen=True)
 class Reading:
-    """What a rule saw in one step."""
+    """The observation of a rule in one step."""
 
     beyond: bool
     """The limit is passed, and whatever else the rule asks for is so too."""
     says: str
-    """What is seen, as the first half of a sentence."""
+    """The observation, as the first half of a sentence."""
     now: list[Point]
     against: list[Point]
-    """What `now` is compared with, if not the limit alone."""
+    """The values that `now` is compared with, beside the limit."""
     suggestion: str | None = None
     """With the numbers of this run, in place of the rule's own."""
 

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from trainer.errors import Diverged, Unhealthy
 from trainer.events import Evidence, Health, RolledBack
-from trainer.health import Finding, gravest
+from trainer.health import HealthFinding, gravest
 from trainer.ppo.state import RunHistory
 from trainer.session.session import Session
 from trainer.session.stage_loop import StageLoop
@@ -70,7 +70,7 @@ class HealthCallback:
         """The number of skipped optimizer steps, once there are any."""
         return {"health/skipped_steps": float(self._history.skipped)} if self._history.skipped else {}
 
-    def _report(self, finding: Finding) -> None:
+    def _report(self, finding: HealthFinding) -> None:
         self._session.emit(
             Health(
                 stage="ppo",
@@ -117,6 +117,6 @@ def _may_roll_back(spec: HealthSpec) -> bool:
     return spec.enabled and any(isinstance(rule, HealthRule) and rule.action == "roll_back" for rule in rules)
 
 
-def _explained(finding: Finding | None) -> str:
+def _explained(finding: HealthFinding | None) -> str:
     assert finding is not None
     return f"{finding.cause} {finding.suggestion}"

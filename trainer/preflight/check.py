@@ -28,8 +28,8 @@ from trainer.text.codec import Codec, Tokenizer, train_tokenizer
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the caller wants of a check."""
+class CheckOptions:
+    """Options of a check."""
 
     device_memory: int | None = None
     """Bytes to fit into; None for what this machine has."""
@@ -47,11 +47,11 @@ class _Draft:
     memory: MemoryReport | None = None
 
 
-def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
+def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     """Look at a valid spec from every side. Problems become findings; nothing is raised for them."""
-    wishes, draft, device = wishes or Wishes(), _Draft(), _device(spec)
+    options, draft, device = options or CheckOptions(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
-    found = own_model.look(spec, device, elsewhere=wishes.device_memory is not None)
+    found = own_model.look(spec, device, elsewhere=options.device_memory is not None)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
@@ -59,10 +59,10 @@ def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
         own_model.fit(found, spec, tokenizer, device)
     sizes = None
     if loaded is not None and codec is not None:
-        sizes = _look_at_sizes(spec, loaded, codec, found, draft, wishes)
+        sizes = _look_at_sizes(spec, loaded, codec, found, draft, options)
     example = None if loaded is None or codec is None else scorers.example_of(loaded, codec)
     encoded = None if sizes is None else sizes.encoded
-    inputs = ScoringInputs(_context(spec, codec), encoded, ask=wishes.ask_endpoints, example=example)
+    inputs = ScoringInputs(_context(spec, codec), encoded, ask=options.ask_endpoints, example=example)
     draft.findings += check_scorers(spec, inputs)
     return Report(
         findings=sorted([*found.findings, *draft.findings], key=lambda f: ("error", "warning", "info").index(f.level)),
@@ -74,7 +74,7 @@ def check(spec: JobSpec, wishes: Wishes | None = None) -> Report:
 
 
 def _device(spec: JobSpec) -> Device:
-    """What the run would compute on here; a GPU that is asked for counts as there, so that the rest can be checked."""
+    """The device that the run would compute on here; a GPU that is asked for counts as there, so that the rest can be checked."""
     if spec.runtime.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     return spec.runtime.device
@@ -117,7 +117,7 @@ def _context(spec: JobSpec, codec: Codec | None) -> RewardContext | None:
 
 
 def _look_at_sizes(
-    spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, wishes: Wishes
+    spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, options: CheckOptions
 ) -> Sizes | None:
     try:
         sizes = measure(spec, loaded, codec)
@@ -133,13 +133,13 @@ def _look_at_sizes(
     if not any(finding.code == "nothing_left" for finding in draft.findings):
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
-            draft.memory = _memory(spec, found, sizes, wishes.device_memory)
+            draft.memory = _memory(spec, found, sizes, options.device_memory)
             draft.findings += _fits(draft.memory)
     return sizes
 
 
 def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> MemoryReport:
-    """Of all phases, and what to change where they do not fit."""
+    """The memory of all phases, and the changes to make where they do not fit."""
     blueprint = found.blueprint
     assert blueprint is not None  # the caller has looked
     logging.getLogger("torch._subclasses.fake_tensor").setLevel(
@@ -181,7 +181,7 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
 
 
 def _available(spec: JobSpec, device: Device) -> int:
-    """Of each process: its own GPU, or its part of the RAM."""
+    """Bytes available to each process: its own GPU, or its part of the RAM."""
     return available(device) // (spec.resources.processes if device == "cpu" else 1)
 
 

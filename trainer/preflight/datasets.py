@@ -1,4 +1,4 @@
-"""What the data has to say: what is used, what is left out, and what will not go as its owner thinks."""
+"""Findings about the data: what is used, what is left out, and what has an unexpected effect."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -135,7 +135,7 @@ def _quantiles(lengths: Sequence[int]) -> Lengths:
 
 
 def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
-    """What the run would refuse after tokenising (trainer/stages/tokenize.py)."""
+    """Errors that the run would raise after tokenising (trainer/stages/tokenize.py)."""
     stages = set(spec.stages)
     prompt_knob = "Raise `data.max_prompt_tokens`."
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"
@@ -205,7 +205,7 @@ def _template(spec: JobSpec, loaded: Data, codec: Codec) -> Iterator[Finding]:
 
 
 def _stops(spec: JobSpec, loaded: Data, codec: Codec) -> Iterator[Finding]:
-    """What ends a response, and stops that are probably not meant as such."""
+    """The stops of a response, and stops that are probably a mistake."""
     if not {"ppo", "evaluation"} & set(spec.stages):
         return
     detail = f"These end a response: {codec.stops.shown(codec.tokenizer)}."
@@ -284,7 +284,7 @@ def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
 
 
 def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    """A batch larger than its data is smaller than it says, or sees a row several times."""
+    """A batch larger than its data is smaller than configured, or sees a row several times."""
     rewarded = len(sizes.thumbs) if spec.reward_model.loss == "pointwise" else sizes.rankings
     for stage, batch, count in (
         ("sft", spec.sft.batch_size, len(sizes.examples)),
@@ -306,9 +306,7 @@ def _repeats(loaded: Data) -> Iterator[Finding]:
     shown = Counter((prompt_key(d.prompt), d.completion) for d in loaded.demonstrations.train)
     again = sum(count - 1 for count in shown.values())
     if again:
-        yield _finding(
-            "info", "repeated_demonstrations", "#/data/sft", f"{again} demonstrations say what another one says."
-        )
+        yield _finding("info", "repeated_demonstrations", "#/data/sft", f"{again} demonstrations repeat another one.")
     labels: dict[tuple[str, frozenset[str]], set[str | None]] = {}
     for pair in loaded.comparisons.train:
         labels.setdefault((prompt_key(pair.prompt), frozenset((pair.a, pair.b))), set()).add(pair.preferred)

@@ -47,7 +47,7 @@ def check_sampling(model: Model) -> None:
 
 @torch.no_grad()
 def _try_sampling(model: Model) -> None:
-    """A ragged, left-padded batch with a cache must say what each row says alone without one."""
+    """A ragged, left-padded batch with a cache must give what each row gives alone without one."""
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[token % vocabulary for token in prompt] for prompt in _PROBE]
     kind = model.config.model_type

@@ -31,7 +31,7 @@ Device = Literal["cpu", "cuda"]
 
 @dataclass
 class Found:
-    """What was found out about the job's model: None is what could not be."""
+    """What is known about the job's model. Parts that could not be read are None."""
 
     findings: list[Finding]
     folder: Path | None = None
@@ -213,7 +213,7 @@ def _find(found: Found, path: str, elsewhere: bool) -> None:
 
 
 def _no_weights(path: str, folder: Path, elsewhere: bool) -> Finding:
-    """What a run needs of memory is known all the same. Of a hub id it would download them, of a folder it has none."""
+    """Memory can be estimated all the same. A run downloads the weights of a hub id; a folder must hold them."""
     detail, where = f"{folder} holds no weights as safetensors", "#/model/path"
     if Path(path).is_dir() and not elsewhere:
         return finding("error", "no_weights", where, f"{detail}: memory is worked out, but no run could start.")
@@ -221,7 +221,7 @@ def _no_weights(path: str, folder: Path, elsewhere: bool) -> Finding:
 
 
 def _new_config(spec: ModelSpec, tokenizer: Tokenizer) -> Any:
-    """As trainer/models/loading.py makes it for a new model."""
+    """The configuration that trainer/models/loading.py makes for a new model."""
     sizes = {key: value for key, value in (spec.config or {}).items() if key != "model_type"}
     sizes |= {"vocab_size": embedding_rows(tokenizer), "eos_token_id": tokenizer.eos_token_id}
     sizes |= {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": sizes.get("bos_token_id")}

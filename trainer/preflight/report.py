@@ -1,4 +1,4 @@
-"""What a preflight found, as an object: the command prints it, the API can return it. Torch-free."""
+"""The report of a pre-run check: the command prints it, the API can return it. Torch-free."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -18,7 +18,7 @@ _ERRORS: dict[Area, type[TrainerError]] = {
     "memory": OutOfMemory,
 }
 EXIT_STATUS: dict[Area, int] = {area: error.exit_status for area, error in _ERRORS.items()}
-"""What the command ends with for an error of each area: what the run itself would have ended with."""
+"""The exit status of `check` for an error of each area, which is the run's own."""
 
 
 class _Part(BaseModel):
@@ -31,15 +31,15 @@ class Finding(_Part):
     level: Level
     """`error`: the run would fail; `warning`: it would run, but hardly as meant; `info`: good to know."""
     area: Area
-    """What it is about; an error's area decides the exit status."""
+    """Its subject; an error's area decides the exit status."""
     code: str
     """Its kind, for programs, such as `prompts_too_long`."""
     where: str
     """A pointer into the spec (`#/ppo/max_new_tokens`), or a file and line."""
     detail: str
-    """What is the case."""
+    """The observation."""
     fix: str | None = None
-    """What to do about it."""
+    """The change to make."""
 
 
 class Lengths(_Part):
@@ -55,7 +55,7 @@ class DatasetReport(_Part):
     """One dataset as the run would use it."""
 
     name: Literal["demonstrations", "pairs", "thumbs", "prompts", "texts"]
-    """What its rows are to the run."""
+    """The role of its rows in the run."""
     rows: int
     """Rows read."""
     train: int
@@ -92,7 +92,7 @@ class ModelReport(_Part):
     architecture: str
     parameters: int
     trained_parameters: int
-    """Of the policy."""
+    """Parameters of the policy that are trained."""
     vocabulary: int
     context: int | None
     """Positions; None where the architecture sets no limit."""
@@ -113,7 +113,7 @@ class PhaseMemory(_Part):
     high: int
     """With every sequence as long as allowed, and what the allocator may lose in gaps."""
     parts: dict[str, int]
-    """What the expected peak is made of: weights, gradients, optimizer, activations, kv_cache, and of sharded models what is gathered."""
+    """Bytes of the expected peak by use: weights, gradients, optimizer, activations, kv_cache, and of sharded models what is gathered."""
 
 
 class Suggestion(_Part):
@@ -154,7 +154,7 @@ class Report(_Part):
 
     @classmethod
     def of_invalid_spec(cls, problems: Sequence[tuple[str, str]]) -> "Report":
-        """Of pointers and what is wrong there."""
+        """The report of an invalid spec, from pointers with their problems."""
         return cls(
             findings=[
                 Finding(level="error", area="spec", code="invalid_spec", where=pointer, detail=detail)

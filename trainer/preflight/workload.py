@@ -25,7 +25,7 @@ TOO_SHORT = "fewer than two tokens"
 
 
 @dataclass(frozen=True)
-class Example:
+class ExampleTokens:
     """Token counts of a demonstration; `whole`: its EOS fits."""
 
     prompt: int
@@ -34,7 +34,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairTokens:
     """Token counts of a comparison."""
 
     prompt: int
@@ -46,10 +46,10 @@ class Pair:
 class Sizes:
     """Every usable row's token counts."""
 
-    examples: list[Example]
-    held_out_examples: list[Example]
-    pairs: list[Pair]
-    held_out_pairs: list[Pair]
+    examples: list[ExampleTokens]
+    held_out_examples: list[ExampleTokens]
+    pairs: list[PairTokens]
+    held_out_pairs: list[PairTokens]
     rankings: int
     """What the training pairs count as in a batch: a ranking with all of its pairs is one."""
     prompts: list[TokenizedPrompt]
@@ -59,7 +59,7 @@ class Sizes:
     """By dataset, then by reason."""
     encoded: TokenizedData
     """The rows themselves, as the run would encode them."""
-    thumbs: list[Example] = field(default_factory=list)
+    thumbs: list[ExampleTokens] = field(default_factory=list)
     """Completions with a thumb, those for training."""
 
     @property
@@ -117,16 +117,16 @@ def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
             verdicts,
             held_out_verdicts,
         ),
-        [Example(len(verdict.prompt), len(verdict.completion), True) for verdict in verdicts],
+        [ExampleTokens(len(verdict.prompt), len(verdict.completion), True) for verdict in verdicts],
     )
 
 
-def _examples(examples: Iterable[TokenizedDemonstration], codec: Codec) -> list[Example]:
-    return [Example(len(e.prompt), len(e.completion), e.completion[-1] == codec.eos_id) for e in examples]
+def _examples(examples: Iterable[TokenizedDemonstration], codec: Codec) -> list[ExampleTokens]:
+    return [ExampleTokens(len(e.prompt), len(e.completion), e.completion[-1] == codec.eos_id) for e in examples]
 
 
-def _pairs(pairs: Iterable[TokenizedPair]) -> list[Pair]:
-    return [Pair(len(pair.prompt), len(pair.a), len(pair.b)) for pair in pairs]
+def _pairs(pairs: Iterable[TokenizedPair]) -> list[PairTokens]:
+    return [PairTokens(len(pair.prompt), len(pair.a), len(pair.b)) for pair in pairs]
 
 
 def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:

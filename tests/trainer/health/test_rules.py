@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trainer.health import Finding, Monitor, gravest
+from trainer.health import HealthFinding, Monitor, gravest
 from trainer.health.rules import RULES
 from trainer.spec import HealthSpec, JobSpec, PPOSpec
 
@@ -211,8 +211,8 @@ def test_rearmed_after_a_roll_back_a_rule_may_fire_again() -> None:
 
 
 def test_the_gravest_action_is_done() -> None:
-    def finding(action: Any) -> Finding:
-        return Finding(action, 1, action, 0.0, "", [], "")
+    def finding(action: Any) -> HealthFinding:
+        return HealthFinding(action, 1, action, 0.0, "", [], "")
 
     def chosen(*actions: str) -> str | None:
         found = gravest([finding(action) for action in actions])

@@ -13,7 +13,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from tests.trainer.rewards.tools import Reply, says, serving
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
-from trainer.preflight.check import Wishes, check
+from trainer.preflight.check import CheckOptions, check
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.report import Finding, Report
@@ -58,7 +58,7 @@ def job(folder: Path, **changes: Any) -> dict[str, Any]:
     return raw
 
 
-def checked(folder: Path, wishes: Wishes | None = None, **changes: Any) -> Report:
+def checked(folder: Path, wishes: CheckOptions | None = None, **changes: Any) -> Report:
     return check(JobSpec.model_validate(job(folder, **changes)), wishes)
 
 
@@ -150,7 +150,7 @@ def test_scorers_that_fail_end_a_check_as_they_end_a_run(tmp_path: Path) -> None
 
 def test_an_endpoint_that_is_asked_in_vain_is_no_run_that_goes_on(tmp_path: Path) -> None:
     rewards = [{"type": "http", "url": "http://127.0.0.1:9/", "timeout": 1}]
-    found = only(checked(tmp_path, Wishes(ask_endpoints=True), rewards=rewards), "scorer")
+    found = only(checked(tmp_path, CheckOptions(ask_endpoints=True), rewards=rewards), "scorer")
     assert "failed once: " in found.detail and "raise `timeout` or `retries`. It was asked for" in found.detail
     assert found.detail.count("http://127.0.0.1:9/") == 1
 
@@ -169,7 +169,9 @@ def test_an_endpoint_is_asked_about_the_jobs_own_data(tmp_path: Path) -> None:
     rows = [{"prompt": f"{n} + {n} =", "answer": 2 * n} for n in range(1, 40)]
     data = {"prompts": lines(tmp_path / "sums.jsonl", rows)}
     with serving(sums) as server:
-        found = checked(tmp_path, Wishes(ask_endpoints=True), data=data, rewards=[{"type": "http", "url": server.url}])
+        found = checked(
+            tmp_path, CheckOptions(ask_endpoints=True), data=data, rewards=[{"type": "http", "url": server.url}]
+        )
     assert not [finding for finding in found.findings if finding.code == "scorer"]
     ((item,),) = [question["items"] for question in server.questions]
     first = int(item["prompt"].split()[0])
@@ -183,7 +185,7 @@ def test_an_endpoint_sees_the_demonstration_of_its_prompt_and_a_judge_is_asked_t
     with serving(lambda question: says({"rewards": [0.25], "preferred": ["tie"]})) as server:
         rewards[0]["url"] = server.url
         judge = {"type": "http_judge", "url": server.url}
-        found = checked(tmp_path, Wishes(ask_endpoints=True), rewards=rewards, evaluation={"judge": judge})
+        found = checked(tmp_path, CheckOptions(ask_endpoints=True), rewards=rewards, evaluation={"judge": judge})
     demonstrations = {prompt: " ".join(WORDS[: 2 + n % 3]) for n, prompt in enumerate(PROMPTS)}
     (prompt,) = server.questions[0]["prompts"]
     assert server.questions[0]["query"] == [f"{prompt}{demonstrations[prompt]}<|eos|>"]
@@ -275,7 +277,7 @@ def test_too_little_memory_is_an_error_and_each_suggestion_lowers_the_peak(tmp_p
     report = checked(tmp_path, **large)
     assert report.memory is not None and report.memory.suggestions == []
     room = report.memory.runtime + max(phase.low for phase in report.memory.phases) // 2
-    small = checked(tmp_path, Wishes(device_memory=room), **large)
+    small = checked(tmp_path, CheckOptions(device_memory=room), **large)
     assert small.exit_status() == 6 and only(small, "no_room").level == "error"
     assert small.memory is not None
     suggestions = small.memory.suggestions
@@ -321,7 +323,7 @@ def test_how_much_gpu_a_model_needs_is_known_from_its_configuration_alone(tmp_pa
     raw = job(tmp_path, stages=["ppo"], ppo=ppo, rewards=[])
     raw |= {"model": {"path": str(folder), "dtype": "bfloat16", "lora": {}, "gradient_checkpointing": True}}
     raw |= {"rewards": [{"type": "length", "target": 10}], "runtime": {"device": "cuda"}}
-    report = check(JobSpec.model_validate(raw), Wishes(device_memory=24 * 2**30))
+    report = check(JobSpec.model_validate(raw), CheckOptions(device_memory=24 * 2**30))
     assert report.errors() == [] and report.model is not None and report.model.parameters == 6_738_415_616
     assert report.memory is not None and report.memory.available == 24 * 2**30
     weights = report.memory.peak().parts["weights"]

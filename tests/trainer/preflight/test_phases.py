@@ -23,7 +23,7 @@ from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
 from trainer.preflight.memory.residents import Resident
 from trainer.preflight.report import PhaseMemory
-from trainer.preflight.workload import Example, Pair, Sizes
+from trainer.preflight.workload import ExampleTokens, PairTokens, Sizes
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.models import TokenScorer
 from trainer.rollout.batch import sample_and_score, sample_responses
@@ -69,9 +69,9 @@ def spec_of(**changes: Any) -> JobSpec:
 def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") -> dict[str, PhaseMemory]:
     """Every demonstration and every side of a pair has the same length, so that nothing is left to chance."""
     sizes = Sizes(
-        [Example(PROMPT, ANSWER, True)] * 16, [], [Pair(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
+        [ExampleTokens(PROMPT, ANSWER, True)] * 16, [], [PairTokens(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
         {"demonstrations": Counter()}, TokenizedData([], [], [], [], [], [], []),
-        [Example(PROMPT, ANSWER, True)] * 16,
+        [ExampleTokens(PROMPT, ANSWER, True)] * 16,
     )  # fmt: skip
     passes = Passes(Blueprint(POLICIES[kind][0], spec.model, device))
     return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}

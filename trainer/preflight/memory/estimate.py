@@ -8,7 +8,7 @@ import torch
 
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 RUNTIME = {"cpu": 400 * 2**20, "cuda": 500 * 2**20}
-"""Of the process itself, beside its tensors: Python with torch and transformers in RAM; the CUDA context on a GPU."""
+"""Bytes of the process itself, beside its tensors: Python with torch and transformers in RAM; the CUDA context on a GPU."""
 
 
 def available(device: Literal["cpu", "cuda"]) -> int:

@@ -162,7 +162,7 @@ class Blueprint:
         return sum(int(p.numel()) for p in self._plain(head, self.dtype).parameters())
 
     def frozen_bytes(self, head: Head) -> int:
-        """Of a frozen model's weights, buffers left out; only matrices inside the layers are quantized."""
+        """Bytes of a frozen model's weights, buffers left out; only matrices inside the layers are quantized."""
         parameters = dict(self.frozen(head).named_parameters())
         if self.spec.quantization is None:
             return sum(int(p.nbytes) for p in parameters.values())
@@ -170,7 +170,7 @@ class Blueprint:
         return sum(int(p.numel() * small) if is_linear(name, p.ndim) else p.nbytes for name, p in parameters.items())
 
     def trained_bytes(self, head: Head) -> int:
-        """Of the weights that learn, beside those of their backbone."""
+        """Bytes of the weights that learn, beside those of their backbone."""
         return sum(int(p.nbytes) for p in self.trained(head).parameters() if p.requires_grad)
 
 

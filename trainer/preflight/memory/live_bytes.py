@@ -32,7 +32,7 @@ _PLAIN, _GPU, _MATH, _MASKED = (f"proximal_counted{suffix}" for suffix in ("", "
 class LiveBytes(TorchDispatchMode):
     """While inside: how many bytes live that did not before, and how many did at most. Works on real tensors too.
 
-    `aside` are those of them that somebody has put aside; `peak_beside` is the most there ever was of the others.
+    `aside` are those of them that the caller has put aside; `peak_beside` is the most there ever was of the others.
     """
 
     def __init__(self, before: Iterable[Tensor]) -> None:
@@ -82,7 +82,7 @@ def attention_for(device: str, dtype: torch.dtype, config: Any) -> str:
 
 
 def assume_packs(model: Model, packing: Packing) -> None:
-    """Of a fake model it cannot be tried whether it computes packed sequences as it does single ones; most do."""
+    """A fake model cannot be tested for whether it computes packed sequences as it does single ones; most do."""
     model._packing, model._packs = packing, True
 
 

@@ -1,4 +1,4 @@
-"""What one pass of a model holds at its peak: forward, forward and backward, or sampling.
+"""The memory of one pass of a model at its peak: forward, forward and backward, or sampling.
 
 The trainer's own functions (trainer/models/sequences.py, trainer/sampling/) run on fake tensors, so that what is counted is what they
 do.
@@ -57,7 +57,7 @@ class Widths:
         return cls(layers, hidden, heads * head, key_heads * head, int(feed) * experts, vocabulary, size)
 
     def kept(self, tokens: int, recompute: bool) -> int:
-        """Bytes kept for the backward pass. Of recomputed layers, all inputs and one whole layer are kept."""
+        """Bytes kept for the backward pass. With recomputed layers, all inputs and one whole layer are kept."""
         layer = 6 * self.hidden + 2 * self.keys + 3 * self.queries + 4 * self.feed
         numbers = self.layers * self.hidden + layer if recompute else self.layers * layer
         return tokens * numbers * self.size
@@ -78,7 +78,7 @@ DEEP = 8
 """Layers beyond which a model is counted from shallow ones: what each further layer adds is the same."""
 _SHALLOW = (2, 4)
 Pass = Literal["logprobs", "logprobs_and_entropy", "values", "scores"]
-"""What a model is asked for: of a policy the first two, of a scalar head a value for each token or a score for each row."""
+"""The output of a pass: of a policy the first two, of a scalar head a value for each token or a score for each row."""
 _GROWING_DRAW = 4 + 3 * 8
 """Bytes per row and token of the vocabulary while drawing: the logits, and in float64 the scaled logits, the
 probabilities and their cumulative sums (trainer/sampling/draws.py)."""
@@ -175,7 +175,7 @@ class Passes:
         return self._counted(count, by_formula, lambda p: Forward(p.forward(what, trained, shape))).peak
 
     def _sampling(self, prompts: tuple[int, ...], limit: int) -> Sampling:
-        """Of responses of up to `limit` tokens to prompts of these lengths, in ascending order."""
+        """Memory of sampling responses of up to `limit` tokens to prompts of these lengths, in ascending order."""
         rows, width = len(prompts), max(prompts) + limit - 1
 
         def by_formula(widths: Widths) -> Sampling:

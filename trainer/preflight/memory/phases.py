@@ -136,7 +136,7 @@ class Phases:
         )
 
     def _gathered(self, heads: Sequence[Head], learning: bool = False) -> Parts:
-        """Of sharded models what is brought together, one of them at a time."""
+        """Bytes of sharded models that are gathered, one model at a time."""
         if not self.processes.sharded:
             return {}
         models = [self.blueprint.trained(head) for head in heads]

@@ -1,4 +1,4 @@
-"""What one process of several holds: its share of every batch, and of sharded models its slice and what is gathered for it.
+"""The memory of one process of several: its share of every batch, and of sharded models its slice and what is gathered for it.
 
 A slice (`runtime.sharding` = "fsdp", ZeRO stage 3: Rajbhandari et al. 2020) is 1/P of weights, gradients and optimizer. For
 a pass with gradients there come the weights outside of the layers (embeddings, norm, head: gathered from the forward to the
@@ -85,7 +85,7 @@ class Processes:
         return cls(count, count > 1 and spec.runtime.sharding == "fsdp")
 
     def share(self, whole: Shape, together: int = 1) -> Shape:
-        """Of the process with the most tokens. `together`: rows that stay together, as the two sides of a pair do."""
+        """The share of the process with the most tokens. `together`: rows that stay together, as the two sides of a pair do."""
         if self.count == 1:
             return whole
         lengths = [sum(pair) for pair in zip(whole.prompts, whole.completions, strict=True)]

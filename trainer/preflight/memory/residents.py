@@ -75,7 +75,7 @@ def _critic_start(spec: JobSpec) -> str:
 
 
 def passes_of(member: Member) -> tuple[Pass, bool]:
-    """What `member` is asked for while a batch is scored, and whether its weights are held as those of a model that learns."""
+    """The output that `member` computes while a batch is scored, and whether its weights are held as those of a model that learns."""
     if member.head == "policy":
         return "logprobs", member.learns or member.moves
     return ("values" if member.learns else "scores"), member.learns or member.moves
@@ -88,7 +88,7 @@ class Resident:
     weights: int
     optimizer: int
     host: int = 0
-    """Of an offloaded optimizer, in RAM."""
+    """Bytes of an offloaded optimizer, in RAM."""
 
     @classmethod
     def of(cls, spec: JobSpec, phase: Phase, blueprint: Blueprint, other_weights: int = 0) -> "Resident":
@@ -122,7 +122,7 @@ def _behind(spec: JobSpec, phase: Phase, blueprint: Blueprint) -> int:
 
 
 def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:
-    """Of the stage to which the phase belongs."""
+    """The optimizer settings of the stage to which the phase belongs."""
     return {"sft": spec.sft, "reward_model": spec.reward_model, "dpo": spec.dpo, "kto": spec.kto}.get(phase, spec.ppo)
 
 

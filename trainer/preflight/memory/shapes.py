@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trainer.optim.micro_batches import Limits
-from trainer.preflight.workload import Example, Pair, Sizes, mean
+from trainer.preflight.workload import ExampleTokens, PairTokens, Sizes, mean
 
 Level = Literal["low", "expected", "high"]
 """Sequences of average length; the worst batch that one must expect; every sequence as long as it may be."""
@@ -31,7 +31,7 @@ class Shape:
         return sum(self.prompts) + sum(self.completions)
 
     def largest(self, limits: Limits) -> "Shape":
-        """Of the parts that go through a model together, the one with most tokens."""
+        """The part with the most tokens, of those that go through a model together."""
         lengths = [sum(pair) for pair in zip(self.prompts, self.completions, strict=True)]
         rows = max(limits.split(lengths), key=lambda part: sum(lengths[row] for row in part))
         return Shape(tuple(self.prompts[row] for row in rows), tuple(self.completions[row] for row in rows))
@@ -42,11 +42,11 @@ class Shape:
         return sum(self.completions)
 
 
-def demonstrations(rows: int, examples: Sequence[Example], level: Level) -> Shape:
+def demonstrations(rows: int, examples: Sequence[ExampleTokens], level: Level) -> Shape:
     return _rows(rows, [(example.prompt, example.completion) for example in examples], level)
 
 
-def comparisons(sequences: int, pairs: Sequence[Pair], level: Level) -> Shape:
+def comparisons(sequences: int, pairs: Sequence[PairTokens], level: Level) -> Shape:
     """Both sides of each pair are rows."""
     return _rows(sequences, [(pair.prompt, side) for pair in pairs for side in (pair.a, pair.b)], level)
 
