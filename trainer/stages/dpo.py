@@ -1,8 +1,8 @@
-"""Direct preference optimisation: the policy itself as the reward model (Rafailov et al. 2023).
+"""Direct preference optimisation (DPO): the policy is trained on pairs without a reward model (Rafailov et al. 2023).
 
-The reward that a policy π implies is β·log(π(y|x)/ref(y|x)) up to a term of the prompt; DPO fits its differences to the
-preferences, with no reward model and no sampling. The reference is the policy as the stage began, frozen; its
-log-probabilities are computed again for each batch, so nothing but the weights has to be kept for a resume.
+The reward that a policy π implies is β·log(π(y|x)/ref(y|x)), up to a term of the prompt. DPO fits differences of that reward
+to the preferences. The reference is the policy at the start of the stage, frozen. Its log-probabilities are computed again
+for each batch, so a resume needs only the weights.
 
 B counts pairs.
 """
@@ -32,7 +32,7 @@ from trainer.text.codec import Codec
 
 @dataclass(frozen=True)
 class PairLogRatios:
-    """Pairs with log(π/ref) of their two sides, (B,) each: of the whole side, or for `ipo` its mean per token."""
+    """log(π/ref) of the two sides of each pair, (B,): of the whole side, or for `ipo` its mean per token."""
 
     a_B: Tensor
     b_B: Tensor
@@ -69,25 +69,24 @@ def train(
 ) -> StageResult:
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result.
 
-    The pairs of a ranking count one by one, like any others.
+    The pairs of a ranking count separately.
     """
     point = ResumePoint.newest(session, "dpo")
     steps = total_steps(len(pairs), spec)
-    at_once = pair_limits(spec)
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
+    passes = PairPasses(policy, reference, codec, spec, pair_limits(spec), session.device, session.world)
 
     summary: dict[str, float] = {}
-    """The newest held-out figures; the last step always takes them."""
+    """The latest held-out figures. The last step always updates them."""
 
     def step(index: int) -> dict[str, float]:
         rows = batch_indices(len(pairs), spec.batch_size, index, session.seed("dpo"), "order", spec.epochs)
-        batch = [pairs[row] for row in rows]
-        values = accumulate(policy, reference, batch, codec, at_once, session.device, spec, session.world)
+        values = accumulate(passes, [pairs[row] for row in rows])
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
         if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
-            newest = evaluate(policy, reference, held_out, codec, at_once, session.device, spec, session.world)
+            newest = evaluate(passes, held_out)
             summary.update({f"eval/{name}": value for name, value in newest.items()})
             values |= summary
         return values
@@ -101,92 +100,78 @@ def train(
     return result
 
 
-def accumulate(
-    policy: Model,
-    reference: Model,
-    batch: Sequence[TokenizedPair],
-    codec: Codec,
-    micro_batch: AtOnce,
-    device: torch.device,
-    spec: DPOSpec,
-    world: World = SINGLE,
-) -> dict[str, float]:
-    """Add the gradient of the batch's mean loss, whatever the split into `micro_batch` pairs; return its figures."""
+@dataclass(frozen=True)
+class PairPasses:
+    """Forward passes of policy and reference over pairs, `at_once` pairs at a time, divided among processes."""
+
+    policy: Model
+    reference: Model
+    codec: Codec
+    spec: DPOSpec
+    at_once: AtOnce
+    device: torch.device
+    world: World = SINGLE
+
+    def micro_batches(self, pairs: Sequence[TokenizedPair]) -> list[list[int]]:
+        """This process' rows in micro-batches. The longer side of a pair counts for both."""
+        rows = self.world.balanced_rows([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
+        lengths = [2 * (len(pairs[row].prompt) + max(len(pairs[row].a), len(pairs[row].b))) for row in rows]
+        return [[rows[at] for at in part] for part in limits(self.at_once).split(lengths)]
+
+    def log_ratios(self, pairs: Sequence[TokenizedPair]) -> PairLogRatios:
+        """log(π/ref) of both sides, from one forward pass of each model, the reference first."""
+        prompts, sides = [pair.prompt for pair in pairs], [p.a for p in pairs] + [p.b for p in pairs]
+        batch = Batch.from_ids(prompts + prompts, sides, self.codec.pad_id).to(self.device)
+        with torch.no_grad():
+            reference_logprobs_BR, _ = completion_logprobs(self.reference, batch)
+        logprobs_BR, _ = completion_logprobs(self.policy, batch)
+        log_ratios = (logprobs_BR - reference_logprobs_BR).sum(-1)  # both are 0 outside the mask
+        if self.spec.loss == "ipo":
+            log_ratios = log_ratios / batch.completion_lengths_B
+        a_B, b_B = log_ratios.chunk(2)
+        return PairLogRatios(a_B, b_B, self._targets(pairs))
+
+    def gathered(
+        self, parts: Sequence[PairLogRatios], rows: Sequence[int], pairs: Sequence[TokenizedPair]
+    ) -> Sequence[PairLogRatios]:
+        """The log-ratios of all processes; `parts` are those of this process' `rows`."""
+        if self.world.size == 1:
+            return parts
+        local_B2 = (
+            torch.stack([torch.cat([p.a_B for p in parts]), torch.cat([p.b_B for p in parts])], 1) if parts else None
+        )
+        a_B, b_B = self.world.gather_rows(local_B2, rows, len(pairs), self.device).unbind(1)
+        return [PairLogRatios(a_B, b_B, self._targets(pairs))]
+
+    def _targets(self, pairs: Sequence[TokenizedPair]) -> Tensor:
+        return torch.tensor([pair.target for pair in pairs], device=self.device)
+
+
+def accumulate(passes: PairPasses, batch: Sequence[TokenizedPair]) -> dict[str, float]:
+    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures."""
     parts: list[PairLogRatios] = []
-    parts_of_mine = _split(batch, _share(batch, world), micro_batch)
-    with world.fail_together(), present(reference):
-        for rows in in_step(parts_of_mine, world, policy):
-            some = compare(policy, reference, [batch[row] for row in rows], codec, device, spec)
-            loss = some.losses(spec).sum() / len(batch)
+    micro_batches = passes.micro_batches(batch)
+    with passes.world.fail_together(), present(passes.reference):
+        for rows in in_step(micro_batches, passes.world, passes.policy):
+            found = passes.log_ratios([batch[row] for row in rows])
+            loss = found.losses(passes.spec).sum() / len(batch)
             require_finite(loss, "DPO loss")
             loss.backward()
-            parts.append(PairLogRatios(some.a_B.detach(), some.b_B.detach(), some.targets_B))
-    return figures(_everyones(parts, [*chain(*parts_of_mine)], batch, device, world), spec)
+            parts.append(PairLogRatios(found.a_B.detach(), found.b_B.detach(), found.targets_B))
+    return figures(passes.gathered(parts, [*chain(*micro_batches)], batch), passes.spec)
 
 
 @torch.no_grad()
-def evaluate(
-    policy: Model,
-    reference: Model,
-    pairs: Sequence[TokenizedPair],
-    codec: Codec,
-    at_once: AtOnce,
-    device: torch.device,
-    spec: DPOSpec,
-    world: World = SINGLE,
-) -> dict[str, float]:
-    """The figures of all pairs, so many pairs at once."""
-    parts_of_mine = _split(pairs, _share(pairs, world), at_once)
-    with present(policy), present(reference):
-        parts = [
-            compare(policy, reference, [pairs[row] for row in rows], codec, device, spec) for rows in parts_of_mine
-        ]
-    return figures(_everyones(parts, [*chain(*parts_of_mine)], pairs, device, world), spec)
-
-
-def _share(pairs: Sequence[TokenizedPair], world: World) -> list[int]:
-    return world.balanced_rows([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
-
-
-def _split(pairs: Sequence[TokenizedPair], rows: Sequence[int], at_once: AtOnce) -> list[list[int]]:
-    """Those pairs in parts; the longer side of a pair stands for both."""
-    lengths = [2 * (len(pairs[row].prompt) + max(len(pairs[row].a), len(pairs[row].b))) for row in rows]
-    return [[rows[at] for at in part] for part in limits(at_once).split(lengths)]
-
-
-def _everyones(
-    parts: Sequence[PairLogRatios],
-    mine: Sequence[int],
-    pairs: Sequence[TokenizedPair],
-    device: torch.device,
-    world: World,
-) -> Sequence[PairLogRatios]:
-    """All pairs, of which `parts` are this process' own."""
-    if world.size == 1:
-        return parts
-    own_B2 = torch.stack([torch.cat([p.a_B for p in parts]), torch.cat([p.b_B for p in parts])], 1) if parts else None
-    a_B, b_B = world.gather_rows(own_B2, mine, len(pairs), device).unbind(1)
-    return [PairLogRatios(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))]
-
-
-def compare(
-    policy: Model, reference: Model, pairs: Sequence[TokenizedPair], codec: Codec, device: torch.device, spec: DPOSpec
-) -> PairLogRatios:
-    """log(π/ref) of both sides of each pair; they go through one forward pass of each model, the reference first."""
-    prompts = [pair.prompt for pair in pairs]
-    batch = Batch.from_ids(prompts + prompts, [p.a for p in pairs] + [p.b for p in pairs], codec.pad_id).to(device)
-    with torch.no_grad():
-        reference_logprobs_BR, _ = completion_logprobs(reference, batch)
-    logprobs_BR, _ = completion_logprobs(policy, batch)
-    log_ratios = (logprobs_BR - reference_logprobs_BR).sum(-1)  # both are 0 outside the mask
-    if spec.loss == "ipo":
-        log_ratios = log_ratios / batch.completion_lengths_B
-    a_B, b_B = log_ratios.chunk(2)
-    return PairLogRatios(a_B, b_B, torch.tensor([pair.target for pair in pairs], device=device))
+def evaluate(passes: PairPasses, pairs: Sequence[TokenizedPair]) -> dict[str, float]:
+    """The figures of all pairs."""
+    micro_batches = passes.micro_batches(pairs)
+    with present(passes.policy), present(passes.reference):
+        parts = [passes.log_ratios([pairs[row] for row in rows]) for rows in micro_batches]
+    return figures(passes.gathered(parts, [*chain(*micro_batches)], pairs), passes.spec)
 
 
 def figures(parts: Sequence[PairLogRatios], spec: DPOSpec) -> dict[str, float]:
-    """Mean loss of all pairs; of those that are no ties, accuracy and means of the rewards β·log(π/ref)."""
+    """Mean loss of all pairs and, over the pairs that are not ties, accuracy and mean rewards β·log(π/ref)."""
     a_B, b_B, targets_B = (torch.cat([getattr(p, name) for p in parts]) for name in ("a_B", "b_B", "targets_B"))
     values = {"loss": float(preference_loss(a_B - b_B, targets_B, spec).mean())}
     decided = targets_B != 0.5

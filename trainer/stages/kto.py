@@ -1,12 +1,12 @@
-"""Kahneman-Tversky optimisation: the policy learns from single completions, each with a thumb up or down.
+"""Kahneman-Tversky optimisation (KTO): the policy is trained on single completions with a thumb up or down.
 
 Ethayarajh et al. 2024, "KTO: Model Alignment as Prospect Theoretic Optimization", §4.1. The reward that a policy π implies is
-r(x, y) = log(π(y|x)/ref(y|x)), as in DPO. A value function with a reference point z₀ weighs it: gains above z₀ count for
-completions with a thumb up, losses below z₀ for those with a thumb down, and both saturate. z₀ stands for KL(π ‖ ref); it is
-estimated once for each optimizer step, from the whole batch, and has no gradient.
+r(x, y) = log(π(y|x)/ref(y|x)), as in DPO. A value function compares it with a reference point z₀. It counts gains above z₀
+for completions with a thumb up, and losses below z₀ for those with a thumb down. Both saturate. z₀ stands for KL(π ‖ ref).
+It is estimated once for each optimizer step, from the whole batch, and has no gradient.
 
-The reference is the policy as the stage began, frozen; its log-probabilities are computed again for each batch, so nothing
-but the weights has to be kept for a resume.
+The reference is the policy at the start of the stage, frozen. Its log-probabilities are computed again for each batch, so a
+resume needs only the weights.
 
 B counts completions.
 """
@@ -38,7 +38,7 @@ def kto_loss(log_ratios_B: Tensor, up_B: Tensor, reference_point: Tensor | float
 
     up:   λ_D·(1 − σ(β·(r − z₀)))      down: λ_U·(1 − σ(β·(z₀ − r)))
 
-    1 − σ(u) is written as σ(−u), which keeps its digits where σ(u) is near 1.
+    1 − σ(u) is computed as σ(−u), which is exact where σ(u) is near 1.
     """
     gains_B = spec.beta * (log_ratios_B - reference_point)
     up = spec.desirable_weight * torch.sigmoid(-gains_B)
@@ -49,7 +49,7 @@ def kto_loss(log_ratios_B: Tensor, up_B: Tensor, reference_point: Tensor | float
 def mismatched(batch: Sequence[TokenizedThumb]) -> list[TokenizedThumb]:
     """Each prompt with the completion of the next row, cyclically, that has another prompt (ibid., §4.1: y of other x).
 
-    Where all rows have one prompt there are none.
+    Empty where all rows have the same prompt.
     """
     if all(verdict.prompt == batch[0].prompt for verdict in batch):
         return []
@@ -64,7 +64,7 @@ def mismatched(batch: Sequence[TokenizedThumb]) -> list[TokenizedThumb]:
 def reference_point(log_ratios_M: Tensor) -> Tensor:
     """z₀ = max(0, mean r(xᵢ, yⱼ)) over mismatched pairs, (): an estimate of KL(π ‖ ref), which is never negative.
 
-    0 where there are no pairs. The estimate is biased, and noisy for few pairs, but needs no sampling (ibid., §4.1).
+    0 without pairs. The estimate is biased, and noisy for few pairs, but needs no sampling (ibid., §4.1).
     """
     return log_ratios_M.mean().clamp(min=0) if len(log_ratios_M) else log_ratios_M.new_zeros(())
 
@@ -84,10 +84,12 @@ def train(
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
-    passes = Passes(policy, reference, codec, Limits.from_spec(spec, spec.batch_size), session.device, session.world)
+    passes = ThumbPasses(
+        policy, reference, codec, Limits.from_spec(spec, spec.batch_size), session.device, session.world
+    )
 
     summary: dict[str, float] = {}
-    """The newest held-out figures; the last step always takes them."""
+    """The latest held-out figures. The last step always updates them."""
 
     def step(index: int) -> dict[str, float]:
         rows = batch_indices(len(verdicts), spec.batch_size, index, session.seed("kto"), "order", spec.epochs)
@@ -108,8 +110,8 @@ def train(
 
 
 @dataclass(frozen=True)
-class Passes:
-    """Both models, and how many rows go through them at once."""
+class ThumbPasses:
+    """Forward passes of policy and reference over single completions, divided among processes."""
 
     policy: Model
     reference: Model
@@ -119,13 +121,13 @@ class Passes:
     world: World = SINGLE
 
     def parts(self, verdicts: Sequence[TokenizedThumb]) -> list[list[int]]:
-        """This process' rows in micro-batches."""
+        """This process' rows, in micro-batches."""
         mine = self.world.balanced_rows([verdict.tokens for verdict in verdicts])
         parts = limits(self.at_once).split([verdicts[row].tokens for row in mine])
         return [[mine[at] for at in part] for part in parts]
 
     def log_ratios(self, verdicts: Sequence[TokenizedThumb]) -> Tensor:
-        """log(π(y|x)/ref(y|x)) of each completion as a whole, (B,). The gradient is the policy's alone."""
+        """log(π(y|x)/ref(y|x)) of each whole completion, (B,). Only the policy gets a gradient."""
         prompts, completions = [v.prompt for v in verdicts], [v.completion for v in verdicts]
         batch = Batch.from_ids(prompts, completions, self.codec.pad_id).to(self.device)
         with torch.no_grad():
@@ -135,25 +137,25 @@ class Passes:
 
     @torch.no_grad()
     def all_log_ratios(self, verdicts: Sequence[TokenizedThumb]) -> Tensor:
-        """The same of the rows of all processes, without a gradient."""
+        """The same for the rows of all processes, without a gradient."""
         parts = self.parts(verdicts)
         with present(self.policy), present(self.reference):
             mine = [self.log_ratios([verdicts[row] for row in rows]) for rows in parts]
         return self.gathered(mine, parts, len(verdicts))
 
-    def gathered(self, mine: Sequence[Tensor], parts: Sequence[Sequence[int]], total: int) -> Tensor:
-        """(total,) the values of all processes in row order; `mine` are those of `parts`."""
+    def gathered(self, local: Sequence[Tensor], parts: Sequence[Sequence[int]], total: int) -> Tensor:
+        """(total,) the values of all processes in row order. `local` are those of this process' `parts`."""
         if not total:
             return torch.zeros(0, device=self.device)
         rows = [row for part in parts for row in part]
-        values = torch.cat(list(mine)) if mine else None
+        values = torch.cat(list(local)) if local else None
         if self.world.size == 1 and values is not None:
             return torch.empty_like(values).index_copy_(0, torch.tensor(rows, device=self.device), values)
         return self.world.gather_rows(values, rows, total, self.device)
 
 
-def accumulate(passes: Passes, batch: Sequence[TokenizedThumb], spec: KTOSpec) -> dict[str, float]:
-    """Add the gradient of the batch's mean loss, whatever the split into micro-batches and processes; return its figures."""
+def accumulate(passes: ThumbPasses, batch: Sequence[TokenizedThumb], spec: KTOSpec) -> dict[str, float]:
+    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures."""
     with passes.world.fail_together(), present(passes.reference):
         point = reference_point(passes.all_log_ratios(mismatched(batch)))
         require_finite(point, "KTO reference point")
@@ -169,17 +171,17 @@ def accumulate(passes: Passes, batch: Sequence[TokenizedThumb], spec: KTOSpec) -
 
 
 @torch.no_grad()
-def evaluate(passes: Passes, verdicts: Sequence[TokenizedThumb], spec: KTOSpec) -> dict[str, float]:
-    """The figures of all rows, with one reference point for all of them."""
+def evaluate(passes: ThumbPasses, verdicts: Sequence[TokenizedThumb], spec: KTOSpec) -> dict[str, float]:
+    """The figures of all rows, with one reference point."""
     point = reference_point(passes.all_log_ratios(mismatched(verdicts)))
     log_ratios_B = passes.all_log_ratios(verdicts)
     return figures(log_ratios_B, _up(verdicts, passes.device), point, spec)
 
 
 def figures(log_ratios_B: Tensor, up_B: Tensor, point: Tensor, spec: KTOSpec) -> dict[str, float]:
-    """Mean loss, z₀, the mean rewards β·r of the rows with each thumb and, where both are there, margin and AUC of r.
+    """Mean loss, z₀, the mean rewards β·r of the rows with each thumb and, if both thumbs occur, margin and AUC of r.
 
-    Which rows lie above z₀ is no figure: the policy can make all of them less likely, and order them right all the same.
+    The share of rows above z₀ is not reported. The policy can make all completions less likely and still rank them right.
     """
     values = {"loss": float(kto_loss(log_ratios_B, up_B, point, spec).mean()), "kl": float(point)}
     for name, rows_B in (("chosen", up_B), ("rejected", ~up_B)):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from trainer.cli import main
-from trainer.distributed.launch import Machine, _cause, options
+from trainer.distributed.launch import Machine, _first_status, options
 from trainer.spec import ResourcesSpec
 
 
@@ -27,7 +27,7 @@ def ended(*statuses: int) -> dict[int, SimpleNamespace]:
     ],
 )
 def test_the_cause_is_the_first_that_did_not_fail_because_another_had(statuses: tuple[int, ...], cause: int) -> None:
-    assert _cause(ended(*statuses)) == cause
+    assert _first_status(ended(*statuses)) == cause
 
 
 def test_accelerate_counts_the_processes_of_all_machines() -> None:

@@ -112,11 +112,12 @@ def test_the_gradient_stages(kind: str) -> None:
     examples = [TokenizedDemonstration([2] * PROMPT, [3] * ANSWER) for _ in range(16)]
     pairs = [TokenizedPair([2] * PROMPT, [3] * ANSWER, [4] * ANSWER, 1.0) for _ in range(8)]
     verdicts = [TokenizedThumb([2 + n] * PROMPT, [3] * ANSWER, n % 2 == 0) for n in range(16)]
-    passes = kto.Passes(policy, reference, codec, 16, CPU)
+    pair_passes = dpo.PairPasses(policy, reference, codec, spec.dpo, 8, CPU)
+    passes = kto.ThumbPasses(policy, reference, codec, 16, CPU)
     stages = {
         "sft": (policy, spec.sft, lambda: sft.accumulate(policy, examples, codec, 16, CPU)),
         "reward_model": (scorer, spec.reward_model, lambda: accumulate_pairs(scorer, pairs, codec, 8, CPU)),
-        "dpo": (policy, spec.dpo, lambda: dpo.accumulate(policy, reference, pairs, codec, 8, CPU, spec.dpo)),
+        "dpo": (policy, spec.dpo, lambda: dpo.accumulate(pair_passes, pairs)),
         "kto": (policy, spec.kto, lambda: kto.accumulate(passes, verdicts, spec.kto)),
     }
     for stage, (model, options, accumulate) in stages.items():

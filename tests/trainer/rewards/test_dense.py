@@ -19,7 +19,7 @@ from trainer.events import Samples
 from trainer.ppo import optimal_value
 from trainer.ppo.experience import Experience, build_experience
 from trainer.rewards import RewardInput, Rewards, RewardValue, Scores, TokenRewards, build
-from trainer.rewards.base import WeightedReward, _joined
+from trainer.rewards.base import WeightedReward, _concatenated
 from trainer.rollout.shaping import shaped_tokens
 from trainer.spec import EvaluationSpec, HttpReward, PPOSpec, ShapingSpec
 from trainer.stages.evaluation import HeldOut
@@ -88,8 +88,8 @@ def test_numbers_for_responses_and_for_tokens_are_weighed_and_summed() -> None:
     assert scores.totals == [13.5, 26.0]
 
 
-def test_blocks_of_several_processes_are_joined() -> None:
-    joined = _joined(
+def test_blocks_of_several_processes_are_concatenated() -> None:
+    joined = _concatenated(
         [Scores([1.0], {"a": [1.0]}, {}), Scores([3.0], {"a": [3.0]}, {}, TokenRewards([1.0], [[2.0, 0.0]]))]
     )
     assert joined == Scores([1.0, 3.0], {"a": [1.0, 3.0]}, {}, TokenRewards([1.0, 1.0], [[], [2.0, 0.0]]))

@@ -62,7 +62,7 @@ def test_it_counts_every_pair_alike_however_the_batch_is_split(loss: str, micro_
             sides = [value / len(side) for value, side in zip(sides, (pair.a, pair.b), strict=True)]
         losses.append(dpo.preference_loss((sides[0] - sides[1])[None], torch.tensor([pair.target]), spec).sum())
     (sum(losses) / 3).backward()
-    values = dpo.accumulate(model, reference, PAIRS, new_codec(), micro_batch, CPU, spec)
+    values = dpo.accumulate(dpo.PairPasses(model, reference, new_codec(), spec, micro_batch, CPU), PAIRS)
     assert values["loss"] == pytest.approx(sum(float(one.detach()) for one in losses) / 3, rel=tolerance.largest())
     for got, want in zip(model.parameters(), expected.parameters(), strict=True):
         torch.testing.assert_close(got.grad, want.grad, **tolerance.gradients())

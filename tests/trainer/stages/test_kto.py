@@ -97,7 +97,7 @@ def test_a_step_is_that_of_plain_torch_however_the_batch_is_split(limits: Limits
     expected, model, reference = llama(seeds[0]), llama(seeds[0]), llama(seeds[1])
     loss, z = reference_loss(expected, reference, spec)
     loss.backward()
-    values = kto.accumulate(kto.Passes(model, reference, new_codec(), limits, CPU), VERDICTS, spec)
+    values = kto.accumulate(kto.ThumbPasses(model, reference, new_codec(), limits, CPU), VERDICTS, spec)
     assert values["loss"] == pytest.approx(float(loss.detach()), rel=1e-5)
     assert values["kl"] == pytest.approx(z, rel=1e-5, abs=1e-5)
     for got, want in zip(model.parameters(), expected.parameters(), strict=True):
