@@ -1,4 +1,8 @@
-"""A remote reward: responses out in batches, numbers back."""
+"""Remote rewards: an HTTP endpoint that takes responses in batches and returns numbers as JSON.
+
+A request has a deadline and is repeated after a temporary failure. It uses Python's own HTTP client, without proxy,
+redirects or cookies.
+"""
 
 import json
 import time
@@ -15,19 +19,19 @@ from trainer.spec import HttpReward
 from trainer.text.codec import Codec
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
-"""Seconds before the second try, doubled before each further one, up to the longest."""
+"""Seconds before the second attempt. They double before each further attempt, up to the longest."""
 
 GOES_ON = "; the same command goes on from the last checkpoint"
-"""What a run adds to its advice, and a check cannot."""
+"""The end of a run's error message. The pre-run check leaves it out."""
 
 
 class _MayPass(Exception):
-    """Trouble that another try may not meet."""
+    """A failure that may be temporary."""
 
 
 @dataclass
 class Endpoint:
-    """Where to ask, how long to wait, and how often to try; counts what it meets."""
+    """An HTTP endpoint with a timeout in seconds and a number of retries. Counts requests and failures."""
 
     url: str
     timeout: float
@@ -38,7 +42,7 @@ class Endpoint:
     failed: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        """Raises SpecError for an address that cannot be asked."""
+        """Raises SpecError for an invalid address."""
         try:
             parts = urlsplit(self.url)
             good = bool(parts.hostname) and self.url.isascii() and not any(c.isspace() for c in self.url)
@@ -46,14 +50,14 @@ class Endpoint:
         except ValueError:
             good = False
         if not good:
-            raise SpecError(f"`url` is not an address that can be asked: {self.url}")
+            raise SpecError(f"`url` is not a valid address: {self.url}")
         if parts.username is not None or parts.password is not None:
-            raise SpecError("`url` must hold no user and no password: a spec is stored and shown.")
+            raise SpecError("`url` must not contain a user or password, because a spec is stored and shown.")
 
     def ask(self, question: dict[str, Any]) -> Any:
-        """The answer to POSTing `question`.
+        """POST `question` and return the JSON of the response.
 
-        Raises RewardError: after the last try, or at once for an answer that would not change (4xx, not JSON).
+        Raises RewardError after the last attempt, or at once for a permanent failure (4xx, not JSON).
         """
         for attempt in range(self.retries + 1):
             self.requests += 1
@@ -63,7 +67,7 @@ class Endpoint:
                 self.failed += 1
                 if attempt == self.retries:
                     raise RewardError(
-                        f"{self.url} failed {_times(attempt + 1)}: {trouble}. See that it runs and answers, or "
+                        f"{self.url} failed {_times(attempt + 1)}: {trouble}. Check that it runs and responds, or "
                         f"raise `timeout` or `retries`{GOES_ON}."
                     ) from trouble
                 seconds = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
@@ -114,7 +118,7 @@ def _connection(parts: SplitResult, timeout: float) -> HTTPConnection:
 
 
 def _read(response: HTTPResponse, connection: HTTPConnection, deadline: float) -> bytes:
-    """The whole body. The deadline holds for all of it: an endpoint that trickles is as late as one that is silent."""
+    """The whole body, which must arrive before the deadline."""
     chunks = []
     while chunk := response.read1(1 << 16):
         chunks.append(chunk)
@@ -125,7 +129,7 @@ def _read(response: HTTPResponse, connection: HTTPConnection, deadline: float) -
 
 
 def _wait_until(connection: HTTPConnection, deadline: float) -> None:
-    """Let the next read last no longer than what is left. Raises TimeoutError."""
+    """Set the timeout of the next read to the time left. Raises TimeoutError where none is left."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -134,7 +138,7 @@ def _wait_until(connection: HTTPConnection, deadline: float) -> None:
 
 
 def _excerpt(status: int, body: bytes) -> str:
-    """A status and the beginning of what came with it."""
+    """A status and the beginning of the body."""
     text = " ".join(body[:400].decode(errors="replace").split())
     phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else "unknown status"
     return f"{status} {phrase}" + (f": {text[:200]}" if text else "")
@@ -145,19 +149,19 @@ def _times(count: int) -> str:
 
 
 def build_http(spec: HttpReward, context: RewardContext) -> "RemoteReward":
-    """Raises SpecError for an address that cannot be asked; the endpoint itself is asked only when there is something to."""
+    """Raises SpecError for an invalid address. The first request is sent by `score`."""
     return RemoteReward(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify), context.codec)
 
 
 class RemoteReward:
-    """Asks an endpoint for scores, `batch_size` responses to a request."""
+    """Requests scores from an endpoint, `batch_size` responses in each request."""
 
     def __init__(self, spec: HttpReward, endpoint: Endpoint, codec: Codec) -> None:
         self._spec, self._endpoint, self._codec = spec, endpoint, codec
         self._seconds = 0.0
 
     def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
-        """Raises RewardError where the endpoint fails for good, or gives a response anything but a number or a list of them."""
+        """Raises RewardError where the endpoint fails permanently, or returns anything but numbers and lists of numbers."""
         began = time.perf_counter()
         self._endpoint.requests = self._endpoint.failed = 0
         scores: list[RewardValue] = []
@@ -167,7 +171,7 @@ class RemoteReward:
         return scores
 
     def figures(self) -> dict[str, float]:
-        """Failed requests ÷ requests, and the seconds that asking took."""
+        """Failed requests ÷ requests, and the seconds of all requests."""
         rate = self._endpoint.failed / self._endpoint.requests if self._endpoint.requests else 0.0
         return {"error_rate": rate, "seconds": self._seconds}
 
@@ -182,7 +186,7 @@ class RemoteReward:
         return request_numbers(self._endpoint, {"items": items}, "scores", len(answers))
 
     def _openrlhf(self, answers: Sequence[RewardInput]) -> dict[str, Any]:
-        """Texts decoded with their special tokens, as OpenRLHF sends them: its endpoints look for the EOS."""
+        """OpenRLHF's request format. Texts keep their special tokens, because its endpoints look for the EOS."""
         decode = self._codec.tokenizer.decode
         tokens = {"tokens": [self._tokens(a) for a in answers]} if self._spec.send_tokens else {}
         return tokens | {
@@ -196,7 +200,7 @@ class RemoteReward:
 
 
 def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[RewardValue]:
-    """`count` numbers or lists of numbers under `key` of the endpoint's answer."""
+    """`count` numbers or lists of numbers under `key` of the response. Raises RewardError for anything else."""
     found = request_values(endpoint, question, key, count)
     for value in found:
         for one in value if isinstance(value, list) else [value]:
@@ -206,7 +210,7 @@ def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, coun
 
 
 def request_values(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[Any]:
-    """`count` values under `key` of the endpoint's answer. Raises RewardError for anything else."""
+    """`count` values under `key` of the response. Raises RewardError for anything else."""
     answer = endpoint.ask(question)
     found = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(found, list):

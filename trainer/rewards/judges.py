@@ -1,4 +1,4 @@
-"""Judges: who decides between two answers to the same prompt.
+"""Judges: functions that decide between two answers to the same prompt.
 
 An installed plug-in (`judge(prompt: str, response: str, finished: bool) -> float` under the entry-point group
 `proximal.judges`), any reward, or a remote endpoint that compares.
@@ -23,16 +23,16 @@ class Judge(Protocol):
     """Decides between answers."""
 
     def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
-        """Per pair of answers to one prompt: 1 where `after` wins, 0 where `before` does, ½ for a tie. Raises RewardError."""
+        """Per pair of answers to one prompt: 1 if `after` wins, 0 if `before` wins, ½ for a tie. Raises RewardError."""
         ...
 
     def scores(self, answers: Sequence[RewardInput]) -> list[float] | None:
-        """A number for each answer by itself, higher is better; None for a judge that only compares. Raises RewardError."""
+        """A score for each answer, higher is better; None for a judge that only compares. Raises RewardError."""
         ...
 
 
 def load_judge(spec: str | JudgeSpec | None, context: RewardContext) -> Judge | None:
-    """The judge that a spec names; None for none. Raises SpecError, ModelError or DataError for one that cannot be had."""
+    """The judge that a spec names; None for None. Raises SpecError, ModelError or DataError where it cannot be built."""
     if isinstance(spec, HttpJudge):
         return ComparingJudge(spec, Endpoint(spec.url, spec.timeout, spec.retries, context.notify), context.world)
     if spec is None or isinstance(spec, str):
@@ -41,7 +41,7 @@ def load_judge(spec: str | JudgeSpec | None, context: RewardContext) -> Judge | 
 
 
 def load_installed_judge(name: str | None, world: World = SINGLE) -> Judge | None:
-    """The installed judge of that name; None for no name. Raises SpecError, listing the installed ones, for an unknown name."""
+    """The installed judge of that name; None for None. Raises SpecError, with the installed names, for an unknown name."""
     if name is None:
         return None
     try:
@@ -52,7 +52,7 @@ def load_installed_judge(name: str | None, world: World = SINGLE) -> Judge | Non
 
 
 class ScoringJudge:
-    """The higher score wins; equal ones are a tie."""
+    """The higher score wins. Equal scores are a tie."""
 
     def __init__(self, rewards: Rewards) -> None:
         self._rewards = rewards
@@ -66,9 +66,9 @@ class ScoringJudge:
 
 
 class ComparingJudge:
-    """Asks an endpoint about every pair twice, the sides swapped: only a win on both sides is one, all else is a tie.
+    """Requests a comparison of every pair twice, with the sides swapped. A win must hold both times, else it is a tie.
 
-    Judges prefer a side whatever stands there (Zheng et al. 2023, §3.4, whose rule this is).
+    Judges prefer one side whatever its text is. The rule is from Zheng et al. 2023, §3.4.
     """
 
     def __init__(self, spec: HttpJudge, endpoint: Endpoint, world: World = SINGLE) -> None:
@@ -105,7 +105,7 @@ class ComparingJudge:
 
 
 _POINTS = {("b", "a"): 1.0, ("a", "b"): 0.0}
-"""By what is said of (before, after) and of (after, before)."""
+"""Points by the verdicts on (before, after) and on (after, before)."""
 
 
 class _PluginJudge:
@@ -119,5 +119,5 @@ class _PluginJudge:
             return [float(self._function(prompt_text(a.prompt), a.text, a.finished)) for a in answers]
         except TrainerError:
             raise
-        except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+        except Exception as error:  # plug-in code may raise anything; the error is reported with its place
             raise RewardError(f"the plug-in failed: {plugin_error(error)}") from error

@@ -1,4 +1,4 @@
-"""A trained reward model as a reward: on the policy's own tokens, or on text encoded again for another tokenizer."""
+"""Rewards by models: a trained reward model, on token ids or on text, and any sequence classifier."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
     """The run's own reward model, or the one at `spec.path`. Raises ModelError."""
     if spec.path is None:
         if context.own_model is None:
-            raise ModelError("This run has no reward model of its own: give the `path` of one.")
+            raise ModelError("This run trains no reward model. Set the `path` of one.")
         return TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
     tokenizer = load_tokenizer(spec.path)
     model = store_as_computed(load_reward_model(spec.path).requires_grad_(False), context.dtype)
@@ -38,14 +38,14 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
     if same_tokenizer(tokenizer, context.codec.tokenizer):
         return scorer
     if tokenizer.eos_token_id is None:
-        raise ModelError(f"{spec.path}: its tokenizer has no EOS token, where a reward model is read.")
+        raise ModelError(f"{spec.path}: its tokenizer has no EOS token, at which a reward model is read.")
     codec = Codec(tokenizer, sys.maxsize, sys.maxsize, getattr(tokenizer, "chat_template", None) is not None)
     return TextScorer(TokenScorer(model, codec.pad_id, context.at_once), codec)
 
 
 @dataclass(frozen=True)
 class TokenScorer:
-    """Scores token ids as they were sampled. The model may be trained on meanwhile: it is read anew each time."""
+    """Scores sampled token ids. The model may be trained between calls."""
 
     model: Model
     pad_id: int
@@ -57,7 +57,7 @@ class TokenScorer:
     @torch.no_grad()
     def score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
         """Scores at the last token of each. Raises RewardError where the model's context is too short."""
-        with present(self.model):  # for which a sharded model needs everyone, also who has no answers
+        with present(self.model):  # a collective for a sharded model, which processes without answers join
             return self._score_ids(prompts, responses) if prompts else []
 
     def _score_ids(self, prompts: Sequence[list[int]], responses: Sequence[list[int]]) -> list[float]:
@@ -74,7 +74,7 @@ class TokenScorer:
 
 @dataclass(frozen=True)
 class TextScorer:
-    """Encodes prompt and response again, with the reward model's own chat template and EOS, and scores those tokens."""
+    """Encodes prompt and response again with the reward model's tokenizer, chat template and EOS, and scores these tokens."""
 
     scorer: TokenScorer
     codec: Codec
@@ -85,38 +85,41 @@ class TextScorer:
     def _prompt(self, answer: RewardInput) -> list[int]:
         ids = self.codec.prompt(answer.prompt)
         if ids is None:
-            raise RewardError("Its tokenizer makes no token of the prompt.")
+            raise RewardError("Its tokenizer returns no token for the prompt.")
         return ids
 
     def _response(self, answer: RewardInput) -> list[int]:
-        """With an EOS only where the policy ended it."""
+        """Ends with an EOS only if the response is finished."""
         ids, _ = self.codec.completion(answer.text)
         return ids if answer.finished else ids[:-1]
 
 
 def same_tokenizer(one: Tokenizer, other: Tokenizer) -> bool:
-    """Whether both make the same ids of the same conversation: vocabulary, rules, EOS and chat template."""
+    """Whether both encode every conversation alike: equal vocabulary, rules, EOS and chat template."""
     return _identity(one) == _identity(other)
 
 
 def _identity(tokenizer: Tokenizer) -> tuple[Any, ...]:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     rules = json.loads(backend.to_str()) if backend is not None else {"class": type(tokenizer).__name__}
-    # How a batch was last padded or cut is a state, not a rule.
+    # The padding and truncation of the last batch are state, not rules.
     rules = {key: value for key, value in rules.items() if key not in ("padding", "truncation")}
     return rules, tokenizer.get_vocab(), tokenizer.eos_token_id, getattr(tokenizer, "chat_template", None)
 
 
 def check_vocabulary(path: str, model: Model, tokenizer: Tokenizer) -> None:
-    """Raise ModelError where a scoring model has no embedding for some token of its tokenizer."""
+    """Raise ModelError where a scoring model has fewer embeddings than its tokenizer has tokens."""
     vocabulary = model.config.get_text_config().vocab_size
     if embedding_rows(tokenizer) > vocabulary:
         raise ModelError(f"{path}: its tokenizer has {embedding_rows(tokenizer)} tokens, the model only {vocabulary}.")
 
 
 def check_context(tokens: int, model: Model, tokenizer: Tokenizer | None = None) -> None:
-    """Raise RewardError where `tokens` are more than a scoring model can read: as many as it has positions for, and
-    where it is given as many as its tokenizer says (a RoBERTa's first two positions are not for tokens)."""
+    """Raise RewardError where `tokens` exceed the context of a scoring model.
+
+    The context is the number of the model's positions, and at most the `model_max_length` of `tokenizer`. RoBERTa reserves
+    two positions, so the second is smaller.
+    """
     limits = [getattr(model.config.get_text_config(), "max_position_embeddings", None)]
     limits += [tokenizer.model_max_length] if tokenizer is not None else []
     context = min((limit for limit in limits if limit), default=tokens)
@@ -132,14 +135,14 @@ def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classif
     tokenizer = load_tokenizer(spec.path)
     model = settle(load_classifier(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
     check_vocabulary(spec.path, model, tokenizer)
-    # Decoders look for the last token that is no PAD, and take an EOS that is also the PAD for one. Nothing is padded here.
+    # Decoders look for the last token that is not the PAD, which may also be the EOS. No row is padded here.
     model.config.pad_token_id = model.config.get_text_config().pad_token_id = -1
     return Classifier(model, tokenizer, label_number(spec, model.config), spec, context.batch_size)
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """Scores text. Rows of one length are scored together: without padding, no side and no PAD token can be wrong."""
+    """Scores text by a label of a sequence classifier. Rows of equal length are scored together, so nothing is padded."""
 
     model: Model
     tokenizer: Tokenizer
@@ -161,7 +164,7 @@ class Classifier:
         return scores
 
     def _values(self, ids_BT: Tensor) -> Tensor:
-        """(B,) fp32: the label's logit, probability or log-probability."""
+        """(B,) fp32: the label's logit, probability or log-probability, by `spec.output`."""
         logits_BL: Tensor = self.model(input_ids=ids_BT, attention_mask=torch.ones_like(ids_BT)).logits.float()
         if self.spec.output == "logit":
             return logits_BL[:, self.label]
@@ -170,7 +173,7 @@ class Classifier:
         return logprobs_B if self.spec.output == "log_probability" else logprobs_B.exp()
 
     def _encoded(self, answer: RewardInput) -> list[int]:
-        """Special tokens that a plain text spells out stay text."""
+        """Token ids of an answer. Special tokens that are spelt out in plain text stay text."""
         if self.spec.text == "response":
             ids = self.tokenizer(answer.text, split_special_tokens=True)["input_ids"]
         elif self.spec.text == "pair":
@@ -180,7 +183,9 @@ class Classifier:
         else:
             ids = self.tokenizer(_plain(answer.prompt) + answer.text, split_special_tokens=True)["input_ids"]
         if not ids:
-            raise RewardError("Its tokenizer makes no token of an empty response; let it read the prompt too (`text`).")
+            raise RewardError(
+                "Its tokenizer returns no token for an empty response. Set `text` so that it reads the prompt too."
+            )
         return list(ids)
 
     def _conversation(self, answer: RewardInput) -> str:
@@ -194,7 +199,7 @@ class Classifier:
 
 
 def _plain(prompt: Prompt) -> str:
-    """A prompt as it stands where no chat template is applied."""
+    """A prompt as text without a chat template."""
     return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
 
 
@@ -207,7 +212,7 @@ def _of_one_length(encoded: Sequence[list[int]], size: int) -> list[list[int]]:
 
 
 def label_number(spec: ClassifierReward, config: Any) -> int:
-    """The number of the label that is read. Raises ModelError, listing the labels, where the model has none of that name."""
+    """The index of the label in `spec`. Raises ModelError, with the model's labels, for an unknown label."""
     names = {int(number): str(name) for number, name in config.id2label.items()}
     if spec.label is None:
         return max(names)

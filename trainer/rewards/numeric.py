@@ -8,8 +8,8 @@ from trainer.rewards.base import RewardInput
 from trainer.rewards.rules import expected_answer
 from trainer.spec import NumericMatchReward
 
-_MINUS = str.maketrans("−–", "--")
-"""The minus sign (U+2212) and the en dash, which many texts put in its place."""
+_MINUS = str.maketrans("\N{MINUS SIGN}\N{EN DASH}", "--")
+"""The minus sign (U+2212) and the en dash, which many texts use instead of a hyphen."""
 _CURRENCY = r"[$€£¥₹]"
 # Digits with or without commas between thousands (or lakhs), a decimal part or not, or a decimal part alone.
 _DIGITS = r"(?:\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)|\d+)(?:\.\d+)?|(?<![\d.])\.\d+"
@@ -21,14 +21,14 @@ _NUMBER = re.compile(
     rf"(?:{_FRAC}|(?P<digits>{_DIGITS})(?P<exponent>[eE][-+]?\d{{1,3}}(?!\w))?(?:/(?P<divisor>{_PLAIN}))?)"
 )
 _SPACES = ("", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}")
-"""What may stand between the whole number and the fraction of a mixed number."""
+"""The text between the whole number and the fraction of a mixed number."""
 _MARKED = re.compile(r"####[\s:*]*")
 _LONGEST = 400
-"""Digits beyond which a number is not read: no answer has as many, and Python refuses to convert thousands of them."""
+"""The most characters of a number. No answer is longer, and Python refuses to convert thousands of digits."""
 
 
 class NumericMatch:
-    """1 where the response's final number equals the prompt's `answer`, `format_credit` where it only stands after ####."""
+    """1 if the response's final number equals the prompt's `answer`, `format_credit` if another number follows ####, else 0."""
 
     def __init__(self, spec: NumericMatchReward) -> None:
         self._spec = spec
@@ -45,9 +45,9 @@ class NumericMatch:
 
 
 def final_number(text: str) -> tuple[Fraction | None, bool]:
-    """The number that a text ends on, exactly, and whether it follows ####; (None, False) for a text without one.
+    """The final number of a text, exactly, and whether it follows ####; (None, False) for a text without a number.
 
-    The last #### that a number follows counts; without one the last number of the text. A whole number and the proper
+    It is the number after the last #### that has one, else the last number of the text. A whole number and the proper
     fraction directly after it are one mixed number: "3 1/2" is 7/2.
     """
     text = text.translate(_MINUS)
@@ -62,13 +62,13 @@ def final_number(text: str) -> tuple[Fraction | None, bool]:
 
 
 def _after(number: re.Match[str]) -> re.Match[str] | None:
-    """The number that stands directly after another one, or after one space."""
+    """The number directly after another, or after one space."""
     at = number.end()
     return _NUMBER.match(number.string, at) or _NUMBER.match(number.string, at + 1)
 
 
 def _mixed(whole: re.Match[str], part: re.Match[str] | None) -> Fraction | None:
-    """The value of a mixed number; None where the two numbers are not one."""
+    """The value of a mixed number; None where the two numbers are separate."""
     if part is None or whole.string[whole.end() : part.start()] not in _SPACES:
         return None
     plain = (whole["digits"] or "").replace(",", "").isdecimal() and not (whole["exponent"] or whole["divisor"])
@@ -82,7 +82,7 @@ def _mixed(whole: re.Match[str], part: re.Match[str] | None) -> Fraction | None:
 
 
 def _value(number: re.Match[str]) -> Fraction | None:
-    """None for one that cannot be read: thousands of digits, or a division by 0."""
+    """The value; None for too many digits, or a division by 0."""
     if len(number[0]) > _LONGEST:
         return None
     digits = (number["top"] or number["digits"]).replace(",", "") + (number["exponent"] or "")

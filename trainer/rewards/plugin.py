@@ -1,4 +1,4 @@
-"""Rewards and judges that an operator installed: named in a spec, never carried by one."""
+"""Plug-ins: rewards and judges that an operator installed. A spec holds only their names and options."""
 
 import traceback
 from collections.abc import Callable, Sequence
@@ -19,21 +19,21 @@ Score = Callable[..., Sequence[Any]]
 
 
 def build_plugin(spec: PluginReward, context: RewardContext) -> "PluginScorer":
-    """Raises SpecError where no such plug-in is installed, or where it refuses its options."""
+    """Raises SpecError where the plug-in is not installed, or where it refuses its options."""
     factory = load_entry_point(GROUP, spec.plugin, "plug-in")
     try:
         score: Score = factory(**spec.options)
     except TrainerError:
         raise
-    except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+    except Exception as error:  # plug-in code may raise anything; the error is reported with its place
         raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {plugin_error(error)}") from error
     return PluginScorer(score, context.codec)
 
 
 class PluginScorer:
-    """Asks a plug-in's `score(prompts, responses, finished, answers)` for a number per response, or a list of one per token.
+    """Calls a plug-in's `score(prompts, responses, finished, answers)` for a number per response, or a list per token.
 
-    A function with a parameter `tokens` is given the texts of each response's tokens too.
+    A function with a parameter `tokens` also receives the texts of each response's tokens.
     """
 
     def __init__(self, score: Score, codec: Codec) -> None:
@@ -54,25 +54,25 @@ class PluginScorer:
             return [_given(value) for value in self._score(*columns, **tokens)]
         except TrainerError:
             raise
-        except Exception as error:  # somebody else's code: whatever it raises is told, with the place
+        except Exception as error:  # plug-in code may raise anything; the error is reported with its place
             raise RewardError(f"the plug-in failed: {plugin_error(error)}") from error
 
 
 def _takes_tokens(score: Score) -> bool:
     try:
         return "tokens" in signature(score).parameters
-    except (TypeError, ValueError):  # of some builtins Python knows no parameters
+    except (TypeError, ValueError):  # some builtins have no signature
         return False
 
 
 def _given(value: Any) -> RewardValue:
-    """Numbers as Python's own; a list, a tuple or an array as a list."""
+    """A number as float; a list, tuple or array as a list of floats."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return [float(one) for one in value] if isinstance(value, list | tuple) else float(value)
 
 
 def load_entry_point(group: str, name: str, what: str) -> Any:
-    """What is registered under `name`; `what` is what errors call it. Raises SpecError, listing the installed ones, for an unknown name."""
+    """The object registered under `name`. `what` is its word in errors. Raises SpecError for an unknown name or failed import."""
     found = {entry.name: entry for entry in entry_points(group=group)}
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
@@ -84,6 +84,6 @@ def load_entry_point(group: str, name: str, what: str) -> Any:
 
 
 def plugin_error(error: Exception) -> str:
-    """What went wrong in a plug-in, and where, for whoever wrote it."""
+    """The error of a plug-in with its file and line, for the plug-in's author."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"

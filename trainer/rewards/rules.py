@@ -1,4 +1,4 @@
-"""Verifiable rewards: 1 or 0 by a rule that leaves no room for opinion."""
+"""Rewards by rules on the text: exact match, patterns, JSON schemas, length, and a lexicon."""
 
 import json
 import math
@@ -18,18 +18,20 @@ from trainer.rewards.base import RewardInput
 from trainer.spec import ExactMatchReward, JsonSchemaReward, LengthReward, LexiconReward, RegexReward
 
 PATTERN_SECONDS = 5.0
-"""Processor time that a pattern may spend on one response."""
+"""Seconds of processor time for one pattern on one response."""
 
 
 def expected_answer(answer: RewardInput) -> str:
-    """The prompt's `answer`. Raises RewardError where there is none: a comparison with nothing is no score."""
+    """The prompt's `answer`. Raises RewardError where there is none."""
     if answer.reference is None:
-        raise RewardError("A prompt without an `answer` cannot be checked. Give every row of `data.prompts` one.")
+        raise RewardError(
+            "A prompt without an `answer` cannot be checked. Add an `answer` to every row of `data.prompts`."
+        )
     return answer.reference
 
 
 class ExactMatch:
-    """1 where the response equals the prompt's `answer`, else 0."""
+    """1 if the response equals the prompt's `answer`, else 0."""
 
     def __init__(self, spec: ExactMatchReward) -> None:
         self._spec = spec
@@ -44,7 +46,7 @@ class ExactMatch:
 
 
 class Regex:
-    """1 where the response matches the pattern, else 0."""
+    """1 if the response matches the pattern, else 0."""
 
     def __init__(self, spec: RegexReward) -> None:
         pattern = re.compile(spec.pattern)
@@ -59,9 +61,9 @@ class Regex:
 
 
 class JsonSchema:
-    """1 where the response is JSON that the schema accepts, else 0.
+    """1 if the response is JSON that the schema accepts, else 0.
 
-    Remote references are not fetched. JSON nested too deeply for Python to read counts as not accepted.
+    Remote references are not fetched. JSON that is nested too deeply for Python's parser scores 0.
     """
 
     def __init__(self, spec: JsonSchemaReward) -> None:
@@ -80,7 +82,7 @@ class JsonSchema:
         except (ValueError, RecursionError):
             return 0.0
         except Unresolvable as error:
-            raise RewardError(f"`json_schema` refers to what it does not hold: {error}") from error
+            raise RewardError(f"`json_schema` has a reference that cannot be resolved: {error}") from error
 
 
 def _validator(schema: dict[str, Any]) -> Any:
@@ -97,9 +99,11 @@ def _validator(schema: dict[str, Any]) -> Any:
         validator.is_valid(None)
     except SchemaError as error:
         where = "/".join(str(part) for part in error.absolute_path)
-        raise SpecError(f"`json_schema` is no JSON schema: {f'{where}: ' if where else ''}{error.message}.") from error
+        raise SpecError(
+            f"`json_schema` is not a JSON schema: {f'{where}: ' if where else ''}{error.message}."
+        ) from error
     except RecursionError as error:
-        raise SpecError("`json_schema` refers to itself without an end.") from error
+        raise SpecError("`json_schema` refers to itself endlessly.") from error
     return validator
 
 
@@ -109,10 +113,10 @@ def _no_json(name: str) -> NoReturn:
 
 @contextmanager
 def pattern_limit(seconds: float = PATTERN_SECONDS) -> Iterator[None]:
-    """Raise RewardError from inside a search that backtracks without an end.
+    """Raise RewardError inside a search that takes more than `seconds` of processor time.
 
-    Python's `re` has no limit of its own but looks for signals on its way. The timer counts the processor time of this
-    process, so that a busy machine changes nothing. Signals belong to the main thread; elsewhere there is no limit.
+    Python's `re` has no limit but handles signals during a search. The timer counts processor time, so a busy machine does
+    not change the result. Only the main thread can receive signals; other threads have no limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -120,7 +124,7 @@ def pattern_limit(seconds: float = PATTERN_SECONDS) -> Iterator[None]:
 
     def ring(number: int, frame: FrameType | None) -> NoReturn:
         raise RewardError(
-            f"A pattern took more than {seconds:g} seconds over one response: it backtracks without an end. "
+            f"A pattern took more than {seconds:g} seconds on one response, because it backtracks. "
             "Write it without nested repetition, such as (a+)+."
         )
 
@@ -134,7 +138,7 @@ def pattern_limit(seconds: float = PATTERN_SECONDS) -> Iterator[None]:
 
 
 class Length:
-    """−|length − target| ÷ target."""
+    """The reward −|length − target| ÷ target."""
 
     def __init__(self, spec: LengthReward) -> None:
         self._spec = spec
@@ -162,12 +166,12 @@ class Lexicon:
         return total / math.hypot(total, math.sqrt(15))
 
     def _valence(self, word: str) -> float:
-        """Of the word as it stands (an emoticon is all punctuation), else without the punctuation around it."""
+        """The valence of the word, else of the word without the punctuation around it. Emoticons consist of punctuation."""
         return self._valences.get(word, self._valences.get(word.strip(string.punctuation), 0.0))
 
 
 def build_lexicon(spec: LexiconReward) -> Lexicon:
-    """Raises DataError, naming file and line, for a lexicon that cannot be read."""
+    """Raises DataError, with file and line, for a lexicon that cannot be read."""
     return Lexicon(spec.words if spec.words is not None else read_lexicon(Path(spec.path or "")))
 
 

@@ -1,8 +1,8 @@
 """Supervised fine-tuning: cross-entropy on completions, the prompt masked out (Ouyang et al. 2022, step 1).
 
-Of a conversation, one assistant turn is an example: the prompt is what the chat template makes of all before it when the
-policy is to answer, the completion that turn and its EOS. So the policy is trained on exactly what it will see, also where
-a template rewrites earlier turns, and no mask has to be guessed from a rendered text.
+Each assistant turn of a conversation is an example. Its prompt is everything before the turn, rendered by the chat template
+for generation. Its completion is the turn and its EOS. Training and sampling then render prompts the same way, also where a
+template rewrites earlier turns, and no mask must be derived from a rendered text.
 """
 
 import math
@@ -43,7 +43,7 @@ def train(
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))
 
     summary: dict[str, float] = {}
-    """The newest held-out figures; the last step always takes them."""
+    """The latest held-out figures. The last step always updates them."""
 
     def step(index: int) -> dict[str, float]:
         began = time.perf_counter()
@@ -76,7 +76,7 @@ def accumulate(
     device: torch.device,
     world: World = SINGLE,
 ) -> float:
-    """Add the gradient of the batch's mean loss per completion token, whatever the split; return that loss."""
+    """Add the gradient of the batch's mean loss per completion token, which does not depend on its division; return the loss."""
     tokens = sum(len(example.completion) for example in batch)
     total = 0.0
     mine = [batch[row] for row in world.balanced_rows(_lengths(batch))]
@@ -113,7 +113,7 @@ def _lengths(examples: Sequence[TokenizedDemonstration]) -> list[int]:
 def _negative_logprob(
     model: Model, examples: list[TokenizedDemonstration], codec: Codec, device: torch.device
 ) -> torch.Tensor:
-    """Sum over the completion tokens of all examples."""
+    """The sum of −log p over the completion tokens of all examples."""
     prompts, completions = [e.prompt for e in examples], [e.completion for e in examples]
     batch = Batch.from_ids(prompts, completions, codec.pad_id).to(device)
     logprobs, _ = completion_logprobs(model, batch)

@@ -1,4 +1,4 @@
-"""The run's data as token ids, encoded once, and said aloud what was left out."""
+"""Tokenizing the run's data, once for all stages, with warnings about rows that are left out or look wrong."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,16 +13,15 @@ from trainer import run_data
 from trainer.errors import DataError
 from trainer.session.session import Session
 from trainer.spec import JobSpec
-from trainer.stages import tokenized_rows
 from trainer.stages.tokenized_rows import (
     TokenizedDemonstration,
     TokenizedPair,
     TokenizedThumb,
     tokenize_demonstrations,
     tokenize_pairs,
+    tokenize_thumbs,
 )
-from trainer.text import codec as prompts
-from trainer.text.codec import Codec, TokenizedPrompt
+from trainer.text.codec import Codec, TokenizedPrompt, tokenize_prompts
 from trainer.text.stops import Stops
 
 LONG_PROMPT = "prompt too long"
@@ -32,7 +31,7 @@ SAME_SIDES = "same tokens on both sides"
 
 @dataclass(frozen=True)
 class TokenizedData:
-    """Token ids for every stage; `references` are the training answers that are whole, EOS and all."""
+    """Token ids for every stage. `references` are the training demonstrations that end with their EOS."""
 
     examples: list[TokenizedDemonstration]
     held_out_examples: list[TokenizedDemonstration]
@@ -59,7 +58,7 @@ class TokenizedData:
         return max((len(p.prompt) + max(len(p.a), len(p.b)) for p in pairs), default=0)
 
     def longest_thumb(self, mismatched: bool = False) -> int:
-        """The longest prompt and completion with a thumb; `mismatched`: of any prompt with any completion, as KTO pairs them."""
+        """The longest prompt with its completion. `mismatched`: the longest prompt with any completion, as KTO combines them."""
         verdicts = (*self.verdicts, *self.held_out_verdicts)
         if mismatched:
             prompt = max((len(v.prompt) for v in verdicts), default=0)
@@ -67,67 +66,83 @@ class TokenizedData:
         return max((v.tokens for v in verdicts), default=0)
 
 
+@dataclass(frozen=True)
+class _LeftOut:
+    """Numbers of rows that are left out or cut."""
+
+    demonstrations: int
+    cut_completions: int
+    pairs: int
+    thumbs: int
+    prompts: int
+    texts: int
+
+
 def tokenize_data(session: Session, loaded: run_data.Data, codec: Codec) -> TokenizedData:
-    """Encode everything. Raises DataError when a stage of the run would have nothing to learn from."""
+    """Encode all data of the run and log warnings. Raises DataError where a stage would have nothing to learn from."""
     examples, long_prompts, cut = tokenize_demonstrations(loaded.demonstrations.train, codec)
     held_out_examples, _, _ = tokenize_demonstrations(loaded.demonstrations.held_out, codec)
-    pairs, left_out_pairs = tokenize_pairs(loaded.comparisons.train, codec)
-    held_out_pairs, left_out_held_out = tokenize_pairs(loaded.comparisons.held_out, codec)
-    verdicts, left_out_thumbs = tokenized_rows.tokenize_thumbs(loaded.thumbs.train, codec)
-    held_out_verdicts, left_out_held_out_thumbs = tokenized_rows.tokenize_thumbs(loaded.thumbs.held_out, codec)
-    train_prompts, long_train = prompts.tokenize_prompts(loaded.prompts.train, codec)
-    held_out_prompts, long_held_out = prompts.tokenize_prompts(loaded.prompts.held_out, codec)
+    pairs, odd_pairs = tokenize_pairs(loaded.comparisons.train, codec)
+    held_out_pairs, odd_held_out_pairs = tokenize_pairs(loaded.comparisons.held_out, codec)
+    thumbs, long_thumbs = tokenize_thumbs(loaded.thumbs.train, codec)
+    held_out_thumbs, long_held_out_thumbs = tokenize_thumbs(loaded.thumbs.held_out, codec)
+    prompts, long_train = tokenize_prompts(loaded.prompts.train, codec)
+    held_out_prompts, long_held_out = tokenize_prompts(loaded.prompts.held_out, codec)
     texts, short_texts = _texts(session, loaded, codec)
-    stages = set(session.spec.stages)
+    left_out = _LeftOut(
+        demonstrations=long_prompts,
+        cut_completions=cut,
+        pairs=odd_pairs + odd_held_out_pairs,
+        thumbs=long_thumbs + long_held_out_thumbs,
+        prompts=long_train + long_held_out,
+        texts=short_texts,
+    )
+    _report_left_out(session, left_out, loaded, codec)
+    _report_findings(session, loaded, codec)
+    tokenized = TokenizedData(
+        examples=examples,
+        held_out_examples=held_out_examples,
+        references=[example for example in examples if example.completion[-1] == codec.eos_id],
+        pairs=pairs,
+        held_out_pairs=held_out_pairs,
+        prompts=prompts,
+        held_out_prompts=held_out_prompts,
+        texts=texts,
+        verdicts=thumbs,
+        held_out_verdicts=held_out_thumbs,
+    )
+    _require(tokenized, session.spec, loaded, codec)
+    return tokenized
+
+
+def _report_left_out(session: Session, left_out: _LeftOut, loaded: run_data.Data, codec: Codec) -> None:
+    """Log a warning for each kind of row that a stage of the run uses and that was left out or cut."""
+    spec, stages = session.spec, set(session.spec.stages)
     for used, count, what in (
+        ("sft" in stages, left_out.demonstrations, "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`"),
+        ("sft" in stages, left_out.cut_completions, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
+        (learns_from(spec, "comparisons"), left_out.pairs, f"pairs left out: {_counted(loaded, codec) if left_out.pairs else ''}"),
         (
-            "sft" in stages,
-            long_prompts,
-            "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`",
-        ),
-        ("sft" in stages, cut, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
-        (
-            learns_from(session.spec, "comparisons"),
-            left_out_pairs + left_out_held_out,
-            f"pairs left out: {_counted(loaded, codec) if left_out_pairs + left_out_held_out else ''}",
-        ),
-        (
-            learns_from(session.spec, "thumbs"),
-            left_out_thumbs + left_out_held_out_thumbs,
+            learns_from(spec, "thumbs"),
+            left_out.thumbs,
             "thumbs left out: their prompt is longer than `data.max_prompt_tokens`, or their completion longer than "
             "`data.max_completion_tokens`",
         ),
-        (
-            stages & {"ppo", "evaluation"},
-            long_train + long_held_out,
-            "prompts left out: longer than `data.max_prompt_tokens`",
-        ),
-        (True, short_texts, "pretraining texts left out: a single token has nothing to be predicted from"),
-    ):
+        (stages & {"ppo", "evaluation"}, left_out.prompts, "prompts left out: longer than `data.max_prompt_tokens`"),
+        (True, left_out.texts, "pretraining texts left out: they have a single token, so there is none to predict"),
+    ):  # fmt: skip
         if used and count:
             session.say(f"{count} {what}.", warning=True)
+
+
+def _report_findings(session: Session, loaded: run_data.Data, codec: Codec) -> None:
     _warn_of_the_template(session, codec)
-    _say_what_stops(session, loaded, codec)
+    _log_stops(session, loaded, codec)
     warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
     for warning in chain(*warnings, shared_prompts(loaded), nearly_held_out(session.spec, loaded)):
         session.say(warning, warning=True)
     for note in repeated_prompts(session.spec, loaded):
         session.say(note)
-    references = [example for example in examples if example.completion[-1] == codec.eos_id]
-    encoded = TokenizedData(
-        examples,
-        held_out_examples,
-        references,
-        pairs,
-        held_out_pairs,
-        train_prompts,
-        held_out_prompts,
-        texts,
-        verdicts,
-        held_out_verdicts,
-    )
-    _require(encoded, session.spec, loaded, codec)
-    return encoded
 
 
 def _warn_of_the_template(session: Session, codec: Codec) -> None:
@@ -142,7 +157,7 @@ def _warn_of_the_template(session: Session, codec: Codec) -> None:
     )
 
 
-def _say_what_stops(session: Session, loaded: run_data.Data, codec: Codec) -> None:
+def _log_stops(session: Session, loaded: run_data.Data, codec: Codec) -> None:
     if not {"ppo", "evaluation"} & set(session.spec.stages):
         return
     if codec.stops.strings or len(codec.stops.ids) > 1:
@@ -152,7 +167,7 @@ def _say_what_stops(session: Session, loaded: run_data.Data, codec: Codec) -> No
 
 
 def odd_stops(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterator[str]:
-    """A warning where a stop is probably not meant as one."""
+    """Warnings about stops that are probably not intended."""
     stops, tokenizer = codec.stops, codec.tokenizer
     if ordinary := stops.ordinary_ids(tokenizer):
         yield (
@@ -175,7 +190,7 @@ def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs"]) -> bool:
 
 
 def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
-    """Why comparisons are not used, counted; of each the first reason that holds."""
+    """The number of unused comparisons by reason, where the first reason of each counts."""
     found: Counter[str] = Counter()
     for item in comparisons:
         (a, a_whole), (b, b_whole) = codec.completion(item.a), codec.completion(item.b)
@@ -189,7 +204,7 @@ def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str
 
 
 def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
-    """Why thumbs are not used, counted; of each the first reason that holds."""
+    """The number of unused thumbs by reason, where the first reason of each counts."""
     found: Counter[str] = Counter()
     for row in rows:
         if codec.prompt(row.prompt) is None:
@@ -200,25 +215,25 @@ def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
 
 
 def shared_prompts(loaded: run_data.Data) -> Iterator[str]:
-    """A warning where rows are kept from training because their prompt is evaluated on."""
+    """A warning about rows that are not trained on because their prompt is held out for evaluation."""
     if loaded.shared:
         counted = ", ".join(f"{count} {name}" for name, count in loaded.shared.items())
         yield f"No stage trains on {counted}: their prompt is in `data.evaluation_prompts`."
 
 
 def nearly_held_out(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
-    """A warning for each kind of training data with near duplicates of the prompts that the policy is evaluated on."""
+    """A warning for each kind of training data with near duplicates of held-out prompts."""
     if {"ppo", "evaluation"} & set(spec.stages):
         held_out = [row.prompt for row in loaded.prompts.held_out]
         yield from (found.text for found in overlap.near_held_out(loaded.trained_prompts(), held_out))
 
 
 def repeated_prompts(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
-    """A note for each side on which a prompt with its answer stands several times."""
+    """A note for each split in which a prompt occurs several times with the same answer."""
     for stages, items, what, so in (
         ({"ppo"}, loaded.prompts.train, "prompts to train on", "each row is drawn, so such a prompt weighs more"),
         ({"ppo", "evaluation"}, loaded.prompts.held_out, "held-out prompts", "each row is answered, and the interval of the "
-         "win rate takes them for different prompts"),
+         "win rate counts them as different prompts"),
     ):  # fmt: skip
         again = len(items) - len({(prompt_key(row.prompt), row.answer) for row in items})
         if again and stages & set(spec.stages):
@@ -226,7 +241,7 @@ def repeated_prompts(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
 
 
 def without_roles(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterator[str]:
-    """A warning where the run's stages read conversations, and no chat template says who speaks."""
+    """A warning where stages read conversations and there is no chat template to mark the roles."""
     stages = set(spec.stages)
     used = [
         split
@@ -245,12 +260,12 @@ def without_roles(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterato
     if count:
         yield (
             f"Prompts are conversations ({count} of several messages), but no chat template is applied: their messages "
-            "are joined by line breaks, and who says them is lost."
+            "are joined by line breaks, and their roles are lost."
         )
 
 
 def unused(spec: JobSpec) -> Iterator[str]:
-    """A warning where the job names thumbs or preferences from which no stage learns, though others of its data are there."""
+    """A warning about thumbs or preferences of the job from which no stage learns."""
     data_, trains = spec.data, {"reward_model", "dpo", "kto"} & set(spec.stages)
     if data_.thumbs and data_.preferences and trains and not learns_from(spec, "thumbs"):
         yield (
@@ -262,12 +277,12 @@ def unused(spec: JobSpec) -> Iterator[str]:
 
 
 def without_margins(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
-    """A warning where margins are asked for, and no row has one."""
+    """A warning where `reward_model.margin` is set and no row has a margin."""
     if "reward_model" not in spec.stages or not spec.reward_model.margin:
         return
     pairs = (*loaded.comparisons.train, *loaded.comparisons.held_out)
     if all(pair.margin is None for pair in pairs):
-        yield "`reward_model.margin` is set, but no row of `data.preferences` has a `margin`: it changes nothing."
+        yield "`reward_model.margin` is set, but no row of `data.preferences` has a `margin`, so it has no effect."
 
 
 def _counted(loaded: run_data.Data, codec: Codec) -> str:
@@ -276,7 +291,7 @@ def _counted(loaded: run_data.Data, codec: Codec) -> str:
 
 
 def _texts(session: Session, loaded: run_data.Data, codec: Codec) -> tuple[list[list[int]], int]:
-    """The texts for PPO-ptx, and how many were too short for anything."""
+    """The texts for PPO-ptx as token ids, and the number of texts that are too short."""
     ptx = session.spec.ppo.ptx
     if ptx is None or "ppo" not in session.spec.stages:
         return [], 0

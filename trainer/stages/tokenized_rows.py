@@ -1,4 +1,4 @@
-"""Thumbs as token ids: single completions, each found good or bad. The pointwise reward model and KTO learn from them."""
+"""Rows of data as token ids: demonstrations, pairs, and completions with a thumb, and the grouping of pairs by ranking."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from trainer.text.codec import Codec
 
 @dataclass(frozen=True)
 class TokenizedDemonstration:
-    """A demonstration as token ids."""
+    """A demonstration as token ids. A whole completion ends with its EOS."""
 
     prompt: list[int]
     completion: list[int]
@@ -18,7 +18,7 @@ class TokenizedDemonstration:
 def tokenize_demonstrations(
     demonstrations: list[Demonstration], codec: Codec
 ) -> tuple[list[TokenizedDemonstration], int, int]:
-    """Examples, how many had too long a prompt (left out), and how many completions were cut."""
+    """Demonstrations as token ids, the number left out because the prompt is too long, and the number of cut completions."""
     examples, cut = [], 0
     for item in demonstrations:
         prompt = codec.prompt(item.prompt)
@@ -31,7 +31,7 @@ def tokenize_demonstrations(
 
 @dataclass(frozen=True)
 class TokenizedThumb:
-    """A prompt and a whole completion, its EOS included, and whether it has a thumb up."""
+    """A prompt, a whole completion with its EOS, and whether it has a thumb up."""
 
     prompt: list[int]
     completion: list[int]
@@ -44,7 +44,7 @@ class TokenizedThumb:
 
 
 def tokenize_thumbs(thumbs: Sequence[Thumb], codec: Codec) -> tuple[list[TokenizedThumb], int]:
-    """Verdicts, and how many rows were left out: too long a prompt, or a completion that would have to be cut."""
+    """Thumbs as token ids, and the number left out because the prompt or the completion is too long."""
     verdicts = []
     for thumb in thumbs:
         prompt, (completion, whole) = codec.prompt(thumb.prompt), codec.completion(thumb.completion)
@@ -65,9 +65,9 @@ class TokenizedPair:
     b: list[int]
     target: float
     margin: float = 0.0
-    """By how much the preferred side should score higher; 0 for a tie."""
+    """The difference by which the preferred side should score higher; 0 for a tie."""
     group: int | None = None
-    """The same for all pairs of one ranking; None for a pair of its own."""
+    """Equal for all pairs of one ranking; None for a single pair."""
     source: str | None = None
     annotator: str | None = None
 
@@ -77,7 +77,7 @@ class TokenizedPair:
 
 
 def tokenize_pairs(comparisons: Sequence[Comparison], codec: Codec) -> tuple[list[TokenizedPair], int]:
-    """Pairs, and how many were left out: too long to keep their EOS, or the same tokens on both sides."""
+    """Pairs as token ids, and the number left out: too long to keep the EOS, or the same tokens on both sides."""
     pairs = []
     for item in comparisons:
         prompt, (a, a_whole), (b, b_whole) = (
@@ -93,10 +93,10 @@ def tokenize_pairs(comparisons: Sequence[Comparison], codec: Codec) -> tuple[lis
 
 
 def rankings(pairs: Sequence[TokenizedPair]) -> list[list[TokenizedPair]]:
-    """What counts as one in a batch: a pair of its own, or all pairs of a ranking; in the order of their first pairs.
+    """The pairs grouped by ranking, in the order of their first pairs. A single pair is a group of one.
 
-    Shuffled apart, the pairs of one ranking would show each of its answers K − 1 times, and overfit (Ouyang et al.
-    2022, §3.5).
+    A group counts as one item of a batch. In separate batches, the pairs of a ranking would show each of its K answers
+    K − 1 times, and the model would overfit (Ouyang et al. 2022, §3.5).
     """
     found: dict[tuple[str, int], list[TokenizedPair]] = {}
     for at, pair in enumerate(pairs):

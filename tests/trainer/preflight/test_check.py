@@ -211,7 +211,7 @@ def test_lost_roles_and_missing_margins_are_found_and_an_empty_file_is_named(tmp
     talk = [{"role": "user", "content": "the"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
     talks = lines(tmp_path / "talks.jsonl", [{"prompt": talk}, *({"prompt": prompt} for prompt in PROMPTS)])
     found = checked(tmp_path, data={"prompts": talks}, reward_model={"margin": True})
-    assert "who says them is lost" in only(found, "no_chat_template").detail
+    assert "their roles are lost" in only(found, "no_chat_template").detail
     assert "no row" in only(found, "no_margins").detail
     assert not [finding for finding in found.findings if finding.code == "response_length"]
     empty = checked(tmp_path, data={"prompts": lines(tmp_path / "none.jsonl", [])})

@@ -146,7 +146,7 @@ def test_a_tokenizer_larger_than_its_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_reward_without_a_model_to_ask() -> None:
-    with pytest.raises(ModelError, match="no reward model of its own"):
+    with pytest.raises(ModelError, match="trains no reward model"):
         build([ModelReward()], context())
 
 

@@ -53,9 +53,9 @@ def test_what_is_no_pattern_is_refused_with_the_spec(pattern: str) -> None:
         RegexReward(type="regex", pattern=pattern)
 
 
-def test_a_pattern_that_backtracks_without_an_end_is_stopped() -> None:
+def test_pattern_limit_stops_a_pattern_that_backtracks() -> None:
     reward = Regex(RegexReward(type="regex", pattern="(a+)+b"))
-    with pytest.raises(RewardError, match="backtracks without an end"), pattern_limit(0.05):
+    with pytest.raises(RewardError, match="because it backtracks"), pattern_limit(0.05):
         reward._matches("a" * 60)
     assert reward.score([answer("aab")]) == [1.0]  # and the next search is not
 
@@ -87,7 +87,7 @@ def test_json_that_a_schema_accepts(text: str, score: float) -> None:
     [
         ({"type": "objekt"}, "type: 'objekt' is not valid"),
         ({"properties": {"a": {"minimum": "x"}}}, "properties/a/minimum"),
-        ({"$ref": "#"}, "refers to itself without an end"),
+        ({"$ref": "#"}, "refers to itself endlessly"),
     ],
 )
 def test_a_schema_that_is_none_is_refused_before_training(schema: dict[str, Any], said: str) -> None:
@@ -98,7 +98,7 @@ def test_a_schema_that_is_none_is_refused_before_training(schema: dict[str, Any]
 def test_no_schema_is_fetched_from_anywhere() -> None:
     schema = {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
     reward = JsonSchema(JsonSchemaReward(type="json_schema", json_schema=schema))
-    with pytest.raises(RewardError, match="refers to what it does not hold"):
+    with pytest.raises(RewardError, match="has a reference that cannot be resolved"):
         reward.score([answer('{"a": 1}')])
 
 

@@ -86,7 +86,7 @@ def test_conversations_without_a_template_and_margins_that_are_not_there_are_war
     files = {"preferences": [*rows, {"prompt": talk, "chosen": "ab", "rejected": "no"}]}
     encoded(tmp_path, files, stages=["reward_model"], reward_model={"margin": True})
     talks, margins = warnings_in(tmp_path)
-    assert "conversations (1 of several messages)" in talks and "who says them is lost" in talks
+    assert "conversations (1 of several messages)" in talks and "their roles are lost" in talks
     assert "no row of `data.preferences` has a `margin`" in margins
 
 

@@ -1,7 +1,7 @@
-"""Scores of pairs: one forward pass per answer, whatever the number of pairs that it is in.
+"""The pairwise reward model: losses, scores and figures of pairs, with one forward pass for each different answer.
 
-P counts pairs, K the answers to one prompt. A ranking of K answers counts as one in a batch, each of its pairs as one
-over their number (K·(K − 1)/2 where all are there): Ouyang et al. 2022, §3.5, eq. 1.
+P counts pairs, K the answers to one prompt. A ranking counts as one item of a batch, and each of its pairs has the weight
+1 ÷ (number of its pairs), which is K·(K − 1)/2 for a complete ranking (Ouyang et al. 2022, §3.5, eq. 1).
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ Ranking = list[TokenizedPair]
 
 @dataclass(frozen=True)
 class PairScores:
-    """Pairs with the scores of their two sides, (P,) each; `weights_P` adds up to the number of rankings."""
+    """Pairs with the scores of their two sides, (P,) each. `weights_P` sums to the number of rankings."""
 
     pairs: list[TokenizedPair]
     a_P: Tensor
@@ -61,7 +61,7 @@ class PairScores:
     weights_P: Tensor
 
     def loss(self, spec: RewardModelSpec) -> Tensor:
-        """Sum over rankings of the mean loss of their pairs."""
+        """The sum over rankings of the mean loss of their pairs."""
         margins = self.margins_P if spec.margin else 0.0
         losses_P = bradley_terry_loss(self.a_P, self.b_P, self.targets_P, margins)
         if spec.center_coef:
@@ -83,10 +83,9 @@ def accumulate_pairs(
     spec: RewardModelSpec | None = None,
     world: World = SINGLE,
 ) -> dict[str, float]:
-    """Add the gradient of the batch's mean loss, whatever the split; return loss, accuracy and margin.
+    """Add the gradient of the batch's mean loss, which does not depend on its division; return loss, accuracy and margin.
 
-    `micro_batch` counts pairs; a ranking is not divided, however many answers it has. `spec` says what the loss is
-    (margins, centring); left out, plain Bradley-Terry.
+    `micro_batch` counts pairs, and a ranking is never divided. `spec` sets margins and centring; None: plain Bradley-Terry.
     """
     return accumulate_rankings(model, rankings(batch), codec, micro_batch, device, spec or RewardModelSpec(), world)
 
@@ -100,9 +99,9 @@ def accumulate_rankings(
     spec: RewardModelSpec,
     world: World = SINGLE,
 ) -> dict[str, float]:
-    """The same, of rankings: one may be in a batch twice, where an epoch ends and the next begins."""
+    """The same for rankings. One ranking may occur twice in a batch, where an epoch ends and the next begins."""
     parts: list[PairScores] = []
-    mine = _share(batch, world)
+    mine = _local_rankings(batch, world)
     with world.fail_together():
         for some in in_step([*_in_parts([batch[row] for row in mine], limits(micro_batch))], world, model):
             scored = _score(model, some, codec, device)
@@ -110,7 +109,7 @@ def accumulate_rankings(
             require_finite(loss, "reward-model loss")
             loss.backward()
             parts.append(scored.detached())
-    return figures(_everyones(parts, mine, batch, device, world), spec)
+    return figures(_gathered(parts, mine, batch, device, world), spec)
 
 
 @torch.no_grad()
@@ -122,13 +121,13 @@ def score_pairs(
     device: torch.device,
     world: World = SINGLE,
 ) -> PairScores:
-    """Scores of all pairs, so many pairs at once. Rankings stay together, so the order may change."""
+    """The scores of all pairs, `at_once` pairs at a time. Rankings stay together, so the order may change."""
     together = rankings(pairs)
-    mine = _share(together, world)
+    mine = _local_rankings(together, world)
     own = _in_parts([together[row] for row in mine], limits(at_once))
     with present(model):
         parts = [_score(model, some, codec, device) for some in own]
-    return _everyones(parts, mine, together, device, world)
+    return _gathered(parts, mine, together, device, world)
 
 
 def evaluate_pairs(
@@ -139,12 +138,12 @@ def evaluate_pairs(
     device: torch.device,
     world: World = SINGLE,
 ) -> dict[str, float]:
-    """Loss (plain Bradley-Terry), accuracy and margin over all pairs; nothing where there are none."""
+    """Loss (plain Bradley-Terry), accuracy and margin over all pairs; empty without pairs."""
     return figures(score_pairs(model, pairs, codec, at_once, device, world)) if pairs else {}
 
 
 def figures(scored: PairScores, spec: RewardModelSpec | None = None) -> dict[str, float]:
-    """Mean loss over all rankings; accuracy and margin over the pairs that are no ties."""
+    """Mean loss over all rankings, and accuracy and margin over the pairs that are not ties."""
     values = {"loss": float(scored.loss(spec or RewardModelSpec()) / scored.weights_P.sum())}
     differences = scored.a_P - scored.b_P
     signed = torch.where(scored.targets_P > 0.5, differences, -differences)[scored.targets_P != 0.5]
@@ -154,7 +153,7 @@ def figures(scored: PairScores, spec: RewardModelSpec | None = None) -> dict[str
 
 
 def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.device) -> PairScores:
-    """One forward pass over every different answer of each ranking: all A sides first, then what is new among the B."""
+    """One forward pass over the different answers of each ranking: all A sides first, then the B sides not among them."""
     pairs = [(at, pair) for at, ranking in enumerate(some) for pair in ranking]
     a_sides, b_sides = [(at, tuple(p.a)) for at, p in pairs], [(at, tuple(p.b)) for at, p in pairs]
     row_of = {answer: row for row, answer in enumerate(dict.fromkeys([*a_sides, *b_sides]))}
@@ -175,17 +174,17 @@ def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> PairScores
     )
 
 
-def _share(together: Sequence[Ranking], world: World) -> list[int]:
-    """This process' rankings, by the tokens of their pairs."""
+def _local_rankings(together: Sequence[Ranking], world: World) -> list[int]:
+    """This process' rankings, balanced by the tokens of their pairs."""
     return world.balanced_rows([sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking) for ranking in together])
 
 
-def _everyones(
+def _gathered(
     parts: Sequence[PairScores], mine: Sequence[int], together: Sequence[Ranking], device: torch.device, world: World
 ) -> PairScores:
-    """All rankings, of which `parts` are this process' own."""
+    """The scores of all rankings; `parts` are this process' own."""
     if world.size == 1:
-        return _joined(parts)
+        return _concatenated(parts)
     scores = iter([sides for part in parts for sides in zip(part.a_P.tolist(), part.b_P.tolist(), strict=True)])
     own = [[next(scores) for _ in together[row]] for row in mine]
     sides = [both for ranking in world.gather_objects(own, mine, len(together)) for both in ranking]
@@ -194,8 +193,10 @@ def _everyones(
 
 
 def _in_parts(together: Sequence[Ranking], most: Limits) -> Iterator[list[Ranking]]:
-    """Rankings in order, in parts of at most two answers for each pair allowed and so many tokens, but at least one
-    ranking each."""
+    """Yield the rankings in order, in parts within the limits. A part has at least one ranking.
+
+    A limit of n rows allows 2·n answers.
+    """
     part: list[Ranking] = []
     count = longest = 0
     for ranking in together:
@@ -211,7 +212,7 @@ def _in_parts(together: Sequence[Ranking], most: Limits) -> Iterator[list[Rankin
         yield part
 
 
-def _joined(parts: Sequence[PairScores]) -> PairScores:
+def _concatenated(parts: Sequence[PairScores]) -> PairScores:
     return PairScores(
         [pair for part in parts for pair in part.pairs],
         torch.cat([part.a_P for part in parts]),

@@ -1,4 +1,4 @@
-"""Scores of single completions with a thumb up or down, and the gradient of their binary cross-entropy.
+"""The pointwise reward model: scores, loss, figures and report card of single completions with a thumb.
 
 B counts completions.
 """
@@ -27,7 +27,7 @@ from trainer.text.codec import Codec
 
 @dataclass(frozen=True)
 class ScoredThumb:
-    """A completion with its verdict and its raw score, the log odds that the model gives to a thumb up."""
+    """A completion with its raw score, which is the log odds of a thumb up by the model."""
 
     verdict: TokenizedThumb
     score: float
@@ -50,7 +50,7 @@ def accumulate(
     device: torch.device,
     world: World = SINGLE,
 ) -> dict[str, float]:
-    """Add the gradient of the batch's mean loss, whatever the split; return its figures."""
+    """Add the gradient of the batch's mean loss, which does not depend on its division; return its figures."""
     mine = world.balanced_rows([verdict.tokens for verdict in batch])
     parts = limits(micro_batch).split([batch[row].tokens for row in mine])
     scores: dict[int, float] = {}
@@ -63,7 +63,7 @@ def accumulate(
             require_finite(loss, "reward-model loss")
             loss.backward()
             scores |= dict(zip(rows, scores_B.tolist(), strict=True))
-    return figures(_everyones(scores, mine, batch, world))
+    return figures(_gathered(scores, mine, batch, world))
 
 
 @torch.no_grad()
@@ -83,11 +83,11 @@ def score_thumbs(
             rows = [mine[at] for at in part]
             found = _scores(model, [verdicts[row] for row in rows], codec, device)
             scores |= dict(zip(rows, found.tolist(), strict=True))
-    return _everyones(scores, mine, verdicts, world)
+    return _gathered(scores, mine, verdicts, world)
 
 
 def figures(judged: Sequence[ScoredThumb]) -> dict[str, float]:
-    """Mean loss, accuracy at even odds and, where there are thumbs of both kinds, AUC and margin."""
+    """Mean loss, accuracy at a threshold of 0 and, if both thumbs occur, AUC and margin."""
     scores, up = torch.tensor([j.score for j in judged]), torch.tensor([j.verdict.up for j in judged])
     values = {"loss": float(pointwise_loss(scores, up).mean()), "accuracy": _mean([j.right for j in judged])}
     if up.any() and not up.all():
@@ -97,7 +97,7 @@ def figures(judged: Sequence[ScoredThumb]) -> dict[str, float]:
 
 
 def headline(judged: Sequence[ScoredThumb]) -> dict[str, float]:
-    """The figures of the card that are worth a curve."""
+    """The figures of the card that are logged as metrics."""
     ups = _mean([float(item.verdict.up) for item in judged])
     return {"calibration_error": calibration_error(calibration(judged)), "majority_baseline": max(ups, 1 - ups)}
 
@@ -105,7 +105,7 @@ def headline(judged: Sequence[ScoredThumb]) -> dict[str, float]:
 def report_card(
     judged: Sequence[ScoredThumb], reference_scores: Mapping[str, float], references: int
 ) -> PointwiseCard | None:
-    """The figures of these completions; None where there are none. `reference_scores` as `normalise` returns them."""
+    """The report card of these completions; None without completions. `reference_scores`: the result of `normalise`."""
     if not judged:
         return None
     values, bins = figures(judged), calibration(judged)
@@ -133,7 +133,7 @@ def report_card(
 
 
 def calibration(judged: Sequence[ScoredThumb]) -> list[CalibrationBin]:
-    """Bins of the probability of a thumb up, σ(score), ten of equal width from 0 to 1; empty ones are left out."""
+    """Ten bins of equal width of the probability of a thumb up, σ(score), from 0 to 1, without empty ones."""
     inside: dict[int, list[ScoredThumb]] = defaultdict(list)
     for item in judged:
         inside[min(int(item.probability * BINS), BINS - 1)].append(item)
@@ -154,10 +154,10 @@ def _scores(model: Model, verdicts: Sequence[TokenizedThumb], codec: Codec, devi
     return sequence_scores(model, batch.to(device))
 
 
-def _everyones(
+def _gathered(
     scores: Mapping[int, float], mine: Sequence[int], verdicts: Sequence[TokenizedThumb], world: World
 ) -> list[ScoredThumb]:
-    """All rows in order; `scores` are those of this process' rows, `mine`."""
+    """The scored rows of all processes in order; `scores` are those of this process' rows, `mine`."""
     whole = world.gather_objects([scores[row] for row in mine], mine, len(verdicts))
     return [ScoredThumb(verdict, score) for verdict, score in zip(verdicts, whole, strict=True)]
 

@@ -1,7 +1,7 @@
-"""The report card: held-out pairs and their scores in, figures slice by slice out. No tensors, no model.
+"""The report card of a pairwise reward model: accuracy and calibration of held-out pairs, by slices. Pure Python.
 
-Pairs whose two sides score the same are ranked wrongly, as everywhere. Only `by_agreement` counts a pair that several
-people labelled once; elsewhere each label is a pair.
+A pair with equal scores counts as wrong. Each label counts as a pair, except in `by_agreement`, which counts a pair that
+several people labelled once.
 """
 
 import math
@@ -21,12 +21,12 @@ LENGTHS = (
     (2.0, "longer"),
     (math.inf, "twice as long or more"),
 )
-"""Of the preferred answer beside the other one: its tokens over theirs are below this, and at or above the one before."""
+"""Upper bounds of (tokens of the preferred answer) ÷ (tokens of the other), with the name of each slice."""
 
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """A pair and the raw scores of its sides."""
+    """A pair with the raw scores of its sides."""
 
     pair: TokenizedPair
     a: float
@@ -34,7 +34,7 @@ class ScoredPair:
 
     @property
     def difference(self) -> float:
-        """r(preferred) − r(other). Of a tie it has no meaning."""
+        """r(preferred) − r(other). It has no meaning for a tie."""
         return self.a - self.b if self.pair.target > 0.5 else self.b - self.a
 
     @property
@@ -47,7 +47,7 @@ class ScoredPair:
 
 
 def report_card(judged: Sequence[ScoredPair], reference_scores: Mapping[str, float], references: int) -> Card | None:
-    """The figures of these pairs; None where every one is a tie. `reference_scores` as `normalise` returns them."""
+    """The report card of these pairs; None where all are ties. `reference_scores`: the result of `normalise`."""
     decided = [item for item in judged if item.pair.decided]
     if not decided:
         return None
@@ -71,7 +71,7 @@ def report_card(judged: Sequence[ScoredPair], reference_scores: Mapping[str, flo
 
 
 def headline(judged: Sequence[ScoredPair]) -> dict[str, float]:
-    """The figures of the card that are worth a curve."""
+    """The figures of the card that are logged as metrics."""
     decided = [item for item in judged if item.pair.decided]
     if not decided:
         return {}
@@ -82,9 +82,9 @@ def headline(judged: Sequence[ScoredPair]) -> dict[str, float]:
 
 
 def calibration(decided: Sequence[ScoredPair]) -> list[CalibrationBin]:
-    """Bins of the probability given to the answer ranked first, σ(|Δ|), ten of equal width from ½ to 1.
+    """Ten bins of equal width of the probability of the answer ranked first, σ(|Δ|), from ½ to 1, without empty ones.
 
-    Each pair is counted once, from the side that the model prefers: which of the two is called A says nothing.
+    Each pair is counted once, from the side that the model prefers, because the order of A and B is arbitrary.
     """
     inside: dict[int, list[ScoredPair]] = defaultdict(list)
     for item in decided:
@@ -108,14 +108,14 @@ def calibration_error(bins: Sequence[CalibrationBin]) -> float:
 
 
 def by_agreement(judged: Iterable[ScoredPair]) -> dict[str, Slice]:
-    """Pairs with several labels, by how far the labels agree; see `Card.by_agreement`."""
+    """Pairs with several labels, by the agreement of the labels; see `Card.by_agreement`."""
     rows: dict[object, list[ScoredPair]] = defaultdict(list)
     for item in judged:
         pair = item.pair
         rows[tuple(pair.prompt), frozenset({tuple(pair.a), tuple(pair.b)})].append(item)
     points: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for items in rows.values():
-        agreement = _agreement(list(_last_words(items)))
+        agreement = _agreement(list(_last_labels(items)))
         if agreement is not None:
             kind, right = agreement
             points[kind].append((right, _confidence(items[0])))
@@ -126,13 +126,13 @@ def by_agreement(judged: Iterable[ScoredPair]) -> dict[str, Slice]:
     }
 
 
-def _last_words(items: Sequence[ScoredPair]) -> Iterable[ScoredPair]:
-    """One label of each annotator, the last; a label without a name is somebody's own."""
+def _last_labels(items: Sequence[ScoredPair]) -> Iterable[ScoredPair]:
+    """The last label of each annotator. Each label without an annotator counts as another annotator's."""
     return {(item.pair.annotator or f"row {at}"): item for at, item in enumerate(items)}.values()
 
 
 def _agreement(labels: Sequence[ScoredPair]) -> tuple[str, float] | None:
-    """How far the labels of one pair agree, and how right the model is; None for fewer than two, or nothing but ties."""
+    """The agreement of a pair's labels, and the share with which the model agrees; None for one label, or only ties."""
     decided = [item for item in labels if item.pair.decided]
     if len(labels) < 2 or not decided:
         return None

@@ -1,4 +1,8 @@
-"""The reward-model stage: steps over what its loss takes, then normalisation and the report card."""
+"""The reward-model stage: training on pairs or thumbs, then normalisation of the scores and the report card.
+
+Only differences of scores are trained, so their level is arbitrary. The SFT reference answers set it: `scalar_head` returns
+(raw − config.score_bias) ÷ config.score_scale.
+"""
 
 import time
 from collections.abc import Sequence
@@ -25,14 +29,13 @@ from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair,
 from trainer.text.codec import Codec
 
 REFERENCES = 2048
-"""SFT reference answers over which mean and standard deviation are taken, at most."""
+"""The most SFT reference answers for mean and standard deviation."""
 
 
 def unscale(model: Model) -> None:
-    """Before training: differences of scores as the model computes them, for they are log odds of a preference.
+    """Reset the scale before training, in which differences of raw scores are log odds of a preference.
 
-    Every trainer of a reward model calls it first: one that was normalised to standard deviation 1 would otherwise learn
-    from log odds that are not its own.
+    A model that was normalised to standard deviation 1 would otherwise be trained on scaled log odds.
     """
     model.config.score_scale = 1.0
 
@@ -45,10 +48,10 @@ def normalise(
     references: Sequence[TokenizedDemonstration],
     at_once: int,
 ) -> dict[str, float]:
-    """After training: set bias and scale as `spec.normalize` says; return them, and the raw mean and deviation.
+    """Set bias and scale after training by `spec.normalize`; return them, and the raw mean and standard deviation.
 
-    The bias makes the references' mean score 0 (Stiennon et al. 2020; Huang et al. 2024), the scale their standard
-    deviation 1.
+    The bias sets the references' mean score to 0 (Stiennon et al. 2020; Huang et al. 2024), and the scale sets their
+    standard deviation to 1.
     """
     measured: dict[str, float] = {}
     if references:
@@ -60,7 +63,9 @@ def normalise(
         if measured["reference_std"] > 1e-6:
             model.config.score_scale = measured["reference_std"]
         else:
-            session.say("All SFT reference answers score the same: the scale of the scores stays as it is.", True)
+            session.say(
+                "All SFT reference answers have the same score, so the scale of the scores is not changed.", True
+            )
     set_to = {"score_bias": float(model.config.score_bias), "score_scale": float(model.config.score_scale)}
     return set_to | measured
 
@@ -68,7 +73,7 @@ def normalise(
 def mean_score(
     model: Model, examples: Sequence[TokenizedDemonstration], codec: Codec, batch_size: int, device: torch.device
 ) -> float:
-    """Mean raw score (bias and scale left out) of whole answers."""
+    """The mean raw score of whole answers, without bias and scale."""
     return float(_raw_scores(model, examples, codec, batch_size, device).mean())
 
 
@@ -81,7 +86,7 @@ def _raw_scores(
     device: torch.device,
     world: World = SINGLE,
 ) -> Tensor:
-    """(N,) scores with bias and scale undone."""
+    """(N,) raw scores, without bias and scale."""
     mine = world.balanced_rows([len(e.prompt) + len(e.completion) for e in examples])
     batches = ([examples[row] for row in mine[i : i + batch_size]] for i in range(0, len(mine), batch_size))
     with present(model):
@@ -96,24 +101,24 @@ def _raw_scores(
 
 
 class Objective(Protocol):
-    """What the reward model learns from, by its loss."""
+    """The training data of the reward model with its loss."""
 
     @property
     def rows(self) -> int:
-        """What a batch is drawn from: rankings and pairs of their own, or thumbs."""
+        """The number of items to draw batches from: rankings (a single pair is one), or thumbs."""
 
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
-        """Add the gradient of the mean loss of these rows; return its figures."""
+        """Add the gradient of the mean loss of these items; return its figures."""
 
     def evaluate(self) -> dict[str, float]:
-        """The held-out figures; nothing where no rows are held out."""
+        """The held-out figures; empty where no rows are held out."""
 
     def card(self, scale: dict[str, float], references: int) -> Card | PointwiseCard | None:
-        """The report card of the newest evaluation."""
+        """The report card of the latest evaluation; None without held-out rows."""
 
 
 class PairObjective:
-    """Bradley-Terry on pairs; all pairs of a ranking belong together."""
+    """Bradley-Terry on pairs. The pairs of a ranking stay together."""
 
     def __init__(
         self,
@@ -192,7 +197,7 @@ def train_on_pairs(
     held_out: Sequence[TokenizedPair],
     references: Sequence[TokenizedDemonstration],
 ) -> StageResult:
-    """Train `model` in place on pairs; see `train_on`."""
+    """Train `model` in place on pairs; see `train`."""
     return train(PairObjective(session, spec, model, codec, pairs, held_out), session, spec, model, codec, references)
 
 
@@ -205,7 +210,7 @@ def train_on_thumbs(
     held_out: Sequence[TokenizedThumb],
     references: Sequence[TokenizedDemonstration],
 ) -> StageResult:
-    """Train `model` in place on thumbs; see `train_on`."""
+    """Train `model` in place on thumbs; see `train`."""
     return train(
         ThumbObjective(session, spec, model, codec, verdicts, held_out), session, spec, model, codec, references
     )
@@ -219,9 +224,9 @@ def train(
     codec: Codec,
     references: Sequence[TokenizedDemonstration],
 ) -> StageResult:
-    """Train `model` in place from the newest checkpoint on, set its bias and scale, and save it as the stage's result.
+    """Train `model` in place from the newest checkpoint, set its bias and scale, and save it as the stage's result.
 
-    Saved beside it is the report card, report_card.json, where rows are held out.
+    Where rows are held out, report_card.json is saved with it.
     """
     point = ResumePoint.newest(session, "reward_model")
     steps = total_steps(objective.rows, spec)
@@ -231,7 +236,7 @@ def train(
     unscale(model)
 
     summary: dict[str, float] = {}
-    """The newest held-out figures; the last step always takes them."""
+    """The latest held-out figures. The last step always updates them."""
 
     def step(index: int) -> dict[str, float]:
         seed = session.seed("reward_model")
