@@ -1,5 +1,6 @@
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -29,3 +30,13 @@ def _plug_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.syspath_prepend(folder)
         patch.setenv("PYTHONPATH", os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])]))
         yield
+
+
+@pytest.fixture(scope="session")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoints of a finished run of SFT and reward model, for other runs to start from."""
+    from tests.trainer.run.tools import run  # imports torch's training code, which few tests need
+
+    folder = tmp_path_factory.mktemp("first")
+    run(folder, ["sft", "reward_model"])
+    return folder / "checkpoints"

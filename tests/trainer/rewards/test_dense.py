@@ -98,7 +98,7 @@ def test_blocks_of_several_processes_are_concatenated() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([1.0, [1.0, 2.0]], r"a list of 2 numbers for response 2 of 2, which has 3 tokens\. Give one number for the"),
+        ([1.0, [1.0, 2.0]], r"a list of 2 numbers for response 2 of 2, which has 3 tokens\. Return one number for the"),
         ([1.0, []], "a list of 0 numbers for response 2 of 2"),
         ([[1.0, float("nan")], 0.0], r"returned nan for token 2 of response 1 of 2; it must be a finite number"),
         ([[1.0, True], 0.0], "returned True for token 2 of response 1 of 2"),
