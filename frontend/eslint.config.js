@@ -11,6 +11,9 @@ const features = readdirSync(new URL("./src/features", import.meta.url));
 // never by climbing up to it, so these patterns see every import. `uses` declares whose `api` a feature may import.
 const uses = { annotation: ["auth", "datasets", "jobs"], run: ["jobs"] };
 
+// The primitive library stays replaceable: only components/ imports it.
+const PRIMITIVES = { group: ["@ariakit/*"], message: "Use a component of @/components." };
+
 const closed = (folder, forbidden) => ({
   files: [`src/${folder}/**/*.{ts,tsx}`],
   rules: {
@@ -19,6 +22,7 @@ const closed = (folder, forbidden) => ({
       {
         patterns: [
           { group: ["../**"], message: 'Import from another folder as "@/...".' },
+          ...(folder === "components" ? [] : [PRIMITIVES]),
           ...forbidden.map((group) => ({ group: [group].flat(), message: `${folder} may not import this folder.` })),
         ],
       },
@@ -38,6 +42,7 @@ const others = (name) =>
 const upward = (...folders) => folders.map((folder) => `@/${folder}/**`);
 
 const layers = [
+  closed("app", []),
   closed("lib", upward("components", "charts", "features", "app")),
   closed("components", upward("charts", "features", "app")),
   closed("charts", upward("components", "features", "app")),

@@ -101,7 +101,7 @@ def tab_to(page: Page, name: str) -> None:
 def test_a_whole_round_with_the_keyboard_alone(new_page: NewPage, client: Client, pairs: str) -> None:
     page = new_page()
     page.goto(f"/annotate/new?dataset={pairs}")
-    expect(page.get_by_role("combobox", name="Dataset", exact=True)).to_have_value(pairs)
+    expect(page.get_by_role("combobox", name="Dataset", exact=True)).to_have_value("pairs.jsonl")
     tab_to(page, "Create the round")
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Start annotating")).to_be_visible(timeout=WAIT_MS)

@@ -48,7 +48,7 @@ def test_a_file_is_recognised_and_a_bad_record_shown_at_its_line(new_page: NewPa
     packed.write_bytes(gzip.compress(written(tmp_path / "pairs.jsonl", rows).read_bytes()))
     page = new_page()
     look_at(page, packed)
-    expect(page.get_by_role("region", name="What it was taken for")).to_contain_text("gzip")
+    expect(page.get_by_role("region", name="Detected format")).to_contain_text("gzip")
     shown = page.get_by_role("region", name="First rows")
     expect(shown.get_by_role("status")).to_contain_text("1 of 3 records")
     expect(shown.get_by_role("listitem").nth(1)).to_contain_text("chosen")
@@ -92,7 +92,7 @@ def test_columns_that_nobody_knows_are_pointed_out_with_the_rows_beside(
     }.items():
         form.get_by_label(field, exact=True).select_option(column)
     for value, side in {"L": "a", "R": "b", "=": "tie"}.items():
-        form.get_by_role("group", name="What its values mean").get_by_label(value, exact=True).select_option(side)
+        form.get_by_role("group", name="Meaning of its values").get_by_label(value, exact=True).select_option(side)
     expect(page.get_by_role("region", name="First rows").get_by_role("status")).to_contain_text("3 rows, all in order")
     dataset_id = confirm(page)
     status(page, "ready")
@@ -107,7 +107,7 @@ def test_of_a_format_with_several_kinds_only_the_chosen_one_is_marked(new_page: 
     rows = [{"prompt": f"Question {n}?", "completion": f"Answer {n}.", "label": n % 2 == 0} for n in range(1, 5)]
     page = new_page()
     look_at(page, written(tmp_path / "kto.jsonl", rows))
-    readings = page.get_by_role("region", name="What it was taken for").get_by_role("radio", name=re.compile("KTO"))
+    readings = page.get_by_role("region", name="Detected format").get_by_role("radio", name=re.compile("KTO"))
     expect(readings).to_have_count(3)
     for index in (2, 1, 0):
         readings.nth(index).check()
@@ -126,7 +126,7 @@ def test_a_value_further_down_in_the_file_is_given_its_meaning_too(new_page: New
         form.get_by_label(field, exact=True).select_option(column)
     told = page.get_by_role("region", name="First rows").get_by_role("status")
     expect(told).to_have_text("Say first what the values of verdict mean.")
-    values = form.get_by_role("group", name="What its values mean")
+    values = form.get_by_role("group", name="Meaning of its values")
     values.get_by_label("1", exact=True).select_option("a")
     values.get_by_label("Another value").fill("sinister")
     values.get_by_role("button", name="Add").click()
@@ -142,12 +142,12 @@ def test_a_text_in_another_encoding_is_read_once_it_is_named(new_page: NewPage, 
     page = new_page()
     choose(page, file)
     expect(page.get_by_text("set encoding to the right one")).to_be_visible()
-    page.get_by_label("Text encoding").select_option(label="Windows-1251 – Cyrillic")
+    page.get_by_label("Text encoding").select_option(label="Windows-1251 (Cyrillic)")
     shown = page.get_by_role("region", name="First rows")
     expect(shown).to_contain_text("garзon")
     page.get_by_label("Text encoding").select_option("cp1252")
     expect(shown).to_contain_text("Où est le garçon ?")
-    page.get_by_text("As in the file").click()
+    page.get_by_text("Original").click()
     expect(shown).to_contain_text("Größe")
     dataset_id = confirm(page)
     status(page, "ready")
@@ -174,7 +174,7 @@ def test_an_order_that_a_file_does_not_state_is_the_users_to_choose(
 ) -> None:
     page = new_page()
     choose(page, written(tmp_path / "lists.jsonl", [{"instruction": "Say it.", "output": ["Well.", "Badly."]}]))
-    readings = page.get_by_role("region", name="What it was taken for")
+    readings = page.get_by_role("region", name="Detected format")
     expect(readings.get_by_role("radio", checked=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Import", exact=True)).to_be_disabled()
     readings.get_by_role("radio", name=re.compile("Answers in order, the best first")).check()
@@ -243,7 +243,7 @@ def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
     dataset_id = add(page, written(tmp_path / "pairs.jsonl", [*rows, *rows[:5]]))
     finding = page.locator('[data-finding="duplicate_rows"]')
     expect(finding).to_contain_text("5 (14.3 %)", timeout=READY_MS)
-    expect(page.get_by_role("article", name=re.compile("^Prompts"))).to_be_visible()
+    expect(page.get_by_role("region", name=re.compile("^Prompts"))).to_be_visible()
     finding.get_by_role("link", name="Show the rows").click()
     expect(page.get_by_label("Finding")).to_have_value("duplicate_rows")
     expect(page.locator("[data-row]")).to_have_count(5)
@@ -300,7 +300,7 @@ def test_axe_finds_nothing_in_light_and_dark(new_page: NewPage, tmp_path: Path) 
     page.get_by_role("radio", name=re.compile("Say which column is what")).check()
     assert violations(page) == []
     dataset_id = add(page, file)
-    expect(page.get_by_role("article", name=re.compile("^Prompts"))).to_be_visible(timeout=READY_MS)
+    expect(page.get_by_role("region", name=re.compile("^Prompts"))).to_be_visible(timeout=READY_MS)
     place = f"/datasets/{dataset_id}"
     paths = [place, f"{place}?tab=rows&diff=1", f"{place}?tab=rows&view=table&row=2", f"{place}?tab=versions"]
     for scheme in SCHEMES:

@@ -1,8 +1,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { RouterProvider } from "react-router/dom";
-import { createRouter } from "@/app/router";
+import { Router } from "@/app/router";
 import { takeToken } from "@/features/auth/api";
 import { SessionGate } from "@/features/auth/ui";
 import { queryClient } from "@/lib/api/client";
@@ -11,12 +10,11 @@ import "@/styles/base.css";
 
 function start(element: HTMLElement): void {
   const token = takeToken(window);
-  const router = createRouter();
   createRoot(element).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
         <SessionGate linkToken={token}>
-          <RouterProvider router={router} />
+          <Router />
         </SessionGate>
       </QueryClientProvider>
     </StrictMode>,

@@ -1,7 +1,7 @@
 import uPlot, { type AlignedData } from "uplot";
 import type { Series } from "@/charts/series";
 
-/** What a column of the chart's data is: the line to read, the faint raw line under it, or an edge of the band. */
+/** Part of a chart that a column holds: the line to read, the faint raw line under it, or an edge of the band. */
 type Role = "line" | "raw" | "max" | "min";
 
 export interface Column {
@@ -100,8 +100,8 @@ function push(broken: Broken, step: number, value: number | null, min: number | 
 }
 
 /**
- * Exponential moving average, debiased so that the first values are not pulled towards 0. `null` marks a gap: nothing is
- * drawn there, and the average starts anew behind it, for what lies before the gap says nothing about what follows.
+ * Exponential moving average, debiased so that the first values are not pulled towards 0. `null` marks a gap. Nothing is
+ * drawn there, and the average starts again after it.
  */
 export function smooth(values: readonly (number | null)[], weight: number): (number | null)[] {
   let sum = 0;

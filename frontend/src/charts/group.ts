@@ -5,7 +5,7 @@ export interface StepRange {
   readonly to: number;
 }
 
-/** What the charts on a page share: the crosshair, the zoom and the smoothing. */
+/** State that the charts of a page share: the crosshair, the zoom and the smoothing. */
 interface ChartGroup {
   readonly syncKey: string;
   readonly cursor: Cursor;

@@ -1,4 +1,4 @@
-import { measured } from "@/lib/format";
+import { measured, NO_VALUE } from "@/lib/format";
 import styles from "./charts.module.css";
 
 const WIDTH = 132;
@@ -11,7 +11,7 @@ export function Sparkline({ values, label }: { values: readonly number[]; label:
   if (last === undefined)
     return (
       <span className={styles.none} data-empty>
-        –
+        {NO_VALUE}
       </span>
     );
   const points = place(values);

@@ -1,9 +1,9 @@
-import { type ButtonHTMLAttributes, useState } from "react";
+import { type ComponentProps, useState } from "react";
 import styles from "./button.module.css";
 
 type Look = "plain" | "primary" | "danger" | "quiet";
 
-interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ComponentProps<"button"> {
   look?: Look;
 }
 

@@ -11,7 +11,7 @@ interface NoticeProps {
   children?: ReactNode;
 }
 
-/** What a page says when it has nothing, or bad news, to show. */
+/** A framed message, shown where a page has no content or an error. */
 export function Notice({ title, tone = "neutral", children }: NoticeProps) {
   return (
     <section className={`${styles.notice} ${styles[tone]}`} role={tone === "neutral" ? undefined : "alert"}>
@@ -69,7 +69,7 @@ function useRepeated(action: (() => void) | undefined): void {
   }, [isWanted]);
 }
 
-/** What is shown has aged: the server has not answered since. */
+/** States that the page shows old data, because the server has not answered since. */
 export function StaleBanner({ since }: { since: number }) {
   return (
     <p className={styles.banner} role="status">

@@ -1,31 +1,30 @@
-import { useId } from "react";
-import styles from "./segmented.module.css";
+import { Radio, RadioGroup, RadioProvider } from "@ariakit/react";
+import type { Choice } from "@/components/tabs";
+import styles from "./choice.module.css";
 
-interface Props<Id extends string> {
+interface SegmentedProps<Id extends string> {
   label: string;
-  options: readonly { readonly id: Id; readonly label: string }[];
+  options: readonly Choice<Id>[];
   value: Id;
   onChange: (id: Id) => void;
 }
 
-/** A choice of few, all of them in sight: radio buttons that look like one bar. */
-export function Segmented<Id extends string>({ label, options, value, onChange }: Props<Id>) {
-  const name = useId();
+/** Radio buttons in the form of one bar, for a few options. */
+export function Segmented<Id extends string>({ label, options, value, onChange }: SegmentedProps<Id>) {
+  const choose = (id: string | number | null) => {
+    const chosen = options.find((option) => option.id === id);
+    if (chosen && chosen.id !== value) onChange(chosen.id);
+  };
   return (
-    <fieldset className={styles.bar}>
-      <legend className="visually-hidden">{label}</legend>
-      {options.map((option) => (
-        <label key={option.id}>
-          <input
-            type="radio"
-            className="visually-hidden"
-            name={name}
-            checked={option.id === value}
-            onChange={() => onChange(option.id)}
-          />
-          {option.label}
-        </label>
-      ))}
-    </fieldset>
+    <RadioProvider value={value} setValue={choose}>
+      <RadioGroup className={styles.bar} aria-label={label}>
+        {options.map((option) => (
+          <label key={option.id}>
+            <Radio className="visually-hidden" value={option.id} />
+            {option.label}
+          </label>
+        ))}
+      </RadioGroup>
+    </RadioProvider>
   );
 }

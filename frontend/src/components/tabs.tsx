@@ -1,46 +1,41 @@
-import { type KeyboardEvent, useRef } from "react";
-import styles from "./tabs.module.css";
+import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react";
+import type { ReactNode } from "react";
+import styles from "./choice.module.css";
 
-export interface Tab<Id extends string> {
-  id: Id;
-  label: string;
+export interface Choice<Id extends string> {
+  readonly id: Id;
+  readonly label: string;
 }
 
-interface Props<Id extends string> {
-  tabs: readonly Tab<Id>[];
+interface TabsProps<Id extends string> {
+  tabs: readonly Choice<Id>[];
   value: Id;
   onChange: (id: Id) => void;
   label: string;
+  /** Content of the chosen tab. */
+  children: ReactNode;
 }
 
-const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 };
-
-export function Tabs<Id extends string>({ tabs, value, onChange, label }: Props<Id>) {
-  const list = useRef<HTMLDivElement>(null);
-  const move = (event: KeyboardEvent) => {
-    const step = STEPS[event.key];
-    if (!step) return;
-    const index = tabs.findIndex((tab) => tab.id === value);
-    const next = tabs[(index + step + tabs.length) % tabs.length];
-    if (!next) return;
-    onChange(next.id);
-    list.current?.querySelector<HTMLButtonElement>(`[data-tab="${next.id}"]`)?.focus();
+/** A row of tabs and the panel of the chosen one. The arrow keys change the tab. */
+export function Tabs<Id extends string>({ tabs, value, onChange, label, children }: TabsProps<Id>) {
+  const choose = (id: string | null | undefined) => {
+    const chosen = tabs.find((tab) => idOf(tab.id) === id);
+    if (chosen && chosen.id !== value) onChange(chosen.id);
   };
   return (
-    <div className={styles.tabs} role="tablist" aria-label={label} onKeyDown={move} ref={list}>
-      {tabs.map((tab) => (
-        <button
-          key={tab.id}
-          type="button"
-          role="tab"
-          data-tab={tab.id}
-          aria-selected={tab.id === value}
-          tabIndex={tab.id === value ? 0 : -1}
-          onClick={() => onChange(tab.id)}
-        >
-          {tab.label}
-        </button>
-      ))}
-    </div>
+    <TabProvider selectedId={idOf(value)} setSelectedId={choose}>
+      <TabList className={styles.tabs} aria-label={label}>
+        {tabs.map((tab) => (
+          <Tab key={tab.id} id={idOf(tab.id)}>
+            {tab.label}
+          </Tab>
+        ))}
+      </TabList>
+      <TabPanel tabId={idOf(value)} className={styles.panel}>
+        {children}
+      </TabPanel>
+    </TabProvider>
   );
 }
+
+const idOf = (id: string): string => `tab-${id}`;

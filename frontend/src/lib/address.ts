@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
-/** The only place that knows the addresses of the pages. */
+/** Addresses of the pages. */
 export const paths = {
   jobs: "/",
   job: (id: string): string => `/jobs/${id}`,
@@ -32,8 +32,7 @@ type Change = (before: URLSearchParams) => URLSearchParams;
 export function useAddress(): [URLSearchParams, (change: Change, push?: boolean) => void] {
   const [params, setParams] = useSearchParams();
   const change = useCallback(
-    (to: Change, push = false) =>
-      setParams(to(new URLSearchParams(window.location.search)), { replace: !push, preventScrollReset: true }),
+    (to: Change, push = false) => setParams(to(new URLSearchParams(window.location.search)), { replace: !push }),
     [setParams],
   );
   return [params, change];

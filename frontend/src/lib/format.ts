@@ -1,8 +1,11 @@
+/** Stands for a missing value. */
+export const NO_VALUE = "\u2013";
+
 const MINUS = "−";
 
 /** A number with about `digits` significant digits, never wider than a table cell. */
 export function number(value: number | null | undefined, digits = 3): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
   const rounded = Math.abs(value) >= 10 ** (digits - 1) ? Math.round(value) : Number(value.toPrecision(digits));
   const size = Math.abs(rounded);
   const text =
@@ -21,12 +24,12 @@ export function measured(value: number | null | undefined): string {
 
 /** Fixed decimals, so that a column lines up. */
 export function fixed(value: number | null | undefined, decimals = 2): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
   return value.toFixed(decimals).replace("-", MINUS);
 }
 
 export function percent(fraction: number | null | undefined, decimals = 0): string {
-  if (fraction === null || fraction === undefined || !Number.isFinite(fraction)) return "–";
+  if (fraction === null || fraction === undefined || !Number.isFinite(fraction)) return NO_VALUE;
   return `${(fraction * 100).toFixed(decimals).replace("-", MINUS)} %`;
 }
 
@@ -42,7 +45,7 @@ export function bytes(size: number): string {
 }
 
 export function duration(seconds: number | null | undefined): string {
-  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NO_VALUE;
   if (seconds > 0 && seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;

@@ -28,16 +28,16 @@ const TONES: Record<string, Tone> = {
   succeeded: "good",
   failed: "bad",
   cancelled: "neutral",
-  // Of a dataset's version.
+  // Dataset versions.
   importing: "active",
   ready: "good",
   blocked: "bad",
-  // Of a round of annotation.
+  // Annotation rounds.
   preparing: "active",
   open: "good",
   closing: "active",
   closed: "neutral",
-  // Of a finding.
+  // Findings.
   blocking: "bad",
   warning: "warn",
   info: "neutral",

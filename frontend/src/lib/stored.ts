@@ -10,7 +10,7 @@ export function readNumber(key: string, fallback: number): number {
 
 export const writeNumber = (key: string, value: number): void => writeText(key, String(value));
 
-/** As readNumber, a text. */
+/** A text kept in this browser; null where there is none, or where storage is blocked. */
 export function readText(key: string): string | null {
   try {
     return localStorage.getItem(key);

@@ -10,7 +10,7 @@ type Body<Path extends keyof paths, Method extends keyof paths[Path]> = paths[Pa
 
 type WholeRound = Body<"/v1/annotation/rounds", "post">;
 type Source<Of> = Of extends { type: string } ? Pick<Of, "type"> & Partial<Of> : never;
-/** What has a default may be left out; the schema's types, which are those of an answer too, do not say so. */
+/** Fields with a default are optional in a request. The schema's types describe responses too, where they are present. */
 type NewRound = Partial<Omit<WholeRound, "source">> & { source: Source<WholeRound["source"]> };
 type RoundChange = Body<"/v1/annotation/rounds/{round_id}", "patch">;
 type GivenAnswer = Body<"/v1/annotation/rounds/{round_id}/items/{item_id}/answer", "put">;
@@ -90,7 +90,7 @@ export const compareWith = (id: string, checkpoint: string) =>
 export const closeRound = (id: string, body: Closing) =>
   answer(api.POST("/v1/annotation/rounds/{round_id}/close", { params: at(id), body }));
 
-/** What going on would be, in words. */
+/** Sentences that describe the job that would continue. */
 export const continuationQuery = (id: string, job: string, steps: number | null) =>
   queryOptions({
     queryKey: [...roundsKey, id, "continuation", job, steps],

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { accepted, answer, api, ApiError, sessionKey } from "@/lib/api/client";
 
-/** Who is signed in; null when nobody is. */
+/** The session of the user; null while signed out. */
 export const sessionQuery = queryOptions({
   queryKey: sessionKey,
   queryFn: async () => {

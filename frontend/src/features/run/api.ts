@@ -52,7 +52,7 @@ export const samplesQuery = (id: string, stage: Stage, step: number) =>
 
 export const streamAddress = (id: string, after: number): string => `/v1/jobs/${id}/stream?after=${after}`;
 
-/** What each metric means. It changes with the software only. */
+/** Reference of the metrics. It changes with the software only. */
 export const metricReferenceQuery = queryOptions({
   queryKey: ["reference", "metrics"],
   queryFn: async () => (await answer(api.GET("/v1/reference/metrics"))).data,

@@ -19,7 +19,7 @@ export async function answer<T>(call: Promise<Result<T>>): Promise<NonNullable<T
   return data;
 }
 
-/** As `answer`, for what answers with nothing. */
+/** Like `answer`, for responses without a body. */
 export async function accepted<T>(call: Promise<Result<T>>): Promise<T | undefined> {
   const result = await call.catch(unreachable);
   const { ok, status, headers } = result.response;
@@ -57,7 +57,7 @@ export function secondsOf(header: string | null): number | null {
   return header !== null && /^\d{1,4}$/.test(header) ? Number(header) : null;
 }
 
-/** What a proxy in between answers is no problem document. */
+/** The body as a problem document; empty for other bodies, such as a proxy's. */
 export function toProblem(body: unknown): Partial<Problem> {
   return typeof body === "object" && body !== null ? body : {};
 }
@@ -68,7 +68,7 @@ interface Page<T> {
   readonly last_id: string | null;
 }
 
-/** As many as the API gives at once. */
+/** The API's maximum page size. */
 export const MOST = 100;
 
 /** Every item of a list that people fill, and that is short for that: page by page. */

@@ -1,4 +1,4 @@
-/** What Krippendorff's α allows to conclude, by his own bounds; null where all answers carry the same label. */
+/** The conclusion that Krippendorff's bounds allow for `alpha`; null means that all answers carry the same label. */
 export function alphaInWords(alpha: number | null): string {
   if (alpha === null) return "Every answer is the same so far, which chance alone would explain.";
   if (alpha >= 0.8) return "Reliable.";

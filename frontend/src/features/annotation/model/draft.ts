@@ -13,7 +13,7 @@ export interface Draft {
   /** Empty: the first one writes all completions. */
   readonly second: string;
   readonly prompts: string;
-  /** Of a ranking: how many each checkpoint writes. */
+  /** Completions of each checkpoint, in a ranking. */
   readonly completions: string;
   readonly temperature: string;
   readonly maxNewTokens: string;
@@ -76,7 +76,7 @@ export function checkpointLabel({ stage, step, final, best, seed }: AnyCheckpoin
   return `${stageShort(stage)}, step ${step}${kind}${seed === null ? "" : `, seed ${seed}`}`;
 }
 
-/** What a job's completions are compared for, first of all: its last policy with the one before it. */
+/** The draft that compares the last policy of a job with the one before it. */
 export function draftOfJob(job: AnyJob, checkpoints: readonly AnyCheckpoint[]): Draft {
   const final = (stage: string) => checkpoints.find((one) => one.stage === stage && one.final)?.id;
   const policies = POLICY_STAGES.map(final).filter((id) => id !== undefined);
@@ -100,10 +100,10 @@ export function draftOfDataset(kind: string, reference: string): Draft {
   return { ...emptyDraft, from: "checkpoints", prompts: reference };
 }
 
-/** What is wrong, by field. */
+/** Messages by field. */
 export type Problems = Partial<Record<keyof Draft, string | undefined>>;
 
-/** What is still missing or wrong, by field. */
+/** A message for each field that is missing or invalid. */
 export function problemsOf(draft: Draft): Problems {
   const problems: Problems = {
     ...(draft.from === "dataset" ? datasetProblems(draft) : checkpointProblems(draft)),
@@ -143,7 +143,7 @@ function outside(text: string, low: number, high: number, whole = true): string 
 
 const modelsOf = ({ first, second }: Draft): string[] => (second && second !== first ? [first, second] : [first]);
 
-/** The request, of a draft without problems. What was left out is left out of it too: the server knows its defaults. */
+/** The request for a draft without problems. Empty fields are left out, so that the server applies its defaults. */
 export function bodyOf(draft: Draft) {
   const limit = draft.limit.trim() ? { limit: Number(draft.limit) } : {};
   const models = modelsOf(draft);

@@ -3,28 +3,28 @@ import type { AnnotationItem as Handed } from "@/lib/api/types";
 /** A prompt as stored: text, or the messages of a conversation. */
 export type Prompt = string | readonly Readonly<Record<string, unknown>>[];
 
-/** What is judged: a prompt and its completions, in the order in which this annotator sees them. */
+/** A prompt and its completions to judge, in the order in which this annotator sees them. */
 export interface Item {
   readonly id: string;
   readonly kind: "pairs" | "ranking";
   readonly prompt: Prompt;
   readonly completions: readonly string[];
-  /** What this annotator had answered before taking it back. */
+  /** The answer that this annotator took back. */
   readonly previous?: Verdict | null;
 }
 
 export type Choice = "1" | "2" | "tie" | "skip";
 
-/** Of a pair a choice; of a ranking the rank of each completion as shown, 1 the best, equal for a tie. */
+/** A choice for a pair. For a ranking, the rank of each completion as shown: 1 is the best, ties are equal. */
 export type Verdict = { readonly choice: Choice } | { readonly ranks: readonly number[] };
 
-/** What the server shall hold for an item in the end: this annotator's answer, or none. */
+/** The state that the server should reach for an item: this annotator's answer, or none. */
 export type Wish =
   { readonly type: "answer"; readonly verdict: Verdict; readonly seconds: number } | { readonly type: "undo" };
 
 const WORDS: Record<Choice, string> = { "1": "first is better", "2": "second is better", tie: "tie", skip: "skipped" };
 
-/** A verdict in words, for whoever gave it. */
+/** A verdict as text for the annotator. */
 export function inWords(verdict: Verdict): string {
   if ("choice" in verdict) return WORDS[verdict.choice];
   return tiers(verdict.ranks)
@@ -39,7 +39,7 @@ function tiers(ranks: readonly number[]): number[][] {
   return [...found].sort(([one], [other]) => one - other).map(([, tier]) => tier);
 }
 
-/** What is said in a prompt; `role` is null for a prompt of plain text. */
+/** One message of a prompt; `role` is null for a prompt of plain text. */
 interface Turn {
   readonly role: string | null;
   readonly text: string;
@@ -65,17 +65,17 @@ function verdictOf(previous: Handed["previous"]): Verdict | null {
   return choice ? { choice } : null;
 }
 
-/** What the server hands out: first what this annotator was handed before and has not answered. */
+/** Items that the server assigns, those assigned earlier and not answered first. */
 export interface Hand {
   readonly status: string;
   readonly items: readonly Item[];
   readonly done: number;
   readonly total: number;
-  /** What this annotator answered last. */
+  /** Id of the item that this annotator answered last. */
   readonly last_item: string | null;
 }
 
-/** What the server says to an answer, or to one taken back. */
+/** The server's response to an answer, or to an answer taken back. */
 export interface Receipt {
   readonly done: number;
   readonly total: number;
@@ -90,7 +90,7 @@ export interface Given {
 }
 
 export interface QueueView {
-  /** Of the round; null before the server has said it. */
+  /** Status of the round; null until the server has sent it. */
   readonly status: string | null;
   readonly item: Item | null;
   /** Tells one showing from the next, also of the same item. */
@@ -102,7 +102,7 @@ export interface QueueView {
   readonly canUndo: boolean;
   readonly done: number;
   readonly total: number;
-  /** Nothing is left for this annotator, as far as the server knows. */
+  /** Whether the server has no more items for this annotator. */
   readonly finished: boolean;
   readonly error: Error | null;
 }

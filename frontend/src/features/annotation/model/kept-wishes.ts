@@ -6,9 +6,9 @@ const PREFIX = "proximal-answers";
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
 /**
- * Wishes in the browser's storage, one entry each, so that two tabs do not write over each other's; apart by `owner`, the
- * key that is signed in with, since another one's rounds are not there. Where storage is blocked or full, they live as
- * long as the page.
+ * Wishes in the browser's storage, one entry each, so that two tabs do not overwrite each other's entries. `owner` is the
+ * API key's id: the rounds of another key are not accessible. Where storage is blocked or full, wishes last until the
+ * page closes.
  */
 export function keptWishes(storage: Store | null, owner: string, round: string, annotator: string): WishStore {
   const prefix = `${PREFIX}:${owner}:${round}:${encodeURIComponent(annotator)}:`;
@@ -48,7 +48,7 @@ function keys(storage: Store | null, prefix: string): string[] {
   return found;
 }
 
-/** What an older version of the page wrote, or a person, may be anything. */
+/** Storage may hold any text, from an older version of the page or from a person. */
 function parse(text: string): Wish | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 import type { Choice } from "@/features/annotation/model/item";
 
-/** What is read of a KeyboardEvent. */
+/** The fields of a KeyboardEvent that matter here. */
 export interface Press {
   readonly key: string;
   readonly code: string;
@@ -27,14 +27,14 @@ const SHARED: Record<string, Command> = {
 };
 const PAIR: Record<string, Choice> = { "1": "1", "2": "2", "0": "tie" };
 
-/** What a key means before a pair; null for a key that means nothing. */
+/** The command of a key for a pair; null for other keys. */
 export function pairCommand(press: Press): Command | null {
   if (isNone(press)) return null;
   const choice = PAIR[digit(press) ?? ""];
   return choice ? { type: "choose", choice } : (SHARED[press.key.toLowerCase()] ?? null);
 }
 
-/** What a key means before `count` completions to rank. */
+/** The command of a key for a ranking of `count` completions; null for other keys. */
 export function rankingCommand(press: Press, count: number): Command | null {
   if (isNone(press)) return null;
   if (press.key === "Enter") return { type: "submit" };

@@ -23,7 +23,7 @@ export interface OutboxView {
   readonly waiting: number;
   /** Why nothing gets through, while nothing does. */
   readonly trouble: string | null;
-  /** What the server will not take, however often it is sent. */
+  /** Answers that the server refuses for good. */
   readonly refused: readonly Refusal[];
 }
 
@@ -31,8 +31,8 @@ const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 15_000;
 
 /**
- * The way of answers to the server: for each item the latest wish, one at a time, again until the server has it. As a
- * wish says what shall be and not what to change, sending it twice is as good as once.
+ * Sends the latest wish of each item, one at a time, until the server has it. A wish holds a final state, so sending it
+ * twice has the same effect as once.
  */
 export class Outbox<Receipt> {
   private readonly wishes: Map<string, Wish>;
@@ -81,7 +81,7 @@ export class Outbox<Receipt> {
     void this.send();
   };
 
-  /** The person has read what was refused; until then the store keeps it, for whoever opens the page next. */
+  /** Forgets refused answers that the user has read. Until then the store keeps them for the next page. */
   dismiss = (): void => {
     for (const { item } of this.view.refused) if (!this.wishes.has(item)) this.store.remove(item);
     this.show({ refused: [] });

@@ -5,7 +5,7 @@ import { Outbox } from "@/features/annotation/model/outbox";
 import { sessionQuery } from "@/features/auth/api";
 import { ApiError, noticeSignOut, queryClient } from "@/lib/api/client";
 
-/** Somebody's answers to a round, on their way. */
+/** Answers of one annotator to a round that are being sent. */
 export interface Post {
   readonly round: string;
   readonly annotator: string;

@@ -162,7 +162,7 @@ export class Queue {
     this.timer = setTimeout(this.refresh, LOOK_AGAIN_MS);
   }
 
-  /** What is on its way counts as done. */
+  /** Number of answered items, including answers that are being sent. */
   private done(): number {
     let done = this.counts.done;
     for (const [id, wish] of this.outbox.pending()) {

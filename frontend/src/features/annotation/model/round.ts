@@ -1,4 +1,4 @@
-/** What is read here of a round. */
+/** The fields of a round that matter here. */
 interface AnyRound {
   readonly kind: string;
   readonly status: string;
@@ -24,7 +24,7 @@ export function versionOf(reference: string): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** What is compared, in a few words. */
+/** A short description of the compared answers. */
 export function sourceInWords({ kind, source }: AnyRound): string {
   if (source.type === "dataset") {
     const what = kind === "ranking" ? "Rankings" : "Pairs";
@@ -35,7 +35,7 @@ export function sourceInWords({ kind, source }: AnyRound): string {
   return models === 1 ? `One checkpoint, ${source.completions} completions` : `${models} checkpoints${each}`;
 }
 
-/** Of the answers that are wanted, the share that is there. */
+/** Share of the wanted answers that exist, 0 to 1. */
 export const shareAnswered = ({ answers, answers_wanted: wanted }: AnyRound): number =>
   wanted > 0 ? Math.min(1, answers / wanted) : 0;
 

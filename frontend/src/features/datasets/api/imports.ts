@@ -8,13 +8,13 @@ export type Mapping = {
   readonly labels?: Readonly<Record<string, string | null>>;
 };
 
-/** A mapping as the API tells it, which is any object to its schema. */
+/** The API's mapping, which its schema types as any object; null where it has another form. */
 export const asMapping = (told: Readonly<Record<string, unknown>> | null): Mapping | null =>
   told && typeof told.fields === "object" && told.fields !== null ? (told as Mapping) : null;
 
 export const uploadsKey = ["uploads"] as const;
 
-/** What has arrived, or is arriving, and is no dataset yet. */
+/** Uploads that have not become a dataset. */
 export const uploadsQuery = queryOptions({
   queryKey: [...uploadsKey, "list"],
   queryFn: () => allPages((after) => answer(api.GET("/v1/uploads", { params: { query: { limit: MOST, after } } }))),
@@ -26,7 +26,7 @@ export const uploadQuery = (id: string) =>
     queryFn: () => answer(api.GET("/v1/uploads/{upload_id}", { params: { path: { upload_id: id } } })),
   });
 
-/** What the operator allows. */
+/** The operator's limits for uploads. */
 export const uploadLimitsQuery = queryOptions({
   queryKey: ["reference", "uploads"],
   queryFn: () => answer(api.GET("/v1/reference/uploads")),
@@ -46,7 +46,7 @@ export interface Reading {
   readonly format: string | null;
   readonly kind: DatasetKind | null;
   readonly mapping: Mapping | null;
-  /** Of the file's text. */
+  /** Text encoding of the file. */
   readonly encoding: string | null;
 }
 

@@ -44,6 +44,6 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What a signal says, as an error in any case. */
+/** The reason of an aborted signal, always as an Error. */
 export const stopped = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new DOMException("The upload was stopped.", "AbortError");

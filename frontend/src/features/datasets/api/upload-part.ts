@@ -26,7 +26,7 @@ export const toHex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toS
 
 const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
 
-/** XMLHttpRequest, unlike fetch, tells how much has been sent. */
+/** Sends with XMLHttpRequest, because fetch does not report upload progress. */
 function put(
   path: string,
   part: Blob,

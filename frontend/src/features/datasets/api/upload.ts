@@ -18,7 +18,7 @@ interface UploadOptions {
   readonly onProgress: (progress: UploadProgress) => void;
   /** Stops it; what has arrived stays, and a later start of the same file goes on from it. */
   readonly signal: AbortSignal;
-  /** As soon as there is an id. */
+  /** Called when the upload has an id. */
   readonly onOpen?: (upload: Upload) => void;
   /** Id of an open upload of this file. Without it, the one that this browser began with the file. */
   readonly resume?: string;
@@ -26,7 +26,7 @@ interface UploadOptions {
 
 const PARALLEL = 3;
 
-/** Sends a file in parts, several at a time. Answers the complete upload; rejects with ApiError, or what the signal says. */
+/** Sends a file in parts, several at a time. Returns the complete upload; rejects with ApiError or the signal's reason. */
 export async function startUpload(file: File, options: UploadOptions): Promise<Upload> {
   const { signal } = options;
   const upload = (await resumed(file, options)) ?? (await patiently(() => create(file, signal), signal));
@@ -63,7 +63,7 @@ async function resumed(file: File, options: UploadOptions): Promise<Upload | nul
   const upload = await found(id, options.signal);
   if (!upload || upload.bytes !== file.size || (upload.status !== "open" && upload.status !== "complete")) return null;
   if (canSum) return (await isOurs(file, upload, options)) ? upload : null;
-  // Without sums, only this browser's own memory says that it is the same file.
+  // Without checksums, only this browser's storage shows that it is the same file.
   return id === own ? upload : null;
 }
 

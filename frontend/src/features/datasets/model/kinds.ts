@@ -25,7 +25,7 @@ export const KINDS: readonly KindInfo[] = [
   {
     id: "prompts",
     label: "Prompts",
-    use: "What PPO and the evaluation ask, with the right answer where a reward checks it. Left out of a job: the prompts of the preferences, SFT pairs or thumbs.",
+    use: "Prompts for PPO and the evaluation, with the right answer where a reward checks it. A job without prompts uses those of its preferences, SFT pairs or thumbs.",
   },
   {
     id: "pretraining",

@@ -8,7 +8,7 @@ interface Sides {
   readonly b?: string;
 }
 
-/** What each value of a label's column means where the value or the sides' columns state it; null where the user decides. */
+/** The meaning of each label value that the value or the columns of the sides state; null where the user decides. */
 export function guessLabels(examples: readonly string[], sides: Sides = {}): Labels {
   const values = [...new Set(examples.map((text) => text.trim()))].filter(Boolean);
   const ofNumber = numbersMean(new Set(values.map(essence).filter(isNumber).map(Number)), sides);
@@ -24,7 +24,7 @@ const isNumber = (text: string): boolean => text !== "" && Number.isFinite(Numbe
 /** Words that say nothing about which one is meant. */
 const FILLING = /^(model|response|answer|option|completion|assistant|output|text|is|the|better|best|wins|winner)$/;
 
-/** What a value comes down to: "Response 2 is better" to "2". */
+/** The essential part of a value: "2" for "Response 2 is better". */
 function essence(value: string): string {
   if (isNumber(value)) return value;
   const words = value.toLowerCase().match(/[a-z]+|[0-9]+/g) ?? [];

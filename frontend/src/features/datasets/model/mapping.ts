@@ -12,7 +12,7 @@ export interface Draft {
   readonly shape: Shape;
   /** The column of each field; a field that is missing has none. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What each value of the label's column means; null: a record with it cannot be used. */
+  /** Side of each label value; null marks records with this value as unusable. */
   readonly labels: Labels;
 }
 
@@ -56,7 +56,7 @@ export function withField(draft: Draft, name: string, column: string, columns: r
 
 /**
  * The labels under other columns. The names of the sides' columns may state what a value means, so a value that still means
- * what the former columns stated follows the new ones. What the user chose otherwise stays.
+ * what the former columns stated follows the new ones. Other choices of the user stay.
  */
 function relabelled(draft: Draft, fields: Draft["fields"], columns: readonly Column[]): Labels {
   const now = labelsOf(fields, columns);
@@ -70,7 +70,7 @@ function relabelled(draft: Draft, fields: Draft["fields"], columns: readonly Col
 export const missing = (draft: Draft): string[] =>
   draft.shape.fields.filter((field) => field.required && !draft.fields[field.name]).map((field) => field.label);
 
-/** What has to be said before records can be read like this; null when nothing is missing. */
+/** The choice that is missing before records can be read this way; null when the mapping is complete. */
 export function lack(draft: Draft): string | null {
   const fields = missing(draft);
   if (fields.length) return `Say first which column is: ${fields.join(", ")}.`;
@@ -80,7 +80,7 @@ export function lack(draft: Draft): string | null {
     : null;
 }
 
-/** As the API takes it: only what the shape knows. */
+/** The mapping for the API, with the fields of the chosen shape only. */
 export function toMapping({ shape, fields, labels }: Draft): Mapping {
   const names = new Set(shape.fields.map((field) => field.name));
   const known = Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)));
@@ -95,7 +95,7 @@ const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLo
 
 const ENDING = /\.(gz|zst|zstd|jsonl|ndjson|json|csv|tsv|parquet|txt)$/i;
 
-/** A file's name without folders and without what says how it is packed. */
+/** A file's name without folders and without the extensions of its format. */
 export function baseName(filename: string): string {
   let name = filename.split(/[\\/]/).at(-1) ?? filename;
   while (ENDING.test(name)) name = name.replace(ENDING, "");

@@ -15,7 +15,7 @@ test.each([
     "Made of version 2 by mending white space, 3 rows changed",
   ],
   [{ type: "annotation", round: "ann_1" }, 2, "Judged by people in round ann_1"],
-  [{}, null, "Of unknown origin"],
+  [{}, null, "Unknown origin"],
 ])("%o", (origin, parent, text) => expect(originText(origin, parent)).toBe(text));
 
 test.each([

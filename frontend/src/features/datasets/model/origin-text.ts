@@ -14,7 +14,7 @@ export function originText(origin: Origin, parent: number | null): string {
     case "annotation":
       return `Judged by people${text(origin.round) ? ` in round ${text(origin.round)}` : ""}`;
     default:
-      return text(origin.type) ?? "Of unknown origin";
+      return text(origin.type) ?? "Unknown origin";
   }
 }
 

@@ -47,7 +47,7 @@ export const START: Place = {
 const wholeNumber = (text: string | null): number | null =>
   text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
-/** What an address says; what it says wrongly counts as not said. */
+/** Reads the place from an address. Invalid parameters count as absent. */
 export function readPlace(params: URLSearchParams): Place {
   return {
     tab: TABS.find((tab) => tab === params.get("tab")) ?? START.tab,
@@ -88,7 +88,7 @@ export function writePlace(place: Place): URLSearchParams {
 
 const FILTERS = ["search", "finding", "split", "seed"] as const;
 
-/** The place after a change: other rows begin at their first, and a filter says nothing about another version's. */
+/** The place after a change. Another selection starts at its first row, and a filter does not apply to another version. */
 export function moved(place: Place, change: Partial<Place>): Place {
   const after = { ...place, ...change };
   const isOther = after.version !== place.version;
@@ -117,7 +117,7 @@ export function usePlace(): [Place, Go] {
 /** Changes the place. With `push` the browser's back button comes back here. */
 export type Go = (change: Partial<Place>, push?: boolean) => void;
 
-/** What stands in a search box, and what was asked for with it. */
+/** Text of a search box, and the search it last started. */
 interface SearchText {
   readonly text: string;
   /** The search that the page is at, as last heard of. */
@@ -130,7 +130,7 @@ export const searchText = (shown: string): SearchText => ({ text: shown, shown, 
 
 export const asking = (box: SearchText, search: string): SearchText => ({ ...box, asked: [...box.asked, search] });
 
-/** The page has come to a search. One that was asked for here says nothing new: more may have been typed since. */
+/** The page has come to a search. A search that started here changes nothing, because more text may have been typed since. */
 export function arrivedAt(box: SearchText, shown: string): SearchText {
   const place = box.asked.indexOf(shown);
   return place === -1 ? searchText(shown) : { ...box, shown, asked: box.asked.slice(place + 1) };

@@ -11,7 +11,7 @@ export function chosenReport<R extends Made>(reports: readonly R[], named: strin
   return reports.find((one) => one.id === named) ?? newest;
 }
 
-/** What a report was made for, in words. */
+/** A description of the settings of a report. */
 export function settingsText(settings: Readonly<Record<string, unknown>>): string {
   const { model, max_prompt_tokens: prompt, max_completion_tokens: completion, chat_template: template } = settings;
   if (typeof model !== "string") return "without a model";
@@ -56,7 +56,7 @@ interface Bar {
   readonly from: number;
   readonly to: number;
   readonly count: number;
-  /** Of the tallest bar, 0 to 1. */
+  /** Relative to the tallest bar, 0 to 1. */
   readonly height: number;
 }
 
@@ -93,7 +93,7 @@ export interface Found {
   readonly report: string | null;
 }
 
-/** What blocks first, then what warns, each with the most rows first; of equals the import's own. */
+/** Findings ordered by severity, then by rows. For equal ones, those of the import come first. */
 export function ordered(imported: readonly Finding[], reported: readonly Finding[], report: string | null): Found[] {
   const all = [
     ...imported.map((finding) => ({ finding, report: null })),
@@ -116,7 +116,7 @@ export function linesText({ lines, count }: Pick<Finding, "lines" | "count">): s
   return `${lines.length === 1 && more <= 0 ? "line" : "lines"} ${text}${more > 0 ? ` and ${more.toLocaleString("en-US")} more` : ""}`;
 }
 
-/** What a list of findings amounts to, in words. */
+/** A one-line summary of findings. */
 export function tally(findings: readonly Pick<Finding, "severity">[]): string {
   const number = (severity: Severity) => findings.filter((one) => one.severity === severity).length;
   const [blocking, warnings] = [number("blocking"), number("warning")];

@@ -21,7 +21,7 @@ interface Pressed {
   readonly altKey: boolean;
 }
 
-/** What a key asks for; null where it belongs to the browser, or to a field that is being typed in. */
+/** The action of a key; null where the browser or a text field handles it. */
 export function keyAction(event: Pressed, isTyping: boolean): KeyAction | null {
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return null;
   return ACTIONS[event.key] ?? null;

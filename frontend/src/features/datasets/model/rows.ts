@@ -13,9 +13,9 @@ export interface Answer {
 interface ReadRow {
   readonly prompt: readonly Turn[];
   readonly answers: readonly Answer[];
-  /** What was judged: of single answers their thumb; of several, where none is better, that they are equal, or nothing yet. */
+  /** The judgement as text: a thumb for a single answer, or that several are equal or not judged. */
   readonly verdict: "tie" | "unlabelled" | "thumb up" | "thumb down" | null;
-  /** What else the row carries: annotator, source and the like. */
+  /** Other fields of the row, such as annotator and source. */
   readonly extra: readonly (readonly [string, string])[];
 }
 
@@ -59,7 +59,7 @@ function answers(row: Readonly<Record<string, unknown>>): Answer[] {
   ];
 }
 
-/** The completions of a ranking, best first; those that nobody beat are marked, unless all are equal. */
+/** The completions of a ranking, best first. Unbeaten ones are marked, unless all are equal. */
 function ranked(completions: unknown, ranks: unknown): Answer[] {
   if (!Array.isArray(completions)) return [];
   if (!Array.isArray(ranks)) {
@@ -88,7 +88,7 @@ interface Column {
 const LONGEST = 400;
 const plain = (text: string): Cell => ({ text: text.slice(0, LONGEST), preferred: false });
 
-/** The columns that these rows need: the prompt, their answers by name, and the verdict where one says something. */
+/** The columns that these rows need: the prompt, the answers by name, and the verdict where a row has one. */
 export function tableColumns(rows: readonly ReadRow[]): Column[] {
   const names = [...new Set(rows.flatMap((row) => row.answers.map((answer) => answer.name)))].slice(0, 3);
   const columns: Column[] = [

@@ -6,7 +6,7 @@ export interface Field {
   readonly required: boolean;
 }
 
-/** What a record may hold, and the columns that a person has to point out for it. */
+/** Kinds of record, and the columns that the user has to choose for each. */
 export interface Shape {
   readonly id: string;
   readonly kind: DatasetKind;

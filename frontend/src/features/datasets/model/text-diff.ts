@@ -13,7 +13,7 @@ interface TextDiff {
   readonly tooLong: boolean;
 }
 
-/** Of a page of twenty rows each may take as long. */
+/** Time limit for each of the twenty rows of a page. */
 const PATIENCE_MS = 50;
 
 /** Two texts, each cut into what it shares with the other one and what it does not. */

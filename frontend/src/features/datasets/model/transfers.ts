@@ -12,7 +12,7 @@ export interface Transfer {
   readonly state: TransferState;
   /** Bytes that have arrived. */
   readonly sent: number;
-  /** What had arrived before is being compared with the file. */
+  /** The parts on the server are being compared with the file. */
   readonly checking: boolean;
   /** Bytes a second since it was last started; null until there is something to measure. */
   readonly rate: number | null;
@@ -28,7 +28,7 @@ interface SendOptions {
   readonly resume?: string;
 }
 
-/** What moves the bytes, and what takes back those that arrived. */
+/** Functions that send a file and that delete an upload. */
 export interface Carrier {
   readonly send: (file: File, options: SendOptions) => Promise<{ id: string }>;
   readonly discard: (uploadId: string, file: File) => Promise<unknown>;
@@ -68,7 +68,7 @@ export class Transfers {
     void this.run(key);
   }
 
-  /** What has arrived stays on the server. */
+  /** The parts on the server stay there. */
   pause(key: number): void {
     this.patch(key, { state: "paused", rate: null });
     this.aborts.get(key)?.abort();
@@ -81,7 +81,7 @@ export class Transfers {
     void this.run(key);
   }
 
-  /** Stops it and has the server forget what arrived; where that fails, it stays on the list and says why. */
+  /** Stops the transfer and deletes its upload. If that fails, the transfer stays on the list with the error. */
   async cancel(key: number): Promise<void> {
     const transfer = this.find(key);
     if (!transfer) return;

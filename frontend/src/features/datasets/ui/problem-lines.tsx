@@ -7,11 +7,11 @@ import styles from "./datasets.module.css";
 
 interface Props {
   error: Error;
-  /** What did not come about. */
+  /** The action that failed. */
   title: string;
 }
 
-/** A problem document as it came: what is wrong, line by line where it says so. */
+/** A problem document, with its errors line by line. */
 export function ProblemLines({ error, title }: Props) {
   const body = error instanceof ApiError ? error.body : {};
   return <Problems title={title} message={error.message} items={body.errors ?? []} total={body.error_count ?? null} />;

@@ -1,34 +1,22 @@
-import { Link } from "react-router";
 import { Sparkline } from "@/charts/sparkline";
 import { ProgressBar, StatusBadge } from "@/components/status";
+import { RowLink, Table } from "@/components/table";
 import { TimeAgo, useNow } from "@/components/text";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
-import { duration, percent, secondsBetween } from "@/lib/format";
+import { duration, percent, secondsBetween, NO_VALUE } from "@/lib/format";
 import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./job-table.module.css";
 
+const HEAD = ["Job", "Status", "Progress", "PPO reward", "Created", "Duration"];
+
 export function JobTable({ jobs }: { jobs: readonly JobSummary[] }) {
   return (
-    <div className={styles.frame}>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Job</th>
-            <th scope="col">Status</th>
-            <th scope="col">Progress</th>
-            <th scope="col">PPO reward</th>
-            <th scope="col">Created</th>
-            <th scope="col">Duration</th>
-          </tr>
-        </thead>
-        <tbody>
-          {jobs.map((job) => (
-            <JobRow key={job.id} job={job} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table head={HEAD} className={styles.jobs}>
+      {jobs.map((job) => (
+        <JobRow key={job.id} job={job} />
+      ))}
+    </Table>
   );
 }
 
@@ -36,10 +24,10 @@ function JobRow({ job }: { job: JobSummary }) {
   return (
     <tr>
       <td className={styles.name}>
-        <Link to={paths.job(job.id)}>{job.name || "Unnamed job"}</Link>
+        <RowLink to={paths.job(job.id)}>{job.name || "Unnamed job"}</RowLink>
         <code>{job.id}</code>
       </td>
-      <td className={styles.status}>
+      <td>
         <StatusBadge status={job.status} />
       </td>
       <td className={styles.progress}>
@@ -48,10 +36,10 @@ function JobRow({ job }: { job: JobSummary }) {
       <td className={styles.reward}>
         <Sparkline values={job.reward_sparkline} label="Reward in PPO" />
       </td>
-      <td className={styles.created}>
+      <td className={styles.time}>
         <TimeAgo time={job.created_at} />
       </td>
-      <td className={styles.duration}>
+      <td className={styles.time}>
         <Duration job={job} />
       </td>
     </tr>
@@ -60,7 +48,7 @@ function JobRow({ job }: { job: JobSummary }) {
 
 function Duration({ job }: { job: JobSummary }) {
   const now = useNow();
-  if (!job.started_at) return <>–</>;
+  if (!job.started_at) return <>{NO_VALUE}</>;
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return <>{duration(secondsBetween(job.started_at, end))}</>;
 }

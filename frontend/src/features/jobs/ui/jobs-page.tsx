@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { Button } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
-import { PageTitle } from "@/components/page-title";
+import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { CodeBlock } from "@/components/text";
 import { jobsQuery } from "@/features/jobs/api";
@@ -16,7 +16,7 @@ export function JobsPage() {
   const jobs = query.data?.pages.flatMap((page) => page.data);
   return (
     <>
-      <PageTitle title="Jobs" />
+      <PageHeader title="Jobs" />
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
       {query.isPending && <Skeleton rows={5} height="2.75rem" label="Loading jobs" />}
       {query.isError && !jobs && (

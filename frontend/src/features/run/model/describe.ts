@@ -1,5 +1,5 @@
 import { type RunEvent, stageOf, stepOf } from "@/features/run/model/event";
-import { count, duration, number } from "@/lib/format";
+import { count, duration, number, NO_VALUE } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 
 type Level = "info" | "warning" | "error";
@@ -18,9 +18,9 @@ export function describe(event: RunEvent): string {
     case "stage_started":
       return `${stage(event)} begins${Number(data.start_step) ? ` again after step ${Number(data.start_step)}` : ""}, ${count(Number(data.total_steps), "step")}`;
     case "checkpoint_saved":
-      return `${seed(data.seed)}${stage(event)} step ${stepOf(event) ?? "–"} saved${saved(data)}`;
+      return `${seed(data.seed)}${stage(event)} step ${stepOf(event) ?? NO_VALUE} saved${saved(data)}`;
     case "health":
-      return `${text(data.rule).replaceAll("_", " ")} at step ${stepOf(event) ?? "–"}: ${text(data.cause)} ${text(data.suggestion)}`;
+      return `${text(data.rule).replaceAll("_", " ")} at step ${stepOf(event) ?? NO_VALUE}: ${text(data.cause)} ${text(data.suggestion)}`;
     case "rolled_back":
       return `${stage(event)} goes on from the weights of step ${Number(data.to_step)}, learning rates × ${number(Number(data.learning_rate_factor))}`;
     case "curve":
@@ -41,7 +41,7 @@ export function describe(event: RunEvent): string {
       if (data.reason === "health") return text(data.message) || "Paused by a health rule, saved";
       return data.reason === "lease_lost"
         ? "Stopped: the worker lost its claim on this job"
-        : `Stopped after ${stage(event)} step ${stepOf(event) ?? "–"}, saved, can go on from there`;
+        : `Stopped after ${stage(event)} step ${stepOf(event) ?? NO_VALUE}, saved, can go on from there`;
     default:
       return JSON.stringify(data);
   }

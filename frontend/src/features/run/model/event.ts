@@ -1,4 +1,4 @@
-/** What the event stream brings: `data` is the trainer's or the platform's event, whose shape depends on `type`. */
+/** An event of the stream. `data` is the trainer's or the platform's event; its shape depends on `type`. */
 export interface RunEvent {
   readonly seq: number;
   readonly type: string;

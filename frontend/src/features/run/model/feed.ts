@@ -36,8 +36,8 @@ const LONGEST_DELAY_MS = 15_000;
 const GRACE_MS = 2500;
 
 /**
- * One event stream that stays open. The browser reconnects by itself after a dropped connection; after an answer other
- * than 200 (a proxy's 502, say) it gives up for good, and the feed opens a new one from the last number it saw.
+ * One event stream that stays open. The browser reconnects a dropped connection. After a status other than 200, such as
+ * a proxy's 502, the browser gives up. The feed then opens a new stream from the last sequence number.
  */
 export class EventFeed {
   private source: Source | null = null;

@@ -1,6 +1,6 @@
 import { type RunEvent, stageOf, stepOf } from "@/features/run/model/event";
 
-/** What a health rule found, as it stood the last time; and how often it has. */
+/** The latest finding of a health rule, and its number of occurrences. */
 export interface Finding {
   readonly rule: string;
   readonly action: string;
@@ -18,7 +18,7 @@ interface Evidence {
   readonly value: number;
 }
 
-/** What the run said aloud, and how often. */
+/** A warning or an error of the run, and its number of occurrences. */
 interface Remark {
   readonly text: string;
   readonly level: "warning" | "error";

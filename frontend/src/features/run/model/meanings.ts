@@ -35,7 +35,7 @@ export function byName<Metric extends Described>(
   return found;
 }
 
-/** What stands in `name` where the pattern has its place; null where they do not fit. */
+/** The part of `name` that fills the placeholder of the pattern; null where they do not match. */
 function inPlace(pattern: string, name: string): string | null {
   const [before = "", after = ""] = pattern.split(PLACE);
   if (!name.startsWith(before) || !name.endsWith(after)) return null;

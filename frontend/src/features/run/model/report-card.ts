@@ -20,7 +20,7 @@ interface Bin {
 }
 
 export interface ReportCard {
-  /** What it was measured on. */
+  /** The data of the measurement. */
   readonly of: "pairs" | "thumbs";
   readonly rows: readonly CardRow[];
   readonly calibration: readonly Bin[];

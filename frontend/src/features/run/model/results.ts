@@ -1,7 +1,7 @@
 import type { RunEvent } from "@/features/run/model/event";
 import { percent } from "@/lib/format";
 
-/** What the evaluation found of the checkpoint with the best held-out win rate; null where the run kept none. */
+/** A sentence about the checkpoint with the best held-out win rate; null where the run kept none. */
 export function bestCheckpoint(summary: Readonly<Record<string, number>>): string | null {
   const { best_step: step, best_win_rate: rate, best_win_rate_low: low, best_win_rate_high: high } = summary;
   if (step === undefined || rate === undefined) return null;

@@ -1,6 +1,6 @@
 import { type Stage, STAGES, stageShort } from "@/lib/states";
 
-/** What is read here of a stored spec, which may be by an older version and lack any of it. */
+/** The fields of a stored spec that matter here. A spec of an older version may lack any of them. */
 interface AnySpec {
   readonly stages?: readonly string[] | undefined;
   readonly sft?: unknown;

@@ -14,7 +14,7 @@ export interface StageView {
   readonly summary: Readonly<Record<string, number>>;
 }
 
-/** The job's stages, as its log tells of them. `present` is the stage the job is in, `ended` whether for good. */
+/** The stages of a job, from its log. `present` is its current stage; `ended` is true when the job has ended. */
 export function stageViews(
   log: readonly RunEvent[],
   stages: readonly Stage[],

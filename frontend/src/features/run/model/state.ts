@@ -3,7 +3,7 @@ import { rowsOf, type RunEvent, type SampleRow, stageOf, stepOf, valuesOf } from
 
 type ByName = Readonly<Record<string, Series>>;
 
-/** All that the page knows of a run. `lastSeq` is the sequence number up to which it is complete. */
+/** The run's state on the page. It is complete up to the sequence number `lastSeq`. */
 export interface RunState {
   readonly lastSeq: number;
   readonly series: Readonly<Record<string, ByName>>;

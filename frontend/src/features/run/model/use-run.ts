@@ -30,7 +30,7 @@ function runServer(id: string, client: QueryClient): RunServer {
     snapshot: () => fetchSnapshot(id),
     open: (seq) => new EventSource(streamAddress(id, seq)),
     recover: async (seq) => {
-      // The status first: if it says that the run has ended, the events fetched after it are complete.
+      // The status comes first: if the run has ended, the events fetched after it are complete.
       const job = await client.query({ ...jobQuery(id), staleTime: 0 });
       return { events: await fetchEvents(id, seq), ended: hasEnded(job.status) };
     },

@@ -4,7 +4,8 @@ import { useChartGroup, useVisible } from "@/charts/group";
 import { Plot, PLOT_HEIGHT } from "@/charts/plot";
 import { isHealthy } from "@/charts/plot-options";
 import { indexAtOrBefore, type Series } from "@/charts/series";
-import { InfoTip } from "@/components/info-tip";
+import { InfoTip } from "@/components/popover";
+import { Prose } from "@/components/text";
 import type { ChartSpec, Line } from "@/features/run/model/chart-specs";
 import type { Meaning } from "@/features/run/model/meanings";
 import { measured, number } from "@/lib/format";
@@ -16,7 +17,7 @@ interface ChartCardProps {
   meanings: ReadonlyMap<string, Meaning>;
 }
 
-/** One chart of up to three lines. What is off the screen is not drawn at all. */
+/** One chart of up to three lines. Charts off the screen are not drawn. */
 export function ChartCard({ spec, series, meanings }: ChartCardProps) {
   const card = useRef<HTMLElement>(null);
   const visible = useVisible(card);
@@ -30,7 +31,7 @@ export function ChartCard({ spec, series, meanings }: ChartCardProps) {
       <header>
         <h2>{spec.title}</h2>
         {notes.length > 0 && (
-          <InfoTip label={`What is ${spec.title}?`}>
+          <InfoTip label={`About: ${spec.title}`}>
             <MetricNotes notes={notes} />
           </InfoTip>
         )}
@@ -109,7 +110,7 @@ function Readouts({ lines, series, meanings }: ReadoutsProps) {
   );
 }
 
-/** What a chart's metrics are, how they are computed, and when they look healthy. */
+/** Meaning, formula and healthy range of a chart's metrics. */
 function MetricNotes({ notes }: { notes: readonly Meaning[] }) {
   return (
     <dl className={styles.notes}>
@@ -118,10 +119,16 @@ function MetricNotes({ notes }: { notes: readonly Meaning[] }) {
           <dt>
             {note.label} <code>{note.name}</code>
           </dt>
-          <dd>{note.meaning}</dd>
+          <dd>
+            <Prose text={note.meaning} />
+          </dd>
           <dd className={styles.formula}>{note.formula}</dd>
           {note.healthy && <dd>Healthy: {range(note.healthy)}.</dd>}
-          {note.advice && <dd>{note.advice}</dd>}
+          {note.advice && (
+            <dd>
+              <Prose text={note.advice} />
+            </dd>
+          )}
         </div>
       ))}
     </dl>

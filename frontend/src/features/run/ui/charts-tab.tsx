@@ -18,7 +18,7 @@ const SMOOTHING = "proximal-smoothing";
 interface ChartsTabProps {
   jobId: string;
   stage: Stage;
-  /** Of this stage, by name. */
+  /** Series of this stage, by name. */
   live: Readonly<Record<string, Series>>;
   waiting: boolean;
 }
@@ -56,7 +56,7 @@ export function ChartsTab({ jobId, stage, live, waiting }: ChartsTabProps) {
         </label>
         {zoom ? (
           <Button onClick={() => setZoom(null)}>
-            Steps {Math.round(zoom.from)}–{Math.round(zoom.to)}: show all
+            Steps {Math.round(zoom.from)} to {Math.round(zoom.to)}: show all
           </Button>
         ) : (
           <span className={styles.hint}>Drag over a chart to zoom all of them; double-click to reset.</span>

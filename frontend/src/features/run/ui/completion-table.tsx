@@ -1,7 +1,8 @@
 import { useState } from "react";
+import { Table } from "@/components/table";
 import { sorted, type Sorting, type SortKey, toggled } from "@/features/run/model/completions";
 import type { SampleRow } from "@/features/run/model/event";
-import { fixed } from "@/lib/format";
+import { fixed, NO_VALUE } from "@/lib/format";
 import styles from "./completions.module.css";
 
 const COLUMNS: readonly { key: SortKey; label: string; decimals: number }[] = [
@@ -14,45 +15,39 @@ const COLUMNS: readonly { key: SortKey; label: string; decimals: number }[] = [
 export function CompletionTable({ rows }: { rows: readonly SampleRow[] }) {
   const [sorting, setSorting] = useState<Sorting | null>(null);
   const columns = COLUMNS.filter(({ key }) => rows.some((row) => row[key] !== null));
+  const head = [
+    "Prompt",
+    "Response",
+    ...columns.map(({ key, label }) => (
+      <th key={key} scope="col" className={styles.figure} aria-sort={direction(sorting, key)}>
+        <button type="button" onClick={() => setSorting(toggled(sorting, key))}>
+          {label}
+        </button>
+      </th>
+    )),
+    "Ended",
+  ];
   return (
-    <div className={styles.frame}>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Prompt</th>
-            <th scope="col">Response</th>
-            {columns.map(({ key, label }) => (
-              <th key={key} scope="col" className={styles.figure} aria-sort={direction(sorting, key)}>
-                <button type="button" onClick={() => setSorting(toggled(sorting, key))}>
-                  {label}
-                </button>
-              </th>
-            ))}
-            <th scope="col">Ended</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted(rows, sorting).map((row, index) => (
-            <tr key={index}>
-              <td data-label="Prompt" className={styles.prompt}>
-                <LongText text={row.prompt} />
-              </td>
-              <td data-label="Response" className={styles.response}>
-                <LongText text={row.response} />
-              </td>
-              {columns.map(({ key, label, decimals }) => (
-                <td key={key} data-label={label} className={styles.figure}>
-                  {fixed(row[key], decimals)}
-                </td>
-              ))}
-              <td data-label="Ended" className={styles.ended}>
-                <Ended finished={row.finished} />
-              </td>
-            </tr>
+    <Table head={head} className={styles.table}>
+      {sorted(rows, sorting).map((row, index) => (
+        <tr key={index}>
+          <td className={styles.prompt}>
+            <LongText text={row.prompt} />
+          </td>
+          <td className={styles.response}>
+            <LongText text={row.response} />
+          </td>
+          {columns.map(({ key, label, decimals }) => (
+            <td key={key} data-label={label} className={styles.figure}>
+              {fixed(row[key], decimals)}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+          <td data-label="Ended" className={styles.ended}>
+            <Ended finished={row.finished} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -62,7 +57,7 @@ function direction(sorting: Sorting | null, key: SortKey): "ascending" | "descen
 }
 
 function Ended({ finished }: { finished: boolean | null }) {
-  if (finished === null) return <>–</>;
+  if (finished === null) return <>{NO_VALUE}</>;
   if (finished) return <span title="It ended by itself, with an EOS token">by itself</span>;
   return (
     <span className={styles.cut} title="It reached the longest length without an EOS token">

@@ -40,7 +40,7 @@ interface StepProps {
   live: readonly SampleRow[] | undefined;
 }
 
-/** What arrived live is at hand; older steps are fetched. */
+/** Completions of one step: those received live, or else fetched. */
 function Step({ job, stage, step, live }: StepProps) {
   const query = useQuery({ ...samplesQuery(job.id, stage, step), enabled: live === undefined });
   const rows = live ?? query.data;

@@ -8,7 +8,7 @@ import styles from "./events.module.css";
 
 const AT_ONCE = 200;
 
-/** What the job said, newest first. Its numbers and completions have tabs of their own. */
+/** Events of the job, newest first. Metrics and completions have tabs of their own. */
 export function EventsTab({ log }: { log: readonly RunEvent[] }) {
   const [type, setType] = useState("");
   const [troubleOnly, setTroubleOnly] = useState(false);

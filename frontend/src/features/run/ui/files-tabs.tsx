@@ -99,7 +99,7 @@ function named({ stage, step, final, best, seed }: Checkpoint): string {
   return `the ${kind}${stageLabel(stage)} checkpoint of step ${step}${seed === null ? "" : `, seed ${seed}`}`;
 }
 
-/** What the run is, every default filled in, and how to run it again. */
+/** The spec with all defaults, and the command that submits it again. */
 export function SpecTab({ job }: { job: Job }) {
   const json = JSON.stringify(job.spec, null, 2);
   return (

@@ -5,7 +5,7 @@ import { count, measured } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 import styles from "./findings.module.css";
 
-/** What the run found wrong in itself: health rules with cause, evidence and remedy, and its warnings. */
+/** Findings of the health rules with cause, evidence and remedy, and the run's warnings. */
 export function Findings({ log }: { log: readonly RunEvent[] }) {
   const found = findings(log);
   const said = remarks(log);

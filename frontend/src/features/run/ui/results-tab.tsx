@@ -1,5 +1,8 @@
 import type { ReactNode } from "react";
+import { Card, Cards, Note } from "@/components/card";
 import { Notice } from "@/components/notice";
+import { Measure } from "@/components/status";
+import { Table } from "@/components/table";
 import { bestCheckpoint } from "@/features/run/model/results";
 import { hasJudge, type Sides, sidesOf } from "@/features/run/model/spec";
 import type { Job } from "@/lib/api/types";
@@ -14,7 +17,7 @@ interface ResultsTabProps {
   children: ReactNode;
 }
 
-/** What the run learnt: the trained policy against the one before it, on prompts held out from both. */
+/** Result of the evaluation: the trained policy against the one before it, on held-out prompts. */
 export function ResultsTab({ job, summary, waiting, children }: ResultsTabProps) {
   const sides = sidesOf(job.spec);
   if (summary.win_rate === undefined) {
@@ -30,10 +33,10 @@ export function ResultsTab({ job, summary, waiting, children }: ResultsTabProps)
   }
   return (
     <>
-      <div className={styles.results}>
+      <Cards>
         <WinRate summary={summary} sides={sides} judged={hasJudge(job.spec)} />
         <Comparison summary={summary} sides={sides} />
-      </div>
+      </Cards>
       <h2 className={styles.prompts}>The same prompts, before and after</h2>
       {children}
     </>
@@ -53,29 +56,18 @@ const PAIRS = [
 function Comparison({ summary, sides }: { summary: Summary; sides: Sides }) {
   const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
   return (
-    <section className={styles.card} aria-label="Before and after">
-      <h2>Mean over the held-out prompts</h2>
-      <table className={styles.pairs}>
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">{sides.before}</th>
-            <th scope="col">{sides.after}</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {pairs.map(({ label, before, after }) => (
-            <Pair key={label} label={label} before={summary[before] ?? NaN} after={summary[after] ?? NaN} />
-          ))}
-        </tbody>
-      </table>
-      <p className={styles.note}>
+    <Card aria-label="Before and after" title="Mean over the held-out prompts">
+      <Table look="plain" head={[<td key="none" />, sides.before, sides.after, "Change"]}>
+        {pairs.map(({ label, before, after }) => (
+          <Pair key={label} label={label} before={summary[before] ?? NaN} after={summary[after] ?? NaN} />
+        ))}
+      </Table>
+      <Note>
         {summary.kl !== undefined && `KL to the policy as it began ${measured(summary.kl)} nats per response.`}
         {summary.reward_model_accuracy !== undefined &&
           ` The reward model agrees with ${percent(summary.reward_model_accuracy, 1)} of the held-out labels.`}
-      </p>
-    </section>
+      </Note>
+    </Card>
   );
 }
 
@@ -103,22 +95,11 @@ function WinRate({ summary, sides, judged }: WinRateProps) {
   const { win_rate: rate = 0, win_rate_low: low, win_rate_high: high, rm_win_rate: byModel } = summary;
   const best = bestCheckpoint(summary);
   return (
-    <section className={styles.card} aria-label="Win rate">
-      <h2>
-        {sides.after} against {sides.before}, win rate
-      </h2>
+    <Card aria-label="Win rate" title={`${sides.after} against ${sides.before}, win rate`}>
       <p className={styles.rate}>{percent(rate, 1)}</p>
       {low !== undefined && high !== undefined && (
         <>
-          <div
-            className={styles.scale}
-            role="img"
-            aria-label={`95 % interval from ${percent(low, 1)} to ${percent(high, 1)}; 50 % would be no difference`}
-          >
-            <i className={styles.interval} style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
-            <i className={styles.point} style={{ left: `${rate * 100}%` }} />
-            <i className={styles.even} />
-          </div>
+          <Measure share={rate} low={low} high={high} label="Win rate" filled={false} even />
           <p className={styles.ends} aria-hidden>
             <span>0 %</span>
             <span>no difference</span>
@@ -130,11 +111,11 @@ function WinRate({ summary, sides, judged }: WinRateProps) {
         </>
       )}
       {best !== null && <p>{best}</p>}
-      <p className={styles.note}>
+      <Note>
         {judged
           ? `Judged by the judge that the job names, on the same held-out prompts.${byModel === undefined ? "" : ` By the job's own rewards: ${percent(byModel, 1)}.`}`
           : "Judged by the job's own rewards, on the same held-out prompts. Name a judge in the spec for an independent view."}
-      </p>
-    </section>
+      </Note>
+    </Card>
   );
 }

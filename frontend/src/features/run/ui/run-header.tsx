@@ -2,7 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ConfirmDialog } from "@/components/dialog";
+import { Fact, Facts, PageHeader } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
 import { cancelJob, jobQuery, jobsKey } from "@/features/jobs/api";
@@ -13,8 +14,7 @@ import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
 import { canCancel } from "@/lib/states";
-import styles from "./run-header.module.css";
-import runStyles from "./run.module.css";
+import styles from "./run.module.css";
 
 interface RunHeaderProps {
   job: Job;
@@ -24,39 +24,37 @@ interface RunHeaderProps {
 
 export function RunHeader({ job, connection, log }: RunHeaderProps) {
   return (
-    <header className={styles.header}>
-      <div className={styles.above}>
-        <nav aria-label="Breadcrumb">
-          <Link to={paths.jobs}>Jobs</Link>
-        </nav>
-        <ConnectionState connection={connection} />
-      </div>
-      <div className={styles.title}>
-        <h1>{job.name || "Unnamed job"}</h1>
-        <StatusBadge status={job.status} />
-        <div className={styles.action}>
+    <PageHeader
+      title={job.name || "Unnamed job"}
+      documentTitle={`${job.name || "Unnamed job"} (${job.status})`}
+      parent={{ to: paths.jobs, label: "Jobs" }}
+      aside={<ConnectionState connection={connection} />}
+      badge={<StatusBadge status={job.status} />}
+      actions={
+        <>
           {job.started_at && (
             <Link className={buttonClass()} to={paths.newRound({ job: job.id })}>
               Annotate its completions
             </Link>
           )}
           {canCancel(job.status) && <CancelButton job={job} />}
-        </div>
-      </div>
+        </>
+      }
+    >
       {job.status !== "failed" && <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>}
-      <Facts job={job} log={log} />
-    </header>
+      <RunFacts job={job} log={log} />
+    </PageHeader>
   );
 }
 
-function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
+function RunFacts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
   const now = useNow();
   const started = log.findLast((event) => event.type === "run_started")?.data;
   const [first, last] = seedsOf(job.spec);
   const processes = processesOf(job.spec);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return (
-    <dl className={styles.facts}>
+    <Facts as="dl">
       <Fact name="Created">
         <TimeAgo time={job.created_at} />
       </Fact>
@@ -65,22 +63,13 @@ function Facts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
       )}
       {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
       <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
-      <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first}–${last}`}</Fact>
+      <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first} to ${last}`}</Fact>
       {typeof started?.device === "string" && <Fact name="Device">{device(started.device, started.threads)}</Fact>}
       {processes && <Fact name="Processes">{processes}</Fact>}
       <Fact name="Id">
         <code>{job.id}</code>
       </Fact>
-    </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    </Facts>
   );
 }
 
@@ -132,7 +121,7 @@ function CancelButton({ job }: { job: Job }) {
   return (
     <>
       {cancel.error && (
-        <span className={runStyles.error} role="alert">
+        <span className={styles.error} role="alert">
           {cancel.error.message}
         </span>
       )}

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { ErrorNotice, Notice } from "@/components/notice";
-import { useDocumentTitle } from "@/components/page-title";
 import { ProgressBar, Skeleton } from "@/components/status";
 import { Prose } from "@/components/text";
 import { checkpointDownload, checkpointsQuery, jobQuery } from "@/features/jobs/api";
@@ -34,7 +33,6 @@ function Run({ id }: { id: string }) {
   const view = useRun(id);
   const job = query.data;
   const { stage, tab, chooseStage, chooseTab } = useChosen(job);
-  useDocumentTitle(job ? `${job.name || "Unnamed job"} (${job.status})` : "Job");
 
   if (!job) {
     if (!query.isError) return <Skeleton rows={8} height="2.25rem" label="Loading the job" />;

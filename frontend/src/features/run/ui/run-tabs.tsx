@@ -1,6 +1,6 @@
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
-import { type Tab, Tabs } from "@/components/tabs";
+import { type Choice, Tabs } from "@/components/tabs";
 import { reportCard } from "@/features/run/model/report-card";
 import { stagesOf } from "@/features/run/model/spec";
 import type { StageView } from "@/features/run/model/stages";
@@ -14,7 +14,6 @@ import { ResultsTab } from "@/features/run/ui/results-tab";
 import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { asStage, type Stage } from "@/lib/states";
-import styles from "./run.module.css";
 
 interface RunTabsProps {
   job: Job;
@@ -27,7 +26,7 @@ interface RunTabsProps {
 
 export function RunTabs(props: RunTabsProps) {
   const { stage, tab, onTab } = props;
-  const tabs: Tab<TabId>[] = [
+  const tabs: Choice<TabId>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
     { id: "events", label: "Events" },
@@ -35,12 +34,9 @@ export function RunTabs(props: RunTabsProps) {
     { id: "spec", label: "Spec" },
   ];
   return (
-    <>
-      <Tabs tabs={tabs} value={tab} onChange={onTab} label="Views of this job" />
-      <div role="tabpanel" aria-label={tab} className={styles.panel}>
-        <Panel {...props} />
-      </div>
-    </>
+    <Tabs tabs={tabs} value={tab} onChange={onTab} label="Views of this job">
+      <Panel {...props} />
+    </Tabs>
   );
 }
 

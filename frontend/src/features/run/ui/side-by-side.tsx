@@ -39,7 +39,7 @@ function tally(rows: readonly SampleRow[], { before, after }: Sides, judged: boo
   const won = rows.map((row) => winner(row, judged));
   if (won.every((one) => one === null)) return `${rows.length} prompts.`;
   const count = (side: ReturnType<typeof winner>) => won.filter((one) => one === side).length;
-  return `Of ${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}.`;
+  return `${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}.`;
 }
 
 function Pair({ row, sides, judged }: { row: SampleRow; sides: Sides; judged: boolean }) {

@@ -22,7 +22,7 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       />
       <CheckpointSelect
         label="Compared with"
-        note="Nobody sees which one wrote what."
+        note="Annotators do not see which model wrote an answer."
         none="itself: it writes all of them"
         what="policy"
         job={job}
@@ -31,7 +31,7 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       />
       <DatasetSelect
         label="Prompts"
-        note="Of preferences, thumbs or SFT pairs, their prompts."
+        note="Preferences, thumbs and SFT pairs supply their prompts."
         problem={problems.prompts}
         kinds={["prompts", "preferences", "thumbs", "sft"]}
         value={draft.prompts}

@@ -6,7 +6,7 @@ import { datasetQuery, reportsQuery } from "@/features/datasets/api/datasets";
 import { count } from "@/lib/format";
 import styles from "./create.module.css";
 
-/** Rows that are there already: what nobody has labelled, or all of them once more. */
+/** Fields of a round over existing rows: those without a label, or all of them. */
 export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
   const unlabelled = useUnlabelled(draft.dataset);
   return (

@@ -14,14 +14,17 @@ interface Props {
   note?: ReactNode;
   problem?: string | undefined;
   wide?: boolean;
+  /** Whether the controls have names of their own, so that no label element encloses them. */
+  named?: boolean;
   children: ReactNode;
 }
 
 /** One field with its name, what it means, and what is wrong with it. */
-export function Field({ label, note, problem, wide = false, children }: Props) {
+export function Field({ label, note, problem, wide = false, named = false, children }: Props) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const text = problem ?? note;
+  const Label = named ? "div" : "label";
   useEffect(() => {
     // A control lies anywhere in the children, which know nothing of the text below them.
     for (const control of box.current?.querySelectorAll("input, select, textarea") ?? []) {
@@ -32,10 +35,10 @@ export function Field({ label, note, problem, wide = false, children }: Props) {
   });
   return (
     <div ref={box} className={`${styles.field} ${wide ? styles.wide : ""}`} data-problem={problem ? true : undefined}>
-      <label>
+      <Label className={styles.label}>
         <span>{label}</span>
         {children}
-      </label>
+      </Label>
       {text && (
         <small id={id} className={problem ? styles.problem : ""}>
           {text}

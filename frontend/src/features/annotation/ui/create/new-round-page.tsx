@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 import { ErrorNotice } from "@/components/notice";
-import { useDocumentTitle } from "@/components/page-title";
+import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { draftOfDataset, draftOfJob, emptyDraft } from "@/features/annotation/model/draft";
 import { bareDataset } from "@/features/annotation/model/round";
@@ -15,15 +15,9 @@ import styles from "./create.module.css";
 export function NewRoundPage() {
   const [params] = useSearchParams();
   const [job, dataset] = [params.get("job"), params.get("dataset")];
-  useDocumentTitle("New round");
   return (
     <div className={styles.page}>
-      <header className={styles.head}>
-        <nav aria-label="Breadcrumb">
-          <Link to={paths.rounds}>Annotate</Link>
-        </nav>
-        <h1>New round</h1>
-      </header>
+      <PageHeader title="New round" parent={{ to: paths.rounds, label: "Annotate" }} />
       {job ? <OfJob id={job} /> : dataset ? <OfDataset reference={dataset} /> : <RoundForm start={emptyDraft} />}
     </div>
   );

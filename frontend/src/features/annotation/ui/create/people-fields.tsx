@@ -9,7 +9,7 @@ interface Props extends FieldsProps {
   job?: JobSummary | undefined;
 }
 
-/** How many people see the same, what tells careful ones from others, and what they are told. */
+/** Fields for the number of annotators per item, gold questions and instructions. */
 export function PeopleFields({ draft, problems, onChange, job }: Props) {
   const answers = answersOf(draft);
   return (

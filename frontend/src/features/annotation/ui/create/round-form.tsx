@@ -36,7 +36,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
   return (
     <form ref={form} className={styles.form} onSubmit={submit} noValidate>
       <section>
-        <h2>What is compared</h2>
+        <h2>Answers to compare</h2>
         <div className={styles.choices}>
           <Segmented
             label="Where the answers come from"
@@ -44,12 +44,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
             value={draft.from}
             onChange={(from) => fields.onChange({ from })}
           />
-          <Segmented
-            label="What is asked"
-            options={KINDS}
-            value={draft.kind}
-            onChange={(kind) => fields.onChange({ kind })}
-          />
+          <Segmented label="Task" options={KINDS} value={draft.kind} onChange={(kind) => fields.onChange({ kind })} />
         </div>
         {draft.from === "dataset" ? <DatasetFields {...fields} /> : <CheckpointFields {...fields} job={job} />}
       </section>

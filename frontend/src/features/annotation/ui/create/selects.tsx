@@ -1,9 +1,9 @@
+import { Combobox } from "@/components/combobox";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { checkpointLabel, isPolicy } from "@/features/annotation/model/draft";
 import { bareDataset } from "@/features/annotation/model/round";
 import { Field } from "@/features/annotation/ui/create/field";
-import { MORE, SelectOrType } from "@/features/annotation/ui/select-or-type";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
 import { checkpointsQuery, jobsQuery } from "@/features/jobs/api";
 import type { DatasetKind, JobSummary } from "@/lib/api/types";
@@ -17,7 +17,7 @@ interface CheckpointSelectProps {
   what: "policy" | "reward_model";
   /** Where to look first. */
   job?: JobSummary | undefined;
-  /** What an empty choice means; without it, one must be chosen. */
+  /** Label of the empty choice. Without it, the field needs a value. */
   none?: string;
   value: string;
   onChange: (id: string) => void;
@@ -31,30 +31,26 @@ export function CheckpointSelect({ label, note, problem, what, job, none, value,
   const fit = query.data?.filter((one) => (what === "policy" ? isPolicy(one) : one.stage === what)) ?? [];
   const options = fit.map((one) => ({ value: one.id, label: checkpointLabel(one) }));
   const change = (id: string) => {
-    if (id === MORE) {
-      more?.();
-      return;
-    }
     setChosen(id);
     onChange("");
   };
   return (
-    <Field label={label} note={chosen && query.data && !fit.length ? NONE[what] : note} problem={problem}>
+    <Field named label={label} note={chosen && query.data && !fit.length ? NONE[what] : note} problem={problem}>
       <span className={styles.twice}>
-        <select aria-label={`${label}: job`} value={chosen} onChange={(event) => change(event.target.value)}>
-          <option value="">{none ? `– ${none} –` : "Choose a job…"}</option>
-          {jobs.map((one) => (
-            <option key={one.id} value={one.id}>
-              {one.name || one.id}
-            </option>
-          ))}
-          {more && <option value={MORE}>Show older ones…</option>}
-        </select>
+        <Combobox
+          label={`${label}: job`}
+          options={jobs.map((one) => ({ value: one.id, label: one.name || one.id }))}
+          none={none}
+          placeholder="Choose a job or type its id"
+          onMore={more}
+          value={chosen}
+          onChange={change}
+        />
         {chosen && (
-          <SelectOrType
+          <Combobox
             label={`${label}: its checkpoint`}
             {...{ options, none, value, onChange }}
-            placeholder="ckpt_…"
+            placeholder="Choose a checkpoint or type its id"
           />
         )}
       </span>
@@ -85,7 +81,7 @@ interface DatasetSelectProps {
   note?: string;
   problem?: string | undefined;
   kinds: readonly DatasetKind[];
-  /** What an empty choice means; without it, one must be chosen. */
+  /** Label of the empty choice. Without it, the field needs a value. */
   none?: string | undefined;
   value: string;
   onChange: (id: string) => void;
@@ -101,11 +97,11 @@ export function DatasetSelect({ label, note, problem, kinds, none, value, onChan
   // A version of a dataset, as a link may name it, is an option of its own.
   if (version) options.unshift({ value, label: named ? `${named}, version ${version.slice(1)}` : value });
   return (
-    <Field label={label} note={note} problem={problem}>
-      <SelectOrType
-        {...{ options, none, value, onChange }}
+    <Field named label={label} note={note} problem={problem}>
+      <Combobox
+        {...{ label, options, none, value, onChange }}
         onMore={query.hasNextPage ? () => void query.fetchNextPage() : null}
-        placeholder="ds_…"
+        placeholder="Choose a dataset or type its id"
       />
     </Field>
   );

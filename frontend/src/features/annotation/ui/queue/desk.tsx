@@ -29,7 +29,7 @@ export function Desk({ round, annotator, onOther }: Props) {
   const { item, showing } = view;
   const desk = useRef<HTMLDivElement>(null);
   const fromBar = useRef(false);
-  /** A pressed button goes with its item; whoever was on it finds the next item's prompt, and not the top of the page. */
+  /** A pressed button disappears with its item. The focus then moves to the next prompt, not to the top of the page. */
   const leaving = () => {
     fromBar.current = document.activeElement?.closest(BAR) != null;
   };

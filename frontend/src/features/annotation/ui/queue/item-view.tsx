@@ -11,7 +11,7 @@ interface CompletionProps {
   marked?: boolean;
 }
 
-/** One answer of a model; nothing tells of which. */
+/** One answer, without the name of its model. */
 export function Completion({ number, text, children, marked = false }: CompletionProps) {
   return (
     <section className={`${styles.completion} ${marked ? styles.marked : ""}`} aria-label={`Answer ${number}`}>

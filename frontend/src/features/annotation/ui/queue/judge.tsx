@@ -146,5 +146,5 @@ function Rank({ number, rank, implied, onPress }: RankProps) {
 }
 
 const SUFFIXES: Record<number, string> = { 1: "st", 2: "nd", 3: "rd" };
-/** Of at most nine. */
+/** Ranks go up to 9. */
 const ordinal = (rank: number): string => `${rank}${SUFFIXES[rank] ?? "th"}`;

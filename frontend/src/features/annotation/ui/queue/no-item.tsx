@@ -41,7 +41,7 @@ const WORDS: Record<string, readonly [string, string]> = {
   paused: ["The round is paused", "Your answers are stored. This page goes on by itself when the round does."],
   closing: ["The round is being closed", "Its answers are being written into a dataset. Thank you."],
   closed: ["The round is closed", "Its answers have become a dataset. Thank you."],
-  failed: ["The round could not be prepared", "Its page says why."],
+  failed: ["The round could not be prepared", "The page of the round shows the reason."],
 };
 
 function Finished({ round, queue, view, onHelp }: Props) {

@@ -3,7 +3,7 @@ import { type SyntheticEvent, useState } from "react";
 import { useParams } from "react-router";
 import { Button } from "@/components/button";
 import { ErrorNotice } from "@/components/notice";
-import { useDocumentTitle } from "@/components/page-title";
+import { useDocumentTitle } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { roundQuery } from "@/features/annotation/api";
 import { asName } from "@/features/annotation/model/round";
@@ -13,7 +13,7 @@ import styles from "./queue.module.css";
 
 const NAME = "proximal-annotator";
 
-/** The queue of one round, for whoever sits before it. */
+/** The queue of one round. It asks for the annotator's name first. */
 export function QueuePage() {
   const { roundId = "" } = useParams();
   const query = useQuery(roundQuery(roundId));

@@ -9,7 +9,7 @@ import { count } from "@/lib/format";
 import styles from "./queue.module.css";
 
 interface SendingProps {
-  /** Of whom, and in which round, where that is not what the page is about. */
+  /** Annotator and round, where the page shows several. */
   whose?: ReactNode;
   sending: OutboxView;
   onRetry: () => void;
@@ -43,7 +43,7 @@ export function Sending({ whose, sending, onRetry, onDismiss }: SendingProps) {
   );
 }
 
-/** Sends the answers that closed pages left behind in this browser, and says so where they do not get through. */
+/** Sends the answers that closed pages left in this browser, and shows those that fail. */
 export function Leftovers() {
   const [found] = useState(posts);
   useEffect(() => found.forEach(({ outbox }) => outbox.retry()), [found]);

@@ -1,12 +1,13 @@
-import { useEffect, useEffectEvent, useRef } from "react";
+import { useEffect, useEffectEvent } from "react";
 import { Button } from "@/components/button";
+import { Dialog } from "@/components/dialog";
 import type { Command, Press } from "@/features/annotation/model/keys";
 import styles from "./queue.module.css";
 
 type Keys = readonly (readonly [key: string, meaning: string])[];
 
 const SHARED: Keys = [
-  ["s", "skip: somebody else may know better"],
+  ["s", "skip: leave it to another annotator"],
   ["u", "undo: take the last answer back, as often as you like"],
   ["?", "show these keys"],
 ];
@@ -27,15 +28,9 @@ interface KeysHelpProps {
 }
 
 export function KeysHelp({ open, ranking, onClose }: KeysHelpProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (open) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [open]);
   return (
-    <dialog ref={dialog} className={styles.help} aria-label="Keys" onClose={onClose}>
-      <h2>Keys</h2>
-      <dl>
+    <Dialog open={open} title="Keys" onClose={onClose}>
+      <dl className={styles.keys}>
         {(ranking ? RANKING : PAIR).map(([key, meaning]) => (
           <div key={key}>
             <dt>
@@ -45,10 +40,8 @@ export function KeysHelp({ open, ranking, onClose }: KeysHelpProps) {
           </div>
         ))}
       </dl>
-      <Button onClick={onClose} autoFocus>
-        Close
-      </Button>
-    </dialog>
+      <Button onClick={onClose}>Close</Button>
+    </Dialog>
   );
 }
 
@@ -71,7 +64,7 @@ const FIELDS = "input, textarea, select, [contenteditable]";
 const PRESSED_BY_ENTER = "button, a, summary";
 
 function isElsewhere(event: KeyboardEvent): boolean {
-  if (document.querySelector("dialog[open]")) return true;
+  if (document.querySelector("[role=dialog]")) return true;
   const target = event.target;
   if (!(target instanceof Element)) return false;
   return target.closest(FIELDS) !== null || (event.key === "Enter" && target.closest(PRESSED_BY_ENTER) !== null);

@@ -49,7 +49,7 @@ async function hand(round: string, annotator: string, limit: number): Promise<Ha
   }
 }
 
-/** Time in a hidden tab does not count; whoever comes back sees how things stand. */
+/** Stops the clock in a hidden tab, and refreshes the queue when the tab is visible again. */
 function watchAttention(queue: Queue): () => void {
   const change = () => {
     if (document.visibilityState === "hidden") {

@@ -1,6 +1,7 @@
+import { Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import type { AnnotatorProgress } from "@/lib/api/types";
-import { duration, number, percent } from "@/lib/format";
+import { duration, number, percent, NO_VALUE } from "@/lib/format";
 import styles from "./round.module.css";
 
 const COLUMNS = [
@@ -22,30 +23,17 @@ export function AnnotatorTable({ annotators }: { annotators: readonly AnnotatorP
   return (
     <section className={styles.people} aria-label="Annotators">
       <h2>Annotators</h2>
-      <div className={styles.frame}>
-        <table className={styles.table}>
-          <thead>
-            <tr>
-              {COLUMNS.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {annotators.map((one) => (
-              <Row key={one.annotator} one={one} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table head={COLUMNS}>
+        {annotators.map((one) => (
+          <Row key={one.annotator} one={one} />
+        ))}
+      </Table>
     </section>
   );
 }
 
 function Row({ one }: { one: AnnotatorProgress }) {
-  const gold = one.gold_of > 0 ? `${one.gold_right} of ${one.gold_of}` : "–";
+  const gold = one.gold_of > 0 ? `${one.gold_right} of ${one.gold_of}` : NO_VALUE;
   const cells = [
     one.answers,
     one.ties,
@@ -64,7 +52,7 @@ function Row({ one }: { one: AnnotatorProgress }) {
           {cell}
         </td>
       ))}
-      <td data-label="Last">{one.last_at ? <TimeAgo time={one.last_at} /> : "–"}</td>
+      <td data-label="Last">{one.last_at ? <TimeAgo time={one.last_at} /> : NO_VALUE}</td>
     </tr>
   );
 }

@@ -1,6 +1,8 @@
+import { NO_VALUE } from "@/lib/format";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
+import { Note } from "@/components/card";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { disagreedQuery } from "@/features/annotation/api";
@@ -26,7 +28,7 @@ function List({ id }: { id: string }) {
     if (!query.isError) return <Skeleton rows={3} height="4rem" label="Loading items" />;
     return <ErrorNotice error={query.error} doing="load the items" onRetry={() => void query.refetch()} />;
   }
-  if (!items.length) return <p className={styles.note}>Nowhere so far.</p>;
+  if (!items.length) return <Note>Nowhere so far.</Note>;
   return (
     <>
       <ol className={styles.items}>
@@ -70,7 +72,7 @@ const LETTERS = ["a", "b"];
 function votersFor({ answers }: AnnotationResult, index: number): string {
   return answers
     .flatMap(({ annotator, choice, ranks }) => {
-      if (ranks) return [`${annotator} ${ranks[index] ?? "–"}`];
+      if (ranks) return [`${annotator} ${ranks[index] ?? NO_VALUE}`];
       return choice === LETTERS[index] ? [annotator] : [];
     })
     .join(", ");

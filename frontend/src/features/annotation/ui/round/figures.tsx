@@ -1,48 +1,54 @@
 import type { ReactNode } from "react";
-import { InfoTip } from "@/components/info-tip";
+import { Card, Cards, Note } from "@/components/card";
+import { InfoTip } from "@/components/popover";
+import { Table } from "@/components/table";
 import { alphaInWords, isBiased, wilson, winRate } from "@/features/annotation/model/agreement";
 import { RewardModelCard } from "@/features/annotation/ui/round/reward-model-card";
 import type { Round, RoundPolicy, RoundProgress, RoundSide } from "@/lib/api/types";
-import { count, fixed, percent } from "@/lib/format";
+import { count, fixed, percent, NO_VALUE } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 import styles from "./round.module.css";
 
 /** How far the answers can be trusted, and whether the reward model would have given the same. */
 export function Figures({ round, progress }: { round: Round; progress: RoundProgress }) {
   return (
-    <div className={styles.cards}>
+    <Cards>
       <Agreement round={round} progress={progress} />
       {progress.gold_of > 0 || round.gold_items > 0 ? <Gold progress={progress} /> : null}
       <RewardModelCard round={round} progress={progress} />
       <Position progress={progress} />
       {progress.sides && <Sides round={round} sides={progress.sides} />}
-    </div>
+    </Cards>
   );
 }
 
-interface CardProps {
+interface FigureCardProps {
   title: string;
   value: ReactNode;
   tip: ReactNode;
   children: ReactNode;
 }
 
-function Card({ title, value, tip, children }: CardProps) {
+function FigureCard({ title, value, tip, children }: FigureCardProps) {
   return (
-    <section className={styles.card} aria-label={title}>
-      <h2>
-        {title} <InfoTip label={`About: ${title}`}>{tip}</InfoTip>
-      </h2>
+    <Card
+      aria-label={title}
+      title={
+        <>
+          {title} <InfoTip label={`About: ${title}`}>{tip}</InfoTip>
+        </>
+      }
+    >
       <p className={styles.figure}>{value}</p>
-      <p className={styles.note}>{children}</p>
-    </section>
+      <Note>{children}</Note>
+    </Card>
   );
 }
 
 function Agreement({ round, progress }: { round: Round; progress: RoundProgress }) {
   const { alpha, alpha_items: items, pairwise } = progress;
   return (
-    <Card
+    <FigureCard
       title="Agreement"
       value={<>α {fixed(alpha)}</>}
       tip="Krippendorff's α over the labels: 1 where annotators always agree, 0 where they agree as often as chance would have it. From 0.8 on labels count as reliable, from 0.667 on as enough for tentative conclusions."
@@ -53,20 +59,20 @@ function Agreement({ round, progress }: { round: Round; progress: RoundProgress 
         (round.overlap === 1
           ? "One answer per item is asked for, so that there is nothing to compare."
           : "No item has two answers yet.")}
-    </Card>
+    </FigureCard>
   );
 }
 
 function Gold({ progress }: { progress: RoundProgress }) {
   const { gold_right: right, gold_of: of } = progress;
   return (
-    <Card
+    <FigureCard
       title="Gold questions"
-      value={of > 0 ? percent(right / of) : "–"}
-      tip="Items whose right answer is known, mixed in unseen. Whoever misses many of them may not have understood the instructions."
+      value={of > 0 ? percent(right / of) : NO_VALUE}
+      tip="Items whose right answer is known, mixed in unseen. An annotator who misses many of them may not have understood the instructions."
     >
       {of > 0 ? `${right} of ${count(of, "answer")} right.` : "None answered yet."}
-    </Card>
+    </FigureCard>
   );
 }
 
@@ -74,9 +80,9 @@ function Position({ progress }: { progress: RoundProgress }) {
   const { first_chosen: first, second_chosen: second, ties, skips } = progress;
   const share = wilson(first, first + second);
   return (
-    <Card
+    <FigureCard
       title="First one chosen"
-      value={share ? percent(share.rate) : "–"}
+      value={share ? percent(share.rate) : NO_VALUE}
       tip="Sides are shuffled, so that it should be one half. Far from it, annotators favour a position instead of an answer."
     >
       {share && (
@@ -86,40 +92,30 @@ function Position({ progress }: { progress: RoundProgress }) {
         </>
       )}
       {count(ties, "tie")}, {count(skips, "skip")}.
-    </Card>
+    </FigureCard>
   );
 }
 
-/** Which model people prefer. Folded away while the round runs, as whoever annotates should not know. */
+/** Preference by model. It is folded while the round runs, because annotators should not see it. */
 function Sides({ round, sides }: { round: Round; sides: readonly RoundSide[] }) {
   return (
-    <section className={styles.card} aria-label="Which model is preferred">
-      <h2>Which model is preferred</h2>
+    <Card aria-label="Which model is preferred" title="Which model is preferred">
       <details open={round.status === "closed"}>
         <summary>{round.status === "closed" ? "By how much" : "Show it (better not before you have answered)"}</summary>
-        <table className={styles.small}>
-          <thead>
-            <tr>
-              <th scope="col">Model</th>
-              <th scope="col">Preferred</th>
-              <th scope="col">Won–lost–tied</th>
+        <Table look="plain" head={["Model", "Preferred", "Won / lost / tied"]}>
+          {sides.map((side, index) => (
+            <tr key={index}>
+              <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>
+              <td>{percent(winRate(side))}</td>
+              <td>
+                {side.wins} / {side.losses} / {side.ties}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {sides.map((side, index) => (
-              <tr key={index}>
-                <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>
-                <td>{percent(winRate(side))}</td>
-                <td>
-                  {side.wins}–{side.losses}–{side.ties}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        <p className={styles.note}>A tie counts one half for each.</p>
+          ))}
+        </Table>
+        <Note>A tie counts one half for each.</Note>
       </details>
-    </section>
+    </Card>
   );
 }
 

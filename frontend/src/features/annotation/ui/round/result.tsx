@@ -2,21 +2,21 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tansta
 import { useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { Button } from "@/components/button";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { Card } from "@/components/card";
+import { Combobox } from "@/components/combobox";
+import { ConfirmDialog } from "@/components/dialog";
 import { Skeleton } from "@/components/status";
 import { continuationQuery, continueJob, roundsKey } from "@/features/annotation/api";
 import { DatasetLink } from "@/features/annotation/ui/round/round-header";
-import { SelectOrType } from "@/features/annotation/ui/select-or-type";
 import { jobQuery, jobsKey, jobsQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { Round } from "@/lib/api/types";
 import styles from "./round.module.css";
 
-/** What became of a closed round, and what to do with it. */
+/** The dataset and the jobs that follow from a closed round. */
 export function Result({ round }: { round: Round }) {
   return (
-    <section className={`${styles.card} ${styles.result}`} aria-label="Result">
-      <h2>What became of it</h2>
+    <Card className={styles.result} aria-label="Result" title="Result">
       {round.dataset ? (
         <p>
           <DatasetLink reference={round.version === null ? round.dataset : `${round.dataset}@${round.version}`} />
@@ -35,7 +35,7 @@ export function Result({ round }: { round: Round }) {
         </p>
       )}
       {round.dataset && <ContinueButton round={round} />}
-    </section>
+    </Card>
   );
 }
 
@@ -119,10 +119,16 @@ function JobChoice({ own, value, onChange }: ChoiceProps) {
   const writer = { value: own, label: `${first?.name || own}, which wrote the completions` };
   const options = own ? [writer, ...others] : others;
   return (
-    <label>
+    <div>
       Job
-      <SelectOrType options={options} placeholder="job_…" value={value} onChange={onChange} />
-    </label>
+      <Combobox
+        label="Job"
+        options={options}
+        placeholder="Choose a job or type its id"
+        value={value}
+        onChange={onChange}
+      />
+    </div>
   );
 }
 

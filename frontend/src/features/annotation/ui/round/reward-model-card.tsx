@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
-import { InfoTip } from "@/components/info-tip";
+import { Card, Note } from "@/components/card";
+import { InfoTip } from "@/components/popover";
 import { ProgressBar } from "@/components/status";
 import { compareWith, progressQuery } from "@/features/annotation/api";
 import { CheckpointSelect } from "@/features/annotation/ui/create/selects";
@@ -14,41 +15,45 @@ import styles from "./round.module.css";
 export function RewardModelCard({ round, progress }: { round: Round; progress: RoundProgress }) {
   const model = progress.reward_model;
   return (
-    <section className={styles.card} aria-label="Reward model">
-      <h2>
-        Reward model{" "}
-        <InfoTip label="About: Reward model">
-          The share of answers, ties and skips aside, in which the reward model scores the preferred completion higher.
-          One half is chance. Much less than on the data that it was fitted to means that the policy has left what the
-          model knows: fit it again with these answers.
-        </InfoTip>
-      </h2>
+    <Card
+      aria-label="Reward model"
+      title={
+        <>
+          Reward model{" "}
+          <InfoTip label="About: Reward model">
+            The share of answers, ties and skips aside, in which the reward model scores the preferred completion
+            higher. One half is chance. A much lower share than on its training data means that the policy has left the
+            range where the model is reliable. Fit it again with these answers.
+          </InfoTip>
+        </>
+      }
+    >
       <Standing model={model} />
       <Choice round={round} chosen={model?.checkpoint ?? null} />
-    </section>
+    </Card>
   );
 }
 
 function Standing({ model }: { model: RewardModelProgress | null }) {
-  if (!model) return <p className={styles.note}>How often does one agree with these answers?</p>;
+  if (!model) return <Note>How often does one agree with these answers?</Note>;
   if (model.status === "failed") return <p className={styles.error}>{model.error?.message}</p>;
   if (model.status !== "done") {
     return (
       <div role="status">
-        <p className={styles.note}>{model.progress?.note ?? "Waiting for a worker…"}</p>
+        <Note>{model.progress?.note ?? "Waiting for a worker…"}</Note>
         <ProgressBar fraction={model.progress?.fraction ?? 0} label="Scoring" />
       </div>
     );
   }
   const { agree, of, low, high } = model;
-  if (of === 0) return <p className={styles.note}>It has scored the items; nobody has preferred one yet.</p>;
+  if (of === 0) return <Note>It has scored the items; nobody has preferred one yet.</Note>;
   return (
     <>
       <p className={styles.figure}>{percent(agree / of)}</p>
-      <p className={styles.note}>
+      <Note>
         agrees with {agree} of {count(of, "answer")}
         {low !== null && high !== null && `, 95 % interval ${percent(low)} to ${percent(high)}`}.
-      </p>
+      </Note>
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { Button } from "@/components/button";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ConfirmDialog } from "@/components/dialog";
 import { changeRound, closeRound, deleteRound, roundQuery, roundsKey } from "@/features/annotation/api";
 import { bareDataset } from "@/features/annotation/model/round";
 import { datasetQuery } from "@/features/datasets/api/datasets";
@@ -86,7 +86,7 @@ function useKnownDataset({ source, policies }: Round, enabled: boolean): { id: s
   return dataset.data ? { id, name: dataset.data.name } : null;
 }
 
-/** While a round is paused, nobody is handed a new item; answers on their way are taken. */
+/** A paused round assigns no new items and still accepts answers. */
 export function PauseButton({ round }: { round: Round }) {
   const change = useRoundChange(round.id, (status: "open" | "paused") => changeRound(round.id, { status }));
   const paused = round.status === "paused";
@@ -146,7 +146,7 @@ function consequence({ answers, dataset }: Round): string {
   if (dataset) return "Its answers and figures are gone for good. The dataset version that it became stays.";
   return answers > 0
     ? `Its items and ${count(answers, "answer")} are gone for good; close it first to keep them as a dataset.`
-    : "Nobody has answered yet, so no answer is lost.";
+    : "No answers exist yet, so none is lost.";
 }
 
 /** A request that answers with the round as it is now. */

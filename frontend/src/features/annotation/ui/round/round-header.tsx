@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
+import { Facts, PageHeader } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo } from "@/components/text";
 import { bareDataset, sourceInWords, versionOf } from "@/features/annotation/model/round";
@@ -17,14 +18,12 @@ export function RoundHeader({ round }: { round: Round }) {
   const { status } = round;
   const takesAnswers = status === "open" || status === "paused";
   return (
-    <header className={styles.head}>
-      <nav aria-label="Breadcrumb">
-        <Link to={paths.rounds}>Annotate</Link>
-      </nav>
-      <div className={styles.title}>
-        <h1>{round.name}</h1>
-        <StatusBadge status={status} />
-        <div className={styles.actions}>
+    <PageHeader
+      title={round.name}
+      parent={{ to: paths.rounds, label: "Annotate" }}
+      badge={<StatusBadge status={status} />}
+      actions={
+        <>
           {takesAnswers && <PauseButton round={round} />}
           {takesAnswers && round.answers > 0 && <CloseButton round={round} />}
           {status !== "closing" && <DeleteButton round={round} />}
@@ -33,23 +32,24 @@ export function RoundHeader({ round }: { round: Round }) {
               Start annotating
             </Link>
           )}
-        </div>
-      </div>
-      <Facts round={round} />
+        </>
+      }
+    >
+      <RoundFacts round={round} />
       {round.instructions && (
         <details className={styles.instructions}>
           <summary>Instructions</summary>
           <p>{round.instructions}</p>
         </details>
       )}
-    </header>
+    </PageHeader>
   );
 }
 
-function Facts({ round }: { round: Round }) {
+function RoundFacts({ round }: { round: Round }) {
   const { source, policies } = round;
   return (
-    <p className={styles.facts}>
+    <Facts>
       <span>{sourceInWords(round)}</span>
       <span>
         {source.type === "dataset" ? "from " : "prompts of "}
@@ -77,7 +77,7 @@ function Facts({ round }: { round: Round }) {
       <span>
         created <TimeAgo time={round.created_at} />
       </span>
-    </p>
+    </Facts>
   );
 }
 

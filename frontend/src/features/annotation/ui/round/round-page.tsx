@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
+import { Card, Note } from "@/components/card";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
-import { useDocumentTitle } from "@/components/page-title";
 import { ProgressBar, Skeleton } from "@/components/status";
 import { progressQuery, roundQuery } from "@/features/annotation/api";
 import { isMoving, shareAnswered } from "@/features/annotation/model/round";
@@ -24,7 +24,6 @@ export function RoundPage() {
     refetchInterval: ({ state }) => (state.data && isMoving(state.data) ? MOVING_MS : POLL_MS),
   });
   const round = query.data;
-  useDocumentTitle(round?.name ?? "Round");
   if (query.isPending) return <Skeleton rows={6} height="2.5rem" label="Loading the round" />;
   if (!round) {
     return <ErrorNotice error={query.error} doing="show this round" onRetry={() => void query.refetch()} />;
@@ -62,14 +61,13 @@ function Body({ round }: { round: Round }) {
   );
 }
 
-/** What the server is doing with the round. */
+/** The server's present work on the round, with its progress. */
 function Moving({ round, title }: { round: Round; title: string }) {
   return (
-    <section className={styles.card} role="status">
-      <h2>{title}</h2>
-      <p className={styles.note}>{round.progress?.note ?? "Waiting for the worker that handles data…"}</p>
+    <Card role="status" title={title}>
+      <Note>{round.progress?.note ?? "Waiting for the worker that handles data…"}</Note>
       <ProgressBar fraction={round.progress?.fraction ?? 0} label={title} />
-    </section>
+    </Card>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
 import { ProgressBar, StatusBadge } from "@/components/status";
+import { RowLink, Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { shareAnswered, sourceInWords } from "@/features/annotation/model/round";
 import { paths } from "@/lib/address";
@@ -8,29 +9,24 @@ import type { Round } from "@/lib/api/types";
 import { count, percent } from "@/lib/format";
 import styles from "./rounds.module.css";
 
+const HEAD = [
+  "Round",
+  "Status",
+  "Answers",
+  "Annotators",
+  "Created",
+  <th key="actions" scope="col">
+    <span className="visually-hidden">Actions</span>
+  </th>,
+];
+
 export function RoundTable({ rounds }: { rounds: readonly Round[] }) {
   return (
-    <div className={styles.frame}>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Round</th>
-            <th scope="col">Status</th>
-            <th scope="col">Answers</th>
-            <th scope="col">Annotators</th>
-            <th scope="col">Created</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rounds.map((round) => (
-            <Row key={round.id} round={round} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table head={HEAD} className={styles.rounds}>
+      {rounds.map((round) => (
+        <Row key={round.id} round={round} />
+      ))}
+    </Table>
   );
 }
 
@@ -38,7 +34,7 @@ function Row({ round }: { round: Round }) {
   return (
     <tr>
       <td className={styles.name}>
-        <Link to={paths.round(round.id)}>{round.name}</Link>
+        <RowLink to={paths.round(round.id)}>{round.name}</RowLink>
         <span>{sourceInWords(round)}</span>
       </td>
       <td>
@@ -47,10 +43,8 @@ function Row({ round }: { round: Round }) {
       <td className={styles.progress}>
         <Answers round={round} />
       </td>
-      <td className={styles.small} data-label="annotators">
-        {round.annotators}
-      </td>
-      <td className={styles.small}>
+      <td data-label="Annotators">{round.annotators}</td>
+      <td className={styles.time}>
         <TimeAgo time={round.created_at} />
       </td>
       <td className={styles.action}>

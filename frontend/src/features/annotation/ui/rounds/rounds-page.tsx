@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
-import { PageTitle } from "@/components/page-title";
+import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { roundsQuery } from "@/features/annotation/api";
 import { Leftovers } from "@/features/annotation/ui/queue/sending";
@@ -16,11 +16,14 @@ export function RoundsPage() {
   const rounds = query.data?.pages.flatMap((page) => page.data);
   return (
     <>
-      <PageTitle title="Annotate">
-        <Link className={buttonClass("primary")} to={paths.newRound()}>
-          New round
-        </Link>
-      </PageTitle>
+      <PageHeader
+        title="Annotate"
+        actions={
+          <Link className={buttonClass("primary")} to={paths.newRound()}>
+            New round
+          </Link>
+        }
+      />
       <Leftovers />
       {query.isError && rounds && <StaleBanner since={query.dataUpdatedAt} />}
       {query.isPending && <Skeleton rows={4} height="2.75rem" label="Loading rounds" />}
@@ -46,7 +49,7 @@ function FirstRound() {
     <Notice title="No rounds yet">
       <p>
         A round is a queue of comparisons for people: two answers to a prompt, which one is better? Or several, to be
-        put in order. Whoever answers does not see which model wrote what, and needs the keyboard alone.
+        put in order. Annotators do not see which model wrote an answer, and can use the keyboard alone.
       </p>
       <p>
         The answers come from a dataset, or from checkpoints of your jobs, which write them when the round begins. When

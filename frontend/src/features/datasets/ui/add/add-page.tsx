@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { type SyntheticEvent, useEffect, useId, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { Button } from "@/components/button";
-import { PageTitle } from "@/components/page-title";
+import { PageHeader } from "@/components/page-header";
 import { uploadFromUrl, uploadLimitsQuery } from "@/features/datasets/api/imports";
 import { addFiles, transfers, useTransfers } from "@/features/datasets/model/transfers";
 import { DropZone, useDropAnywhere } from "@/features/datasets/ui/add/drop-zone";
@@ -27,7 +27,7 @@ function Choose() {
   const over = useDropAnywhere(addFiles);
   const navigate = useNavigate();
   const [only] = list;
-  // A single file that has arrived is looked at at once; of several, the user says which.
+  // A single file is opened at once. With several, the user chooses one.
   const arrived = list.length === 1 && only?.state === "done" ? only : null;
   useEffect(() => {
     if (!arrived?.uploadId) return;
@@ -36,7 +36,7 @@ function Choose() {
   }, [arrived, navigate]);
   return (
     <>
-      <PageTitle title="Add data" />
+      <PageHeader title="Add data" />
       <div className={styles.choose}>
         <DropZone over={over} onFiles={addFiles} />
         {list.length > 0 && (

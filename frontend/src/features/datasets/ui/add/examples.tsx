@@ -4,7 +4,7 @@ import { KINDS } from "@/features/datasets/model/kinds";
 import type { DatasetFormat } from "@/lib/api/types";
 import styles from "./add.module.css";
 
-/** What a file may hold: the kinds of data, and of each kind the formats that are known by their columns. */
+/** Kinds of data, each with the formats that are recognised by their columns. */
 export function Examples() {
   const formats = useQuery(formatsQuery);
   if (!formats.data) return null;
@@ -38,7 +38,7 @@ function Known({ format }: { format: DatasetFormat }) {
         <summary>{format.title}</summary>
         <p>{format.about.replaceAll("`", "")}</p>
         <Records title="In the file" records={format.example} />
-        <Records title="As it is stored" records={format.becomes} />
+        <Records title="Stored form" records={format.becomes} />
         {format.source && (
           <a href={format.source} target="_blank" rel="noreferrer">
             Where it is described

@@ -10,7 +10,7 @@ import { paths } from "@/lib/address";
 import { bytes, percent } from "@/lib/format";
 import styles from "./add.module.css";
 
-/** What was begun elsewhere or earlier, and is no dataset yet. */
+/** Uploads that another browser or an earlier visit started. */
 export function Unfinished() {
   const uploads = useQuery(uploadsQuery);
   const here = new Set(useTransfers().map((one) => one.uploadId));

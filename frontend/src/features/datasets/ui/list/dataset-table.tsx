@@ -1,62 +1,57 @@
-import { Link } from "react-router";
 import { CopyButton } from "@/components/button";
 import { ProgressBar, StatusBadge } from "@/components/status";
+import { RowLink, Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { kindLabel } from "@/features/datasets/model/kinds";
 import { paths } from "@/lib/address";
 import type { Dataset } from "@/lib/api/types";
-import { bytes, count } from "@/lib/format";
+import { bytes, count, NO_VALUE } from "@/lib/format";
 import styles from "@/features/datasets/ui/datasets.module.css";
+
+const HEAD = [
+  "Dataset",
+  "Kind",
+  "Status",
+  "Rows",
+  "Findings",
+  "Size",
+  "Added",
+  <th key="actions" scope="col">
+    <span className="visually-hidden">Actions</span>
+  </th>,
+];
 
 export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
   return (
-    <div className={styles.frame}>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Dataset</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Status</th>
-            <th scope="col">Rows</th>
-            <th scope="col">Findings</th>
-            <th scope="col">Size</th>
-            <th scope="col">Added</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {datasets.map((dataset) => (
-            <tr key={dataset.id}>
-              <td className={styles.name}>
-                <Link to={paths.dataset(dataset.id)}>{dataset.name}</Link>
-                <code>{dataset.id}</code>
-                {dataset.version > 1 && <small>version {dataset.version}</small>}
-              </td>
-              <td>{kindLabel(dataset.kind)}</td>
-              <td>
-                <StatusBadge status={dataset.archived_at ? "archived" : dataset.status} />
-                {dataset.status === "importing" && (
-                  <ProgressBar fraction={dataset.progress?.fraction ?? 0} label={`Import of ${dataset.name}`} />
-                )}
-              </td>
-              <td>{dataset.rows === null ? "–" : count(dataset.rows, "row")}</td>
-              <td>
-                <FindingCounts findings={dataset.findings} />
-              </td>
-              <td>{dataset.bytes === null ? "–" : bytes(dataset.bytes)}</td>
-              <td>
-                <TimeAgo time={dataset.created_at} />
-              </td>
-              <td className={styles.copy}>
-                <CopyButton text={dataset.id} label="Copy id" />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table head={HEAD} className={styles.table}>
+      {datasets.map((dataset) => (
+        <tr key={dataset.id}>
+          <td className={styles.name}>
+            <RowLink to={paths.dataset(dataset.id)}>{dataset.name}</RowLink>
+            <code>{dataset.id}</code>
+            {dataset.version > 1 && <small>version {dataset.version}</small>}
+          </td>
+          <td>{kindLabel(dataset.kind)}</td>
+          <td>
+            <StatusBadge status={dataset.archived_at ? "archived" : dataset.status} />
+            {dataset.status === "importing" && (
+              <ProgressBar fraction={dataset.progress?.fraction ?? 0} label={`Import of ${dataset.name}`} />
+            )}
+          </td>
+          <td>{dataset.rows === null ? NO_VALUE : count(dataset.rows, "row")}</td>
+          <td>
+            <FindingCounts findings={dataset.findings} />
+          </td>
+          <td>{dataset.bytes === null ? NO_VALUE : bytes(dataset.bytes)}</td>
+          <td>
+            <TimeAgo time={dataset.created_at} />
+          </td>
+          <td className={styles.copy}>
+            <CopyButton text={dataset.id} label="Copy id" />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -3,7 +3,7 @@ import { useCallback } from "react";
 import { Link, useNavigate } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
-import { PageTitle } from "@/components/page-title";
+import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
 import { addFiles } from "@/features/datasets/model/transfers";
@@ -38,11 +38,14 @@ export function DatasetsPage() {
   const isEmpty = datasets?.length === 0;
   return (
     <div className={over ? styles.dropping : ""}>
-      <PageTitle title="Datasets">
-        <Link className={buttonClass("primary")} to={paths.newDataset}>
-          Add data
-        </Link>
-      </PageTitle>
+      <PageHeader
+        title="Datasets"
+        actions={
+          <Link className={buttonClass("primary")} to={paths.newDataset}>
+            Add data
+          </Link>
+        }
+      />
       {query.isError && datasets && <StaleBanner since={query.dataUpdatedAt} />}
       <OnTheWay />
       <ListFilters filter={filter} onChange={change} />

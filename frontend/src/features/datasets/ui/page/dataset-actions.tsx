@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { Button } from "@/components/button";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ConfirmDialog } from "@/components/dialog";
 import { DownloadIcon } from "@/components/icons";
+import { Popover } from "@/components/popover";
 import {
   archiveDataset,
   datasetQuery,
@@ -49,7 +50,7 @@ interface DeleteButtonProps {
   versions: readonly DatasetVersion[];
 }
 
-/** Deletes the dataset after a question that tells which jobs name it. One that a job still needs is kept, with the list. */
+/** Deletes the dataset after a question that lists the jobs that used it. The server refuses while a job needs it. */
 export function DeleteButton({ dataset, versions }: DeleteButtonProps) {
   const [asking, setAsking] = useState(false);
   const client = useQueryClient();
@@ -116,28 +117,26 @@ function pinsOf(problem: Readonly<Record<string, unknown>>): string[] {
   return Array.isArray(problem.jobs) ? problem.jobs.filter((id): id is string => typeof id === "string") : [];
 }
 
-/** Downloads of a version in every form. The browser's own popover brings Escape and closing by a click elsewhere. */
+/** Downloads of a version in every export format. */
 export function ExportLinks({ datasetId, version }: { datasetId: string; version: number }) {
-  const id = useId();
-  const anchorName = `--export${id.replaceAll(/[^a-zA-Z0-9]/g, "")}`;
-  return (
+  const button = (
     <>
-      <Button popoverTarget={id} style={{ anchorName }}>
-        <DownloadIcon /> Export<span className="visually-hidden"> version {version}</span>
-      </Button>
-      <div id={id} popover="auto" className={versionsStyles.menu} style={{ positionAnchor: anchorName }}>
-        <ul>
-          {EXPORTS.map(({ format, label, note }) => (
-            <li key={format}>
-              <a href={exportAddress(datasetId, version, format)} download>
-                <b>{label}</b>
-                <small>{note}</small>
-              </a>
-            </li>
-          ))}
-        </ul>
-        <p>Ties, rankings and unlabelled pairs that a form has no place for are left out of it.</p>
-      </div>
+      <DownloadIcon /> Export<span className="visually-hidden"> version {version}</span>
     </>
+  );
+  return (
+    <Popover button={button} label={`Export version ${version}`}>
+      <ul className={versionsStyles.menu}>
+        {EXPORTS.map(({ format, label, note }) => (
+          <li key={format}>
+            <a href={exportAddress(datasetId, version, format)} download>
+              <b>{label}</b>
+              <small>{note}</small>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p>An export leaves out ties, rankings and unlabelled pairs that its format cannot hold.</p>
+    </Popover>
   );
 }

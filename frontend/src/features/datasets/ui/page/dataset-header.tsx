@@ -3,6 +3,7 @@ import { type SyntheticEvent, useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass, CopyButton } from "@/components/button";
 import { PenIcon } from "@/components/icons";
+import { Facts, PageHeader } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo } from "@/components/text";
 import { datasetQuery, datasetsKey, renameDataset } from "@/features/datasets/api/datasets";
@@ -25,13 +26,12 @@ export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderP
   const canAnnotate = dataset.kind === "preferences" || dataset.kind === "prompts";
   const isStored = version !== null && version.rows !== null;
   return (
-    <header className={styles.head}>
-      <nav aria-label="Breadcrumb">
-        <Link to={paths.datasets}>Datasets</Link>
-      </nav>
-      <div className={styles.title}>
-        <Name dataset={dataset} />
-        <div className={styles.actions}>
+    <PageHeader
+      title={dataset.name}
+      parent={{ to: paths.datasets, label: "Datasets" }}
+      heading={<Name dataset={dataset} />}
+      actions={
+        <>
           {isStored && canAnnotate && (
             <Link className={buttonClass()} to={paths.newRound({ dataset: `${dataset.id}@${version.number}` })}>
               Annotate
@@ -41,9 +41,10 @@ export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderP
           <CopyButton text={dataset.id} label="Copy id" />
           <ArchiveButton dataset={dataset} />
           <DeleteButton dataset={dataset} versions={versions} />
-        </div>
-      </div>
-      <p className={styles.facts}>
+        </>
+      }
+    >
+      <Facts>
         <span>{kindLabel(dataset.kind)}</span>
         {versions.length > 1 ? (
           <label className={styles.version}>
@@ -72,8 +73,8 @@ export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderP
           added <TimeAgo time={version?.created_at ?? dataset.created_at} />
         </span>
         <code>{dataset.id}</code>
-      </p>
-    </header>
+      </Facts>
+    </PageHeader>
   );
 }
 

@@ -1,9 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { ErrorNotice, StaleBanner } from "@/components/notice";
-import { useDocumentTitle } from "@/components/page-title";
 import { Skeleton } from "@/components/status";
-import { type Tab, Tabs } from "@/components/tabs";
+import { type Choice, Tabs } from "@/components/tabs";
 import { datasetQuery, reportsQuery, versionsQuery } from "@/features/datasets/api/datasets";
 import { type Go, type Place, type TabId, usePlace } from "@/features/datasets/model/place";
 import { chosenReport } from "@/features/datasets/model/report";
@@ -14,7 +13,6 @@ import { ReportTab } from "@/features/datasets/ui/report/report-tab";
 import { RowsTab } from "@/features/datasets/ui/rows/rows-tab";
 import { isPassing } from "@/lib/api/client";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
-import styles from "@/features/datasets/ui/datasets.module.css";
 
 const BUSY_MS = 1000;
 
@@ -35,8 +33,7 @@ function Page({ id }: { id: string }) {
     ...versionsQuery(id, `${newest ?? ""}/${status ?? ""}`),
     enabled: Boolean(dataset.data),
   });
-  useDocumentTitle(dataset.data?.name ?? "Dataset");
-  // What passes leaves standing what is known already.
+  // Temporary errors leave the known data on the page.
   const failed = [dataset, versions].find((query) => query.isError && !(query.data && isPassing(query.error)));
   if (failed?.error) {
     return <ErrorNotice error={failed.error} doing="show this dataset" onRetry={() => void failed.refetch()} />;
@@ -71,33 +68,30 @@ function DatasetTabs({ dataset, version, versions, place, go }: DatasetTabsProps
     refetchInterval: ({ state }) => (isBusy(state.data, version) ? BUSY_MS : false),
   });
   const report = chosenReport(reports.data ?? [], place.report);
-  const tabs: Tab<TabId>[] = [
+  const tabs: Choice<TabId>[] = [
     { id: "report", label: "Report" },
     { id: "rows", label: "Rows" },
     { id: "versions", label: versions.length > 1 ? `Versions (${versions.length})` : "Versions" },
   ];
   return (
-    <>
-      <Tabs tabs={tabs} value={place.tab} onChange={(tab) => go({ tab })} label="Views of this dataset" />
-      <div role="tabpanel" aria-label={place.tab} className={styles.panel}>
-        {place.tab === "versions" && <VersionsTab dataset={dataset} versions={versions} shown={version.number} />}
-        {place.tab === "rows" && (
-          <RowsTab
-            datasetId={dataset.id}
-            findings={report?.result?.findings ?? []}
-            reportId={report?.id ?? null}
-            {...{ version, place, go }}
-          />
-        )}
-        {place.tab === "report" && reports.isPending && <Skeleton rows={5} height="3rem" label="Loading the report" />}
-        {place.tab === "report" && reports.isLoadingError && (
-          <ErrorNotice error={reports.error} doing="load the report" onRetry={() => void reports.refetch()} />
-        )}
-        {place.tab === "report" && reports.data && (
-          <ReportTab {...{ dataset, version, report, place, go }} reports={reports.data} />
-        )}
-      </div>
-    </>
+    <Tabs tabs={tabs} value={place.tab} onChange={(tab) => go({ tab })} label="Views of this dataset">
+      {place.tab === "versions" && <VersionsTab dataset={dataset} versions={versions} shown={version.number} />}
+      {place.tab === "rows" && (
+        <RowsTab
+          datasetId={dataset.id}
+          findings={report?.result?.findings ?? []}
+          reportId={report?.id ?? null}
+          {...{ version, place, go }}
+        />
+      )}
+      {place.tab === "report" && reports.isPending && <Skeleton rows={5} height="3rem" label="Loading the report" />}
+      {place.tab === "report" && reports.isLoadingError && (
+        <ErrorNotice error={reports.error} doing="load the report" onRetry={() => void reports.refetch()} />
+      )}
+      {place.tab === "report" && reports.data && (
+        <ReportTab {...{ dataset, version, report, place, go }} reports={reports.data} />
+      )}
+    </Tabs>
   );
 }
 

@@ -75,7 +75,7 @@ function Importing({ dataset }: { dataset: Dataset }) {
   );
 }
 
-/** What blocks is mended in one go. */
+/** Blocking findings are fixed together. */
 function Blocked({ dataset, version, go }: { dataset: Dataset; version: DatasetVersion; go: Go }) {
   return (
     <div className={styles.state}>

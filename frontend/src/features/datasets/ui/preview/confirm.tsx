@@ -17,7 +17,7 @@ const DETECTED: Reading = { format: null, kind: null, mapping: null, encoding: n
 const MAPPED: Reading = { ...DETECTED, format: "custom" };
 const TYPING_MS = 250;
 
-/** What was detected, the other ways to read it, and a form where the columns have to be pointed out. */
+/** The detected format, the alternatives, and a form for columns that the user has to choose. */
 export function Confirm({ upload }: { upload: Upload }) {
   const [chosen, setChosen] = useState<Reading>(DETECTED);
   const [edited, setDraft] = useState<Draft | null>(null);

@@ -90,13 +90,13 @@ const SIDES: readonly { id: Side; label: string }[] = [
   { id: "tie", label: "a tie" },
 ];
 
-/** What each value of the label means. Only those of the first records are known; others are named by hand. */
+/** Sides of the label values. The form lists the values of the first records; the user adds others. */
 function LabelValues({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
   const id = useId();
   const say = (value: string, side: Side | null) => onChange({ ...draft, labels: { ...draft.labels, [value]: side } });
   return (
     <fieldset className={styles.labels}>
-      <legend>What its values mean</legend>
+      <legend>Meaning of its values</legend>
       {Object.entries(draft.labels).map(([value, side]) => (
         <div key={value} className={styles.field}>
           <label htmlFor={`${id}-${value}`}>

@@ -15,12 +15,12 @@ type PreviewRow = UploadPreview["rows"][number];
 type View = "stored" | "source";
 const VIEWS = [
   { id: "stored", label: "As stored" },
-  { id: "source", label: "As in the file" },
+  { id: "source", label: "Original" },
 ] as const;
 
 interface Props {
   query: UseQueryResult<UploadPreview>;
-  /** What has to be said first: until then these are the rows of another reading. */
+  /** The choice that is missing. Until it is made, the rows are those of another reading. */
   lacking: string | null;
 }
 
@@ -54,7 +54,7 @@ export function PreviewRows({ query, lacking }: Props) {
   );
 }
 
-/** What there is in the file, while nobody has said what is what. */
+/** The columns of the file, shown until the user has chosen their meaning. */
 function Columns({ columns }: { columns: UploadPreview["columns"] }) {
   return (
     <dl className={styles.found}>

@@ -16,13 +16,13 @@ interface ReadingsProps {
   onDecode: (encoding: string | null) => void;
 }
 
-/** What the file can be read as, best first, and why; the last way is to say it oneself. */
+/** The possible readings of the file with their reasons, best first. The last one is a mapping by the user. */
 export function Readings({ preview, reading, onChoose, onMap, encoding, onDecode }: ReadingsProps) {
   const name = useId();
   const { candidates, sure } = preview;
   const known = candidates.filter((candidate) => candidate.format !== "custom");
   return (
-    <section className={styles.card} aria-label="What it was taken for">
+    <section className={styles.card} aria-label="Detected format">
       <h2>{heading(known.length, sure)}</h2>
       <p className={styles.note}>{containerText(preview)}</p>
       {preview.notes.map((note) => (
@@ -78,7 +78,7 @@ const CONTAINERS: Record<string, string> = {
 const COMPRESSIONS: Record<string, string> = { gzip: ", compressed by gzip", zstd: ", compressed by zstd" };
 const MOST = 8;
 
-/** What kind of file it is and which columns it has, in a sentence. */
+/** A sentence with the kind of file and its columns. */
 function containerText({ container, compression, columns }: UploadPreview): string {
   const names = columns.slice(0, MOST).map((column) => column.name);
   const more = columns.length - names.length;
@@ -88,24 +88,24 @@ function containerText({ container, compression, columns }: UploadPreview): stri
 
 /** The usual encodings besides UTF-8, by the platform's names. */
 const ENCODINGS: readonly (readonly [string, string])[] = [
-  ["cp1252", "Windows-1252 – Western European"],
-  ["iso8859-1", "ISO 8859-1 – Western European"],
-  ["iso8859-15", "ISO 8859-15 – Western European"],
-  ["cp437", "DOS – Western European"],
-  ["mac-roman", "Mac – Western European"],
-  ["cp1250", "Windows-1250 – Central European"],
-  ["iso8859-2", "ISO 8859-2 – Central European"],
-  ["cp1251", "Windows-1251 – Cyrillic"],
-  ["koi8-r", "KOI8-R – Cyrillic"],
-  ["cp1253", "Windows-1253 – Greek"],
-  ["cp1254", "Windows-1254 – Turkish"],
-  ["cp1255", "Windows-1255 – Hebrew"],
-  ["cp1256", "Windows-1256 – Arabic"],
-  ["gb18030", "GB 18030 – Chinese, simplified"],
-  ["big5", "Big5 – Chinese, traditional"],
-  ["cp932", "Shift JIS, cp932 – Japanese"],
-  ["euc_jp", "EUC-JP – Japanese"],
-  ["cp949", "cp949 – Korean"],
+  ["cp1252", "Windows-1252 (Western European)"],
+  ["iso8859-1", "ISO 8859-1 (Western European)"],
+  ["iso8859-15", "ISO 8859-15 (Western European)"],
+  ["cp437", "DOS (Western European)"],
+  ["mac-roman", "Mac (Western European)"],
+  ["cp1250", "Windows-1250 (Central European)"],
+  ["iso8859-2", "ISO 8859-2 (Central European)"],
+  ["cp1251", "Windows-1251 (Cyrillic)"],
+  ["koi8-r", "KOI8-R (Cyrillic)"],
+  ["cp1253", "Windows-1253 (Greek)"],
+  ["cp1254", "Windows-1254 (Turkish)"],
+  ["cp1255", "Windows-1255 (Hebrew)"],
+  ["cp1256", "Windows-1256 (Arabic)"],
+  ["gb18030", "GB 18030 (Chinese, simplified)"],
+  ["big5", "Big5 (Chinese, traditional)"],
+  ["cp932", "Shift JIS, cp932 (Japanese)"],
+  ["euc_jp", "EUC-JP (Japanese)"],
+  ["cp949", "cp949 (Korean)"],
   ["utf-16-le", "UTF-16, little-endian"],
   ["utf-16-be", "UTF-16, big-endian"],
 ];

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { ErrorNotice, Notice } from "@/components/notice";
-import { useDocumentTitle } from "@/components/page-title";
+import { Facts, PageHeader } from "@/components/page-header";
 import { Announce, ProgressBar, Skeleton } from "@/components/status";
 import { uploadQuery } from "@/features/datasets/api/imports";
 import type { Upload } from "@/features/datasets/api/upload";
@@ -12,7 +12,7 @@ import { Problems } from "@/features/datasets/ui/problem-lines";
 import { paths } from "@/lib/address";
 import { ApiError } from "@/lib/api/client";
 import { bytes, percent } from "@/lib/format";
-import pageStyles from "@/features/datasets/ui/datasets.module.css";
+import styles from "@/features/datasets/ui/datasets.module.css";
 
 const POLL_MS = 1000;
 
@@ -22,23 +22,18 @@ export function Review({ id }: { id: string }) {
     ...uploadQuery(id),
     refetchInterval: ({ state }) => (state.data && isArriving(state.data) && !isLost(state.error) ? POLL_MS : false),
   });
-  useDocumentTitle("Check and confirm");
   const upload = query.data;
   return (
     <>
-      <header className={pageStyles.head}>
-        <nav aria-label="Breadcrumb">
-          <Link to={paths.newDataset}>Add data</Link>
-        </nav>
-        <h1>Check and confirm</h1>
+      <PageHeader title="Check and confirm" parent={{ to: paths.newDataset, label: "Add data" }}>
         {upload && (
-          <p className={pageStyles.facts}>
+          <Facts>
             <span>{upload.filename}</span>
             {upload.bytes !== null && <span>{bytes(upload.bytes)}</span>}
             <code>{upload.id}</code>
-          </p>
+          </Facts>
         )}
-      </header>
+      </PageHeader>
       {query.isPending && <Skeleton rows={5} height="3rem" label="Loading the upload" />}
       {query.error && (query.isLoadingError || isLost(query.error)) && (
         <ErrorNotice error={query.error} doing="show this upload" onRetry={() => void query.refetch()} />
@@ -50,7 +45,7 @@ export function Review({ id }: { id: string }) {
 
 const isArriving = ({ status }: Upload): boolean => status === "open" || status === "fetching";
 
-/** It has expired, or somebody has discarded it: asking again does not bring it back. */
+/** Whether the upload has expired or was discarded. A retry does not help then. */
 const isLost = (error: Error | null): boolean => error instanceof ApiError && !error.isPassing;
 
 function Found({ upload }: { upload: Upload }) {
@@ -88,7 +83,7 @@ function NotYet({ upload }: { upload: Upload }) {
   const fraction = size ? here / size : 0;
   if (upload.status === "fetching") {
     return (
-      <div className={pageStyles.progress}>
+      <div className={styles.progress}>
         <Announce text="The server is fetching it." />
         <p>
           The server is fetching it: {bytes(here)}

@@ -1,7 +1,10 @@
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
+import { Card } from "@/components/card";
 import { Segmented } from "@/components/segmented";
+import { Measure } from "@/components/status";
+import { Table } from "@/components/table";
 import { summaryItems } from "@/features/datasets/model/report";
-import { HistogramCard, Measure } from "@/features/datasets/ui/report/histogram-card";
+import { HistogramCard } from "@/features/datasets/ui/report/histogram-card";
 import type { ReportResult } from "@/lib/api/types";
 import { count, fixed, number, percent } from "@/lib/format";
 import styles from "./report.module.css";
@@ -42,7 +45,7 @@ export function Figures({ result }: { result: ReportResult }) {
         {agreement && <Agreement agreement={agreement} people={summary.annotators ?? 0} />}
         {languages.length > 0 && <Languages languages={languages} />}
         {splits && (
-          <Card title="Held out by prompt">
+          <Card className={styles.card} title="Held out by prompt">
             <Measure share={splits.eval / Math.max(1, splits.train + splits.eval)} label="Held out" />
             <p>
               {count(splits.train, "row")} to train on, {count(splits.eval, "row")} held out, by a hash of the prompt.
@@ -53,15 +56,6 @@ export function Figures({ result }: { result: ReportResult }) {
         )}
       </div>
     </section>
-  );
-}
-
-function Card({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <article className={styles.card} aria-label={title}>
-      <h3>{title}</h3>
-      {children}
-    </article>
   );
 }
 
@@ -77,7 +71,7 @@ function Length({ length }: { length: NonNullable<ReportResult["length_bias"]> }
     rule,
   } = length;
   return (
-    <Card title="Does the longer one win?">
+    <Card className={styles.card} title="Does the longer one win?">
       <Measure share={wins} low={low} high={high} label="The longer answer is preferred" even />
       <p>
         The longer answer is preferred in <b>{percent(wins, 1)}</b> of {count(pairs, "pair")} (95 % interval{" "}
@@ -94,7 +88,7 @@ function Length({ length }: { length: NonNullable<ReportResult["length_bias"]> }
 function Position({ position }: { position: NonNullable<ReportResult["position"]> }) {
   const { a, b, tie, a_of_decided: share, low, high } = position;
   return (
-    <Card title="Does the side decide?">
+    <Card className={styles.card} title="Does the side decide?">
       <Measure share={share} low={low} high={high} label="A is preferred where one is" even />
       <p>
         A is preferred in {percent(a, 1)} of the pairs, B in {percent(b, 1)}
@@ -108,30 +102,21 @@ function Position({ position }: { position: NonNullable<ReportResult["position"]
 function Agreement({ agreement, people }: { agreement: NonNullable<ReportResult["agreement"]>; people: number }) {
   const { alpha, items, annotators } = agreement;
   return (
-    <Card title="Do the annotators agree?">
+    <Card className={styles.card} title="Do the annotators agree?">
       <p>
         {alpha === null
           ? whyNoAlpha(items)
           : `Krippendorff's α ${fixed(alpha)} over ${count(items, "pair")} with two judgements or more. 1 is full agreement, 0 is chance.`}
       </p>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Annotator</th>
-            <th scope="col">Rows</th>
-            <th scope="col">Agrees with the others</th>
+      <Table look="plain" head={["Annotator", "Rows", "Agrees with the others"]}>
+        {annotators.map((one) => (
+          <tr key={one.annotator}>
+            <th scope="row">{one.annotator}</th>
+            <td>{one.rows.toLocaleString("en-US")}</td>
+            <td>{percent(one.agreement)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {annotators.map((one) => (
-            <tr key={one.annotator}>
-              <th scope="row">{one.annotator}</th>
-              <td>{one.rows.toLocaleString("en-US")}</td>
-              <td>{percent(one.agreement)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {people > annotators.length && <p>{count(people - annotators.length, "more annotator")} with fewer rows.</p>}
     </Card>
   );
@@ -149,7 +134,7 @@ function Languages({ languages }: { languages: ReportResult["languages"] }) {
   const others = languages.slice(LANGUAGES);
   const share = others.reduce((sum, one) => sum + one.share, 0);
   return (
-    <Card title="Languages">
+    <Card className={styles.card} title="Languages">
       <ul className={styles.bars}>
         {shown.map((one) => (
           <li key={one.language}>

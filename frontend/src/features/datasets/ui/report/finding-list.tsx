@@ -28,7 +28,7 @@ export function FindingList({ dataset, version, found, checked, place, go }: Fin
       </Notice>
     );
   }
-  // What is merely worth knowing is mended one by one, by somebody who has looked at it.
+  // Findings of level info are fixed one by one, after a look at them.
   const fixable = found.filter((one) => one.finding.fix && one.report !== null && one.finding.severity !== "info");
   return (
     <section className={styles.findings} aria-label="Findings">
@@ -55,11 +55,11 @@ interface FindingItemProps {
   go: Go;
 }
 
-/** One thing wrong: how bad, how often, where, what it looks like, and the fix. What the import found is mended as a whole. */
+/** One thing wrong: how bad, how often, where, what it looks like, and the fix. Findings of the import are fixed together. */
 function FindingItem({ dataset, version, found, place, go }: FindingItemProps) {
   const { finding, report } = found;
   const { title, detail, severity, count, share, samples, fix, code } = finding;
-  // A sample says its line itself.
+  // A sample shows its own line.
   const lines = finding.lines.length > samples.length ? linesText(finding) : "";
   const rowsAt = (row: number | null) => `?${writePlace(rowsOf(place, code, report, row)).toString()}`;
   return (

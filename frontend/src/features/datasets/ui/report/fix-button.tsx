@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ConfirmDialog } from "@/components/dialog";
 import { applyFixes, datasetsKey } from "@/features/datasets/api/datasets";
 import type { Go } from "@/features/datasets/model/place";
 import type { Found } from "@/features/datasets/model/report";
@@ -12,7 +12,7 @@ import styles from "./report.module.css";
 interface Props {
   dataset: Dataset;
   version: DatasetVersion;
-  /** Of one report. None: only what the import could not use is left out. */
+  /** Codes of one report. None: only records that the import could not use are left out. */
   found: readonly Found[];
   label: string;
   look?: "plain" | "primary";

@@ -1,6 +1,7 @@
+import { Card } from "@/components/card";
 import { bars, placeOf } from "@/features/datasets/model/report";
 import type { Histogram } from "@/lib/api/types";
-import { count, number, percent } from "@/lib/format";
+import { count, number } from "@/lib/format";
 import styles from "./report.module.css";
 
 const HEIGHT = 100;
@@ -13,11 +14,16 @@ export function HistogramCard({ histogram }: { histogram: Histogram }) {
   const at = limit === null ? null : placeOf(limit, histogram);
   const last = drawn.at(-1);
   return (
-    <article className={styles.card} aria-label={`${title}, ${unit}`}>
-      <h3>
-        {title} <small>{unit}</small>
-      </h3>
-      <p className={styles.readout}>
+    <Card
+      className={styles.card}
+      aria-label={`${title}, ${unit}`}
+      title={
+        <>
+          {title} <small>{unit}</small>
+        </>
+      }
+    >
+      <p>
         median <b>{number(median)}</b> · 95 % below <b>{number(p95)}</b> · longest <b>{number(max)}</b>
       </p>
       <svg
@@ -44,36 +50,11 @@ export function HistogramCard({ histogram }: { histogram: Histogram }) {
       <p className={styles.ends} aria-hidden>
         <span>{number(edges[0])}</span>
         {limit !== null && <span>{limitText(limit, max)}</span>}
-        <span>{last && last.to - last.from > 1 ? `${number(last.from)}–${number(last.to)}` : number(last?.to)}</span>
+        <span>{last && last.to - last.from > 1 ? `${number(last.from)} to ${number(last.to)}` : number(last?.to)}</span>
       </p>
-    </article>
+    </Card>
   );
 }
 
 const limitText = (limit: number, longest: number): string =>
   limit >= longest ? `limit ${number(limit)}: all fit` : `limit ${number(limit)}`;
-
-interface MeasureProps {
-  /** 0 to 1. */
-  share: number;
-  /** A 95 % interval, where there is one. */
-  low?: number;
-  high?: number;
-  label: string;
-  /** Marks the middle, where half and half would be no difference. */
-  even?: boolean;
-}
-
-/** A share drawn to scale, with its uncertainty. */
-export function Measure({ share, low, high, label, even = false }: MeasureProps) {
-  return (
-    <div className={styles.scale} role="img" aria-label={`${label}: ${percent(share, 1)}`}>
-      {low !== undefined && high !== undefined && (
-        <i className={styles.interval} style={{ left: `${low * 100}%`, width: `${(high - low) * 100}%` }} />
-      )}
-      <i className={styles.filled} style={{ width: `${share * 100}%` }} />
-      <i className={styles.point} style={{ left: `${share * 100}%` }} />
-      {even && <i className={styles.even} />}
-    </div>
-  );
-}

@@ -10,7 +10,7 @@ import styles from "./report.module.css";
 interface Props {
   dataset: Dataset;
   version: DatasetVersion;
-  /** Offered at once; it does not close again while somebody is filling it in. */
+  /** Open from the start. The form does not close while the user fills it in. */
   open: boolean;
   go: Go;
 }
@@ -73,8 +73,8 @@ export function ReportForm({ dataset, version, open, go }: Props) {
         </Button>
       </form>
       <p>
-        What the job will see: texts in its tokens, cut to its lengths. Pairs that become the same by that are found
-        here and not after hours of training. Without a model, lengths are in characters.
+        The report measures texts in the model's tokens, cut to the job's lengths. Pairs that become the same by that
+        are found here and not after hours of training. Without a model, lengths are in characters.
       </p>
       {make.error && <ProblemLines error={make.error} title="No report" />}
     </details>

@@ -21,7 +21,7 @@ interface ReportTabProps {
   go: Go;
 }
 
-/** What is wrong with the data, what to do about it, and how it is made up. */
+/** Findings with their fixes, and the figures of the data. */
 export function ReportTab({ dataset, version, reports, report, place, go }: ReportTabProps) {
   const result = report?.result ?? null;
   const found = ordered(version.findings, result?.findings ?? [], report?.id ?? null);

@@ -6,7 +6,7 @@ import styles from "./rows.module.css";
 
 interface PagerProps extends Pages {
   rows: readonly { readonly row_number: number }[];
-  /** How many match; null where nobody counted them. */
+  /** Number of matching rows; null where it was not counted. */
   total: number | null;
   sampled: boolean;
 }
@@ -20,7 +20,7 @@ export function Pager({ rows, total, sampled, next, previous }: PagerProps) {
         Previous
       </Button>
       <span>
-        rows {rows[0]?.row_number.toLocaleString("en-US")}–{rows.at(-1)?.row_number.toLocaleString("en-US")}
+        rows {rows[0]?.row_number.toLocaleString("en-US")} to {rows.at(-1)?.row_number.toLocaleString("en-US")}
         {total !== null && `, ${total.toLocaleString("en-US")} in all`}
       </span>
       <Button onClick={next ?? undefined} disabled={!next}>
@@ -42,8 +42,8 @@ interface Loaded {
 }
 
 /**
- * Pages by cursor. Filtered rows lie anywhere, so the way back is remembered as it is walked; somebody who came by a link
- * goes back to the beginning.
+ * Pages by cursor. The pages before filtered rows are unknown, so this hook remembers those that were shown. After a
+ * visit by link, the way back leads to the first page.
  */
 export function usePages(place: Place, go: Go, loaded: Loaded | undefined, size: number): Pages {
   const filter = JSON.stringify([place.version, place.search, place.finding, place.split, place.seed]);

@@ -5,7 +5,7 @@ import styles from "./rows.module.css";
 
 interface RowCardProps {
   row: Readonly<Record<string, unknown>>;
-  /** What stands beside the prompt: the row's number, a link to it. */
+  /** Content beside the prompt: the row's number as a link. */
   number: ReactNode;
   /** Marks where the answers differ. */
   diff?: boolean;

@@ -1,3 +1,4 @@
+import { Table } from "@/components/table";
 import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import { moved, type Place, writePlace } from "@/features/datasets/model/place";
@@ -55,7 +56,7 @@ function RowNumber({ row, place }: { row: DatasetRow; place: Place }) {
   const address = writePlace(moved(place, { row: number, after: number - 1 })).toString();
   return (
     <>
-      <Link to={`?${address}`} title={`Row ${number}. A link to it.`} preventScrollReset>
+      <Link to={`?${address}`} title={`Row ${number}. A link to it.`}>
         {number}
       </Link>
       {line !== number && <small title="Line of the source">line {line}</small>}
@@ -75,55 +76,51 @@ interface RowTableProps {
 function RowTable({ rows, place, current, onCurrent }: RowTableProps) {
   const read = rows.map((row) => readRow(row.row));
   const columns = tableColumns(read);
+  const head = [
+    "Row",
+    ...columns.map(({ title, narrow }) => (
+      <th key={title} scope="col" className={narrow ? styles.narrow : ""}>
+        {title}
+      </th>
+    )),
+  ];
   return (
-    <div className={styles.frame}>
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            <th scope="col">Row</th>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" className={column.narrow ? styles.narrow : ""}>
-                {column.title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        {rows.map((row, index) => (
-          <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
-            {row.row_number === current ? (
-              <tr aria-current className={styles.opened}>
-                <td colSpan={columns.length + 1}>
-                  <RowCard
-                    row={row.row}
-                    diff={place.diff}
-                    number={
-                      <>
-                        <RowNumber row={row} place={place} />
-                        <Opener row={row} isOpen onToggle={() => onCurrent(null)} />
-                      </>
-                    }
-                  />
-                </td>
-              </tr>
-            ) : (
-              <tr>
-                <td className={styles.number}>
-                  <RowNumber row={row} place={place} />
-                  <Opener row={row} isOpen={false} onToggle={() => onCurrent(row.row_number)} />
-                </td>
-                {columns.map((column) => (
-                  <TextCell key={column.title} cell={column.cell(read[index])} />
-                ))}
-              </tr>
-            )}
-          </tbody>
-        ))}
-      </table>
-    </div>
+    <Table bodies head={head} className={styles.table}>
+      {rows.map((row, index) => (
+        <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
+          {row.row_number === current ? (
+            <tr aria-current className={styles.opened}>
+              <td colSpan={columns.length + 1}>
+                <RowCard
+                  row={row.row}
+                  diff={place.diff}
+                  number={
+                    <>
+                      <RowNumber row={row} place={place} />
+                      <Opener row={row} isOpen onToggle={() => onCurrent(null)} />
+                    </>
+                  }
+                />
+              </td>
+            </tr>
+          ) : (
+            <tr>
+              <td className={styles.number}>
+                <RowNumber row={row} place={place} />
+                <Opener row={row} isOpen={false} onToggle={() => onCurrent(row.row_number)} />
+              </td>
+              {columns.map((column) => (
+                <TextCell key={column.title} cell={column.cell(read[index])} />
+              ))}
+            </tr>
+          )}
+        </tbody>
+      ))}
+    </Table>
   );
 }
 
-/** Over the whole of a row that is cut short; a word of its own in one that is open, whose texts can then be selected. */
+/** Covers a closed row. In an open row it is a small button, so that the texts can be selected. */
 function Opener({ row, isOpen, onToggle }: { row: DatasetRow; isOpen: boolean; onToggle: () => void }) {
   return (
     <button

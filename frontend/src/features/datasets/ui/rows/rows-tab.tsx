@@ -18,7 +18,7 @@ const NOT_INDEXED = "search_not_ready";
 interface Props {
   datasetId: string;
   version: DatasetVersion;
-  /** Of the chosen report: what rows can be filtered by. */
+  /** Findings of the chosen report, by which rows can be filtered. */
   findings: readonly Finding[];
   reportId: string | null;
   place: Place;

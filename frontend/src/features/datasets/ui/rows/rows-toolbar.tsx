@@ -86,7 +86,7 @@ export function RowsToolbar({ place, go, findings, version, searchRef, onRandom 
   );
 }
 
-/** What is wrong with the data as a whole is on no row. */
+/** Whether a finding belongs to rows, not to the data as a whole. */
 const hasRows = ({ share, count }: Finding): boolean => share !== null && count > 0;
 
 const asSplit = (value: string) => (value === "train" || value === "eval" ? value : null);

@@ -1,0 +1,53 @@
+import { Dialog as Primitive, DialogHeading } from "@ariakit/react";
+import { type ReactNode, type RefObject, useRef } from "react";
+import { Button } from "@/components/button";
+import styles from "./overlay.module.css";
+
+interface DialogProps {
+  open: boolean;
+  title: string;
+  onClose: () => void;
+  /** Gets the focus when the dialog opens; by default its first control. */
+  initialFocus?: RefObject<HTMLElement | null>;
+  children: ReactNode;
+}
+
+/** A modal dialog. Its content exists only while it is open. Escape and a click outside close it. */
+export function Dialog({ title, children, ...options }: DialogProps) {
+  return (
+    <Primitive {...options} unmountOnHide className={styles.dialog} backdrop={<div className={styles.backdrop} />}>
+      <DialogHeading>{title}</DialogHeading>
+      {children}
+    </Primitive>
+  );
+}
+
+interface ConfirmDialogProps extends DialogProps {
+  /** Labels of the two buttons. */
+  confirm: string;
+  keep: string;
+  /** `danger` marks an action that cannot be undone. */
+  look?: "danger" | "primary";
+  /** Whether the input is not complete yet. */
+  disabled?: boolean;
+  onConfirm: () => void;
+}
+
+/** A question with two buttons. The focus starts on the one that changes nothing. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { confirm, keep, look = "danger", disabled = false, onConfirm, children, ...dialog } = props;
+  const safe = useRef<HTMLButtonElement>(null);
+  return (
+    <Dialog {...dialog} initialFocus={safe}>
+      {children}
+      <div className={styles.actions}>
+        <Button ref={safe} onClick={dialog.onClose}>
+          {keep}
+        </Button>
+        <Button look={look} onClick={onConfirm} disabled={disabled}>
+          {confirm}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
