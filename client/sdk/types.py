@@ -771,7 +771,7 @@ class JobError(TypedDict):
 JobStatus: TypeAlias = Literal[
     "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
 ]
-"""Where a job is in its life; `core/jobs/state.py` says which way it can go."""
+"""The state of a job. `core/jobs/state.py` has the table of transitions."""
 
 
 JsonValue: TypeAlias = Any
@@ -1542,11 +1542,11 @@ class RoundFromDataset(TypedDict, closed=True):
 
 
 RoundKind: TypeAlias = Literal["pairs", "ranking"]
-"""What is asked of an item."""
+"""The question of an item."""
 
 
 RoundStatus: TypeAlias = Literal["preparing", "open", "paused", "closing", "closed", "failed"]
-"""Where a round is in its life."""
+"""The state of a round."""
 
 
 class RunFailedData(TypedDict):
@@ -1981,7 +1981,7 @@ class TakeBack(TypedDict, closed=True):
 
 
 TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
-"""Where a data task is in its life."""
+"""The state of a data task."""
 
 
 class TokenRow(TypedDict, closed=True):
@@ -2094,11 +2094,11 @@ class UploadPreview(TypedDict):
 
 
 UploadStatus: TypeAlias = Literal["open", "fetching", "complete", "failed"]
-"""Where an upload is in its life."""
+"""The state of an upload."""
 
 
 VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
-"""Whether a version can be used."""
+"""The state of a version."""
 
 
 class Worker(TypedDict):

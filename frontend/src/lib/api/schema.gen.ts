@@ -4580,7 +4580,7 @@ export interface components {
         };
         /**
          * JobStatus
-         * @description Where a job is in its life; `core/jobs/state.py` says which way it can go.
+         * @description The state of a job. `core/jobs/state.py` has the table of transitions.
          * @enum {string}
          */
         JobStatus: "queued" | "starting" | "running" | "pausing" | "paused" | "cancelling" | "succeeded" | "failed" | "cancelled";
@@ -7084,13 +7084,13 @@ export interface components {
         };
         /**
          * RoundKind
-         * @description What is asked of an item.
+         * @description The question of an item.
          * @enum {string}
          */
         RoundKind: "pairs" | "ranking";
         /**
          * RoundStatus
-         * @description Where a round is in its life.
+         * @description The state of a round.
          * @enum {string}
          */
         RoundStatus: "preparing" | "open" | "paused" | "closing" | "closed" | "failed";
@@ -8257,7 +8257,7 @@ export interface components {
         };
         /**
          * TaskStatus
-         * @description Where a data task is in its life.
+         * @description The state of a data task.
          * @enum {string}
          */
         TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
@@ -8619,13 +8619,13 @@ export interface components {
         };
         /**
          * UploadStatus
-         * @description Where an upload is in its life.
+         * @description The state of an upload.
          * @enum {string}
          */
         UploadStatus: "open" | "fetching" | "complete" | "failed";
         /**
          * VersionStatus
-         * @description Whether a version can be used.
+         * @description The state of a version.
          * @enum {string}
          */
         VersionStatus: "importing" | "ready" | "blocked" | "failed";
