@@ -39,7 +39,7 @@ def init_distributed(device: str) -> World:
         )
     from accelerate import PartialState  # type: ignore[import-untyped]
 
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # accelerate warns without it; the run sets its own number
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # accelerate warns without it
     # small tensors go over the CPU, so that a flag does not wait for the GPU's queue
     backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
     state = PartialState(cpu=not on_gpu, backend=backend, timeout=_COLLECTIVE_TIMEOUT)

@@ -39,8 +39,8 @@ def shard(model: Model, world: World) -> Model:
     packs(model)  # the trial makes passes, so it comes before the weights are sliced
     mesh = init_device_mesh(str(next(model.parameters()).device.type), (world.size,))
     computed = getattr(model, "compute_dtype", torch.float32)
-    # autocast would cast the gathered layers to this type anyway; embeddings, the last norm and the head keep theirs,
-    # activations between layers are not cast, and gradients are summed in float32
+    # autocast would cast the gathered layers to this type anyway; other weights keep their types.
+    # Activations between layers are not cast. Gradients are summed in float32.
     narrow = MixedPrecisionPolicy(param_dtype=computed, reduce_dtype=torch.float32, cast_forward_inputs=False)
     for layer in layers:
         fully_shard(layer, mesh=mesh, mp_policy=narrow if computed == torch.bfloat16 else MixedPrecisionPolicy())

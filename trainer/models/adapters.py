@@ -1,7 +1,7 @@
 """Adapter folders: peft's own format (adapter_config.json, adapter_model.safetensors), and `role.json` beside it.
 
-`role.json` holds the base as a path relative to the folder, so that a run folder can be moved, and the bias and scale of a
-scalar head. peft's files have no fields for these.
+`role.json` holds the bias and scale of a scalar head, for which peft's files have no fields. It also holds the base as a
+path relative to the folder, so that a run folder can be moved.
 """
 
 import json
