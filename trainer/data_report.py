@@ -15,9 +15,9 @@ from data.report.settings import ReportSettings, TokenizerFacts
 from data.rows import Prompt
 from trainer import allowed_paths
 from trainer.errors import DataError, ModelError, SpecError, TrainerError, data_errors
-from trainer.optim.learner import total_steps
 from trainer.spec import DataSpec, DPOSpec, KTOSpec, RewardModelSpec, SFTSpec
 from trainer.spec.path_rules import PathRules
+from trainer.spec.stages import total_steps
 from trainer.spec.validation_errors import explain
 
 if TYPE_CHECKING:  # it imports torch, which only a report with a model needs

@@ -127,7 +127,7 @@ def test_a_round_that_nothing_can_be_made_from_says_why(client: TestClient, sess
     assert made["status"] == "failed"
     assert (
         made["error"]["message"]
-        == f'{labelled}@1 holds no unlabelled pair. Set `source.rows` to "all" to ask about labelled ones anew.'
+        == f'{labelled}@1 holds no unlabelled pair. Set `source.rows` to "all" to include labelled ones.'
     )
     answer = client.put(f"{ROUNDS}/{made['id']}/items/item_x/answer", json={"annotator": "kim", "choice": "1"})
     assert "holds no unlabelled pair" in problem(answer, 409, "round_not_ready")["detail"]

@@ -122,7 +122,7 @@ def test_the_schema_and_the_help_come_without_torch() -> None:
 def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainer.run.pipeline.data.load", lambda *_: 1 / 0)
+    monkeypatch.setattr("trainer.run.pipeline.run_data.load", lambda *_: 1 / 0)
     status, said = complaint_of(capsys, write_spec(tmp_path), tmp_path / "run")
     failed = events_of(tmp_path / "run")[-1]
     assert isinstance(failed, RunFailed) and failed.code == "internal_error"

@@ -11,7 +11,7 @@ from trainer.distributed.sharding import slice_of
 from trainer.distributed.world import loss_check_deferred
 from trainer.errors import Diverged
 from trainer.optim.adamw import optimizer_for
-from trainer.spec import DPOSpec, KTOSpec, OptimizerSpec, RewardModelSpec, Schedule, SFTSpec
+from trainer.spec import OptimizerSpec, Schedule
 
 
 def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
@@ -131,8 +131,3 @@ def _norm(gradients: Sequence[Tensor]) -> Tensor:
     norms = [torch.linalg.vector_norm(gradient, dtype=torch.float32) for gradient in gradients]
     norm: Tensor = torch.linalg.vector_norm(torch.stack(norms))
     return norm
-
-
-def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec | KTOSpec) -> int:
-    """Steps that take every item `epochs` times; the last one may be smaller."""
-    return math.ceil(items * spec.epochs / spec.batch_size)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from trainer.optim.learner import total_steps
 from trainer.preflight.report import StageEstimate
 from trainer.run_data import Data
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, RewardModelSpec, SFTSpec, StageName
+from trainer.spec.stages import total_steps
 from trainer.stages.tokenize import LONG_PROMPT, TokenizedData, why_left_out, why_thumbs_left_out
 from trainer.stages.tokenized_rows import (
     TokenizedDemonstration,

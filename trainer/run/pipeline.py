@@ -15,7 +15,6 @@ from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.events import RunFinished, RunStarted, StagePlan
 from trainer.models.heads import underlying
-from trainer.optim.learner import total_steps
 from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
@@ -27,6 +26,7 @@ from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.rollout.context import PPOContext, PPOModels
 from trainer.session.session import Session
 from trainer.spec import StageName
+from trainer.spec.stages import total_steps
 from trainer.stages import dpo, evaluation, kto, sft
 from trainer.stages.evaluation import HeldOut
 from trainer.stages.model_factory import Assembly

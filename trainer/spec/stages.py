@@ -1,5 +1,6 @@
 """The gradient stages beside PPO, and the evaluation."""
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -135,3 +136,8 @@ class EvaluationSpec(Section):
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
     keep_best: bool = True
     """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+
+
+def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec | KTOSpec) -> int:
+    """Steps that take every item `epochs` times; the last one may be smaller."""
+    return math.ceil(items * spec.epochs / spec.batch_size)

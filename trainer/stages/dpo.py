@@ -19,13 +19,14 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.learner import Learner, require_finite, total_steps
+from trainer.optim.learner import Learner, require_finite
 from trainer.optim.micro_batches import AtOnce, limits, pair_limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import DPOSpec
+from trainer.spec.stages import total_steps
 from trainer.stages.tokenized_rows import TokenizedPair
 from trainer.text.codec import Codec
 

@@ -170,7 +170,7 @@ def test_the_dataset_that_they_were_to_be_added_to_is_deleted_meanwhile(session:
     work()
     session.expire_all()
     found = rounds.get(session, owner, round_.id)
-    assert found.status == "paused" and found.error is not None and "no longer there" in found.error["message"]
+    assert found.status == "paused" and found.error is not None and "has been deleted" in found.error["message"]
 
 
 def test_a_closed_round_is_closed_for_good(session: Session) -> None:

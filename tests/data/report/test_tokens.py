@@ -12,8 +12,8 @@ from data.report.tokens import encode_rows, fit_rows
 from data.splits import text_hash
 from tests.data.report.tools import Row, pair, plain_pairs, report
 from trainer import run_data
-from trainer.optim.learner import total_steps
 from trainer.spec import DataSpec, DPOSpec, RewardModelSpec
+from trainer.spec.stages import total_steps
 from trainer.stages import tokenize
 from trainer.stages.tokenized_rows import tokenize_pairs
 from trainer.text.codec import Codec, Tokenizer, train_tokenizer

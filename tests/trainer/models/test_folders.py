@@ -70,7 +70,7 @@ def test_a_hub_that_cannot_be_reached_is_asked_once_and_both_readings_are_told(
         with pytest.raises(ModelError) as refusal:
             load_policy(name)
     said = str(refusal.value)
-    assert said.startswith(f"There is no folder {name} on this machine, and the model {name} of the hub is not in this")
+    assert said.startswith(f"There is no folder {name} on this machine, and the hub's model {name} is not in this")
     assert "the hub cannot be reached" in said and 1 <= len(asked) <= 2
 
 

@@ -50,7 +50,11 @@ def online(label_by: Any) -> dict[str, Any]:
         ({"rewards": [{"type": "http", "url": "http://"}]}, SpecError, "Reward `http`: `url`"),
         ({"evaluation": {"judge": "nobody"}}, SpecError, "no judge named 'nobody'"),
         ({"evaluation": {"judge": {"type": "exact_match"}}}, DataError, "Judge `exact_match` .* 1 of 1 prompts"),
-        ({"evaluation": {"judge": {"type": "http_judge", "url": "http://"}}}, SpecError, "`url` is not an address"),
+        (
+            {"evaluation": {"judge": {"type": "http_judge", "url": "http://"}}},
+            SpecError,
+            "`url` is not a valid address",
+        ),
         (online({"type": "lexicon", "path": "/gone.txt"}), DataError, r"/gone\.txt: No such file"),
         (
             {"stages": ["sft", "evaluation"], "evaluation": {"judge": {"type": "model"}}},

@@ -13,7 +13,7 @@ from tests.client.conftest import running_up
 from tests.client.test_local import parts
 from tests.waiting import eventually
 
-TINY = Path(__file__).parents[2] / "examples" / "tiny.toml"
+TINY = Path(__file__).parents[3] / "examples" / "tiny.toml"
 Numbers = dict[tuple[str, str], list[tuple[int, float]]]
 
 

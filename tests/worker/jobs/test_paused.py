@@ -19,6 +19,6 @@ def test_a_paused_run_is_not_run_again_and_says_why(
     assert (done.status, done.attempt, done.error["code"]) == ("failed", 1, "paused_by_health")
     assert done.error["message"] == (
         "A health rule paused the run, and it is saved. Paused in stage ppo after step 3: the KL is 60. "
-        "Raise `ppo.kl.coef`. To go on, submit a job that names its last checkpoint as `model.path`, with the setting changed."
+        "Raise `ppo.kl.coef`. To continue, submit a job that names its last checkpoint as `model.path`, with the setting changed."
     )
     assert [event.data["reason"] for event in events(job_id, "run_stopped")] == ["health"]

@@ -42,7 +42,7 @@ def queue(settings: Settings) -> Queue:
 @pytest.fixture
 def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("PROXIMAL_PROCESSES", "2")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     get_settings.cache_clear()
     return get_settings()
 
@@ -165,7 +165,7 @@ def test_gpus_are_counted_as_a_trainer_would_see_them(
 def test_a_machine_that_joins_needs_no_database() -> None:
     environment = {"PROXIMAL_DATA_DIR": "/shared", "PROXIMAL_MACHINE_RANK": "0", "PATH": os.environ["PATH"]}
     command = [sys.executable, "-m", "worker", "join"]
-    refused = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[3])
     assert refused.returncode == 2
     assert "greater than or equal to 1" in refused.stderr and "database" not in refused.stderr
     assert set(MachineSettings.model_fields) == {"data_dir", "machine_rank", "stop_seconds"}

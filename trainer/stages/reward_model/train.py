@@ -16,13 +16,14 @@ from trainer.events import ReportCard
 from trainer.events.report_card import Card, PointwiseCard
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
-from trainer.optim.learner import Learner, total_steps
+from trainer.optim.learner import Learner
 from trainer.optim.micro_batches import Limits, pair_limits, pairs_at_once
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import RewardModelSpec
+from trainer.spec.stages import total_steps
 from trainer.stages.reward_model import pointwise, report_card
 from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, score_pairs
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb, rankings

@@ -165,7 +165,7 @@ def test_an_adapter_folder_is_a_model_to_start_from_wherever_the_run_is_moved_to
 def test_an_adapter_of_another_shape_is_refused(tmp_path: Path) -> None:
     folder = policy_in(tmp_path / "base")
     four(folder)[0].save_pretrained(tmp_path / "policy")
-    with pytest.raises(ModelError, match=r"Give `model.lora.rank` the adapter's"):
+    with pytest.raises(ModelError, match=r"Set `model.lora.rank` to the adapter's"):
         maker(folder, lora={"rank": 3}).policy("policy", folder, "trained", saved=tmp_path / "policy")
     with pytest.raises(ModelError, match=r"not on the layers of `model.lora.target_modules`"):
         maker(folder, lora={"rank": 2, "target_modules": ["q_proj"]}).policy(
