@@ -125,9 +125,12 @@ def test_a_whole_round_with_the_keyboard_alone(new_page: NewPage, client: Client
     last, shown_last = press(page, "2")
     expect(page.get_by_role("heading", name="That was the last one")).to_be_visible()
     expect(page.get_by_text("4 of 4 answered")).to_be_visible()
+    round_id = page.url.partition("/annotate/")[2].partition("/")[0]
+    eventually(lambda: annotators(client, round_id) == {"Ada": 4})  # the page counts an answer before it is sent
 
     tab_to(page, "To the round")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Close round")).to_be_visible()
     tab_to(page, "Close round")
     page.keyboard.press("Enter")
     tab_to(page, "Close it")
