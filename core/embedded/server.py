@@ -76,9 +76,9 @@ def socket_folder(folder: Path) -> Path:
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     short = Path(tempfile.gettempdir()) / f"proximal-{os.getuid()}-{name}"
     short.mkdir(mode=0o700, exist_ok=True)
-    # The temporary folder is everybody's: the name may have been taken by somebody else.
+    # Every user writes to the temporary folder: another user may have taken the name.
     if short.is_symlink() or short.stat().st_uid != os.getuid():
-        raise EmbeddedServerError(f"{short} belongs to somebody else. Choose a data folder with a shorter path.")
+        raise EmbeddedServerError(f"{short} belongs to another user. Choose a data folder with a shorter path.")
     return private_folder(short)
 
 

@@ -155,7 +155,7 @@ class Judgements:
     """Rows from 0."""
 
     contradicting: set[int] = field(default_factory=set)
-    """Of one annotator who prefers A to B and B to A, or of nobody named against anybody."""
+    """Verdicts of one annotator who prefers A to B and B to A, or in which an annotator is unknown."""
     disagreeing: set[int] = field(default_factory=set)
     """Against the majority of several annotators; all of them, where there is none."""
     in_circles: set[int] = field(default_factory=set)

@@ -59,7 +59,7 @@ def measure_positions(columns: Columns, sides: Flags) -> Positions | None:
 
 
 def _pairs(columns: Columns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows of two answers that somebody has judged, and of each how much better A is."""
+    """Labelled rows of two answers, with how much better A is in each."""
     chosen = np.flatnonzero((columns.arrays["answers"] == 2) & columns.arrays["judged"])
     begins = columns.starts[:-1][chosen]
     ranks = columns.arrays["rank"].astype(np.int64)
@@ -173,7 +173,7 @@ def verdict_findings(
             "contradictions",
             opinions.contradicting,
             "The same prompt and the same two answers, and once the one is preferred, once the other, by the same annotator, or "
-            "one of the two times by nobody named. Together they teach that neither is better.",
+            "one of the two times by an unknown annotator. Together they teach that neither is better.",
         ),
         (
             "cycles",
@@ -231,7 +231,7 @@ def bias_findings(length: LengthBias | None, side: Positions | None) -> Iterator
         yield Found(
             "position_bias",
             f"A is preferred in {side.a_of_decided:.1%} of the decided pairs (95 %: {side.low:.1%} to {side.high:.1%}). Sides "
-            "that were drawn by lot would give one half: whoever judged leans to one side, or the file is sorted.",
+            "that were drawn by lot would give one half: the annotators lean to one side, or the file is sorted.",
         )
 
 

@@ -46,7 +46,7 @@ function Standing({ model }: { model: RewardModelProgress | null }) {
     );
   }
   const { agree, of, low, high } = model;
-  if (of === 0) return <Note>It has scored the items; nobody has preferred one yet.</Note>;
+  if (of === 0) return <Note>It has scored the items. No annotator has preferred one yet.</Note>;
   return (
     <>
       <p className={styles.figure}>{percent(agree / of)}</p>
