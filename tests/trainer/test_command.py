@@ -36,7 +36,7 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert status == 2 and "line 1" in said
 
 
-def test_a_spec_of_another_kind_of_file_is_told_the_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_spec_of_unknown_file_type_lists_the_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec.yaml").write_text("model: x")
     status, said = complaint_of(capsys, tmp_path / "spec.yaml", tmp_path / "run")
     assert status == 2 and "a spec is TOML or JSON" in said
@@ -82,7 +82,7 @@ def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.Capt
     assert status == 2 and "no judge named 'nobody' is installed here (installed: reviews" in said
 
 
-def test_a_loss_that_is_not_finite_fails_the_run_and_keeps_the_checkpoints(tmp_path: Path) -> None:
+def test_command_not_finite_loss_fails_and_keeps_checkpoints(tmp_path: Path) -> None:
     status, said = run(write_spec(tmp_path, ppo={"kl": {"coef": 1e38}}), tmp_path)
     assert status == 5 and "is not finite" in said
     failed = events_of(tmp_path)[-1]
@@ -101,7 +101,7 @@ def test_an_expired_lease_stops_the_run_without_saving(tmp_path: Path) -> None:
     assert not list((tmp_path / "checkpoints").iterdir())
 
 
-def test_a_whole_run_explains_its_metrics_and_leaves_loadable_models(tmp_path: Path) -> None:
+def test_command_run_documents_metrics_and_saves_loadable_models(tmp_path: Path) -> None:
     assert run(write_spec(tmp_path, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
     assert unexplained(tmp_path) == set()
     for name in ("sft", "ppo", "ppo-000004", "ppo-best"):
@@ -119,9 +119,10 @@ def test_the_schema_and_the_help_come_without_torch() -> None:
     assert json.loads(printed)["title"] == "JobSpec"
 
 
-def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
+def test_command_internal_error_is_an_event_and_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The event holds one sentence, and stderr holds the traceback."""
     monkeypatch.setattr("trainer.run.pipeline.run_data.load", lambda *_: 1 / 0)
     status, said = complaint_of(capsys, write_spec(tmp_path), tmp_path / "run")
     failed = events_of(tmp_path / "run")[-1]
@@ -130,7 +131,7 @@ def test_a_mistake_of_ours_is_a_sentence_in_the_events_and_a_trace_on_stderr(
     assert status == 1 and "Traceback" in said
 
 
-def test_another_spec_on_the_same_folder_is_refused_by_what_differs(
+def test_command_other_spec_on_run_folder_names_the_differences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = write_spec(tmp_path, data={"sft": "gone.jsonl"}, evaluation={"judge": None})
@@ -142,7 +143,7 @@ def test_another_spec_on_the_same_folder_is_refused_by_what_differs(
     assert status == 2 and "it differs at #/ppo/kl/coef, #/seed." in said
 
 
-def test_completions_that_never_fit_with_their_eos_are_refused_before_training(
+def test_command_completions_without_room_for_eos_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = write_spec(tmp_path, data={"max_completion_tokens": 2})
@@ -167,7 +168,7 @@ def test_a_lease_file_that_is_gone_has_ended(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.slow
-def test_a_reader_of_the_output_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+def test_command_closed_stdout_does_not_end_the_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trainer", "run", str(write_spec(tmp_path)), "--run-dir", str(tmp_path / "run")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout is not None and process.stderr is not None

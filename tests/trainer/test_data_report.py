@@ -18,7 +18,7 @@ def written(folder: Path, settings: object, rows: str | None = None) -> list[str
     return [*command, "--out", str(folder / "report.json"), "--rows-dir", str(folder / "rows"), "--processes", "1"]
 
 
-def test_the_report_is_written_and_its_progress_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_report_is_written_with_progress(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(written(tmp_path, {"kind": "preferences"})) == 0
     assert json.loads((tmp_path / "report.json").read_text())["summary"]["rows"] == 3
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -36,7 +36,7 @@ def test_the_report_is_written_and_its_progress_told(tmp_path: Path, capsys: pyt
         ({"kind": "preferences", "model": "/no/such/folder"}, None, 4, "no folder"),
     ],
 )
-def test_trouble_has_its_status_and_is_told_to_both(
+def test_data_report_error_has_its_status_and_is_on_both_outputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: object, rows: str | None, status: int, message: str
 ) -> None:
     assert main(written(tmp_path, settings, rows)) == status

@@ -56,14 +56,14 @@ def test_rows_and_prompts_are_counted_with_samples() -> None:
     assert found.text.startswith("4 demonstrations that are trained on have one of 2 prompts")
 
 
-def test_beyond_a_bound_it_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_near_held_out_stops_at_its_bound_and_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlap, "MOST_CHARACTERS", 100)
     asked = "a question of some length that is asked once and again"
     (found,) = near_held_out(loaded([f"{asked} {end}" for end in "?!."], [asked]))
     assert not found.complete and found.prompts < 3 and found.text.startswith("At least ")
 
 
-def test_a_check_tells_near_duplicates_of_a_dataset_of_evaluation_prompts(tmp_path: Path) -> None:
+def test_check_warns_of_near_duplicates_of_evaluation_prompts(tmp_path: Path) -> None:
     asked = "the film was good and bad but long and the film was also bad but good they say"
     path = lines(tmp_path / "eval.jsonl", [{"prompt": asked}, {"prompt": "film good"}])
     shown = lines(tmp_path / "shown.jsonl", [{"prompt": f"{asked} {n}", "completion": "yes"} for n in range(5)])

@@ -13,13 +13,13 @@ def test_batches_run_through_whole_passes_across_their_borders() -> None:
     assert all(sorted(order) == [0, 1, 2, 3, 4, 5, 6] for order in passes)
 
 
-def test_every_pass_is_shuffled_anew() -> None:
+def test_shuffle_gives_every_pass_a_new_order() -> None:
     passes = [batch_indices(20, 20, epoch, seed=0, purpose="order") for epoch in range(5)]
     assert all(order != sorted(order) for order in passes)
     assert all(before != after for before, after in pairwise(passes))
 
 
-def test_a_batch_larger_than_the_data_goes_round() -> None:
+def test_batch_larger_than_the_data_wraps_around() -> None:
     assert sorted(batch_indices(2, 5, 0, seed=0, purpose="order")) in ([0, 0, 0, 1, 1], [0, 0, 1, 1, 1])
 
 
@@ -35,7 +35,7 @@ def test_seed_and_purpose_decide_the_order_and_nothing_else_does() -> None:
     assert len({tuple(order) for order in (first, stream(20, 5, 4, seed=1), stream(20, 5, 4, purpose="other"))}) == 3
 
 
-def test_every_purpose_has_a_seed_of_its_own() -> None:
+def test_every_purpose_has_a_separate_seed() -> None:
     purposes = [(), ("sft",), ("ppo",), ("ppo", 1), ("ppo", 2), ("ppo", 1, 2), ("ppo", 12)]
     seeds = [derive_seed(seed, *purpose) for seed in (0, 1) for purpose in purposes]
     assert len(set(seeds)) == len(seeds) == 14

@@ -111,7 +111,7 @@ def test_few_prompts_beside_many_pairs_still_leave_one_of_each(tmp_path: Path) -
     assert {len(loaded.prompts.train), len(loaded.prompts.held_out)} == {1}
 
 
-def test_a_run_of_prompts_alone_needs_nothing_else(tmp_path: Path) -> None:
+def test_run_data_of_prompts_alone_is_sufficient(tmp_path: Path) -> None:
     rows = [{"prompt": f"{n} + {n}?", "answer": 2 * n} for n in range(9)] + [{"prompt": "hm?", "answer": "yes"}]
     spec = DataSpec(prompts=file_of(tmp_path, rows, "prompts.jsonl"))
     loaded = run_data.load(spec, ["ppo"])
@@ -122,7 +122,7 @@ def test_a_run_of_prompts_alone_needs_nothing_else(tmp_path: Path) -> None:
         run_data.load(spec, ["reward_model"])
 
 
-def test_sft_alone_is_content_with_one_prompt_and_gives_the_prompts(tmp_path: Path) -> None:
+def test_run_data_sft_alone_needs_only_one_prompt(tmp_path: Path) -> None:
     spec = DataSpec(sft=file_of(tmp_path, [{"prompt": "q", "completion": "x"}]))
     loaded = run_data.load(spec, ["sft"])
     assert loaded.prompts.train == [PromptRow("q")] and loaded.demonstrations.train
@@ -130,7 +130,7 @@ def test_sft_alone_is_content_with_one_prompt_and_gives_the_prompts(tmp_path: Pa
         run_data.load(spec, ["sft", "ppo"])
 
 
-def test_pretraining_texts_come_as_they_stand(tmp_path: Path) -> None:
+def test_run_data_pretraining_texts_are_unchanged(tmp_path: Path) -> None:
     path = file_of(tmp_path, [{"text": "a tale"}, {"text": "another"}], "texts.jsonl")
     spec = DataSpec(preferences=file_of(tmp_path, pairs(5)), pretraining=path)
     assert run_data.load(spec).texts == ["a tale", "another"]
@@ -143,7 +143,7 @@ def test_an_empty_file_is_called_empty_by_name(tmp_path: Path) -> None:
         run_data.load(DataSpec(preferences=file_of(tmp_path, pairs(9)), sft=file_of(tmp_path, [" "], "none.jsonl")))
 
 
-def test_preferences_that_prefer_nothing_give_sft_nothing_and_say_so(tmp_path: Path) -> None:
+def test_run_data_ties_alone_are_refused_for_sft_but_not_dpo(tmp_path: Path) -> None:
     tied = [{"prompt": f"{n}", "completions": ["x", "y"], "ranks": [1, 1]} for n in range(9)]
     spec = DataSpec(preferences=file_of(tmp_path, tied))
     with pytest.raises(DataError, match=r"data.jsonl: nothing but ties: no answer is preferred"):
@@ -179,7 +179,7 @@ def test_beside_preferences_thumbs_teach_neither_sft_nor_ppo(tmp_path: Path) -> 
     assert kept <= {t.prompt for t in loaded.thumbs.held_out} and not kept & {t.prompt for t in loaded.thumbs.train}
 
 
-def test_one_thumb_only_tells_nothing_apart(tmp_path: Path) -> None:
+def test_run_data_thumbs_of_one_kind_are_refused(tmp_path: Path) -> None:
     down = DataSpec(thumbs=file_of(tmp_path, thumbs(30, down=1)))
     with pytest.raises(DataError, match="every thumb that is trained on is down: there is nothing to tell apart"):
         run_data.load(down, ["kto"])
@@ -202,7 +202,7 @@ def test_prompts_of_pairs_count_once_each(tmp_path: Path) -> None:
     assert len(loaded.prompts.train) + len(loaded.prompts.held_out) == 30
 
 
-def test_prompts_to_evaluate_on_may_be_a_dataset_of_their_own(tmp_path: Path) -> None:
+def test_run_data_evaluation_prompts_may_be_a_separate_dataset(tmp_path: Path) -> None:
     asked: list[object] = [{"prompt": f"question {n}", "answer": n} for n in range(60)]
     own: list[object] = [{"prompt": f"question {n}", "answer": 0} for n in (3, 4)] + [{"prompt": "another"}] * 2
     shown: list[object] = [{"prompt": f"question {n}", "completion": "text"} for n in (3, 8)]
@@ -223,7 +223,8 @@ def test_prompts_to_evaluate_on_may_be_a_dataset_of_their_own(tmp_path: Path) ->
     assert 0.03 < len(loaded.comparisons.held_out) / 200 < 0.2, "the other stages hold out by the hash"
 
 
-def test_prompts_to_evaluate_on_leave_something_to_train_on_and_may_be_all_there_is(tmp_path: Path) -> None:
+def test_run_data_evaluation_prompts_must_leave_training_prompts(tmp_path: Path) -> None:
+    """A run without training may hold out every prompt."""
     path = file_of(tmp_path, [{"prompt": "the only one"}])
     with pytest.raises(DataError, match=r"No prompts are left .* holding out the prompts of `data.evaluation_prompts`"):
         run_data.load(DataSpec(prompts=path, evaluation_prompts=path), ["ppo"])

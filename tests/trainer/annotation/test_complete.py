@@ -57,7 +57,7 @@ def complete(folder: Path, **changes: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
 
 
-def test_each_policy_answers_each_prompt_as_often_as_is_wanted(
+def test_complete_samples_per_prompt_is_the_count_of_each_policy(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = complete(folder, completions=2)
@@ -74,21 +74,21 @@ def test_what_is_drawn_depends_on_the_seed_alone(folder: Path) -> None:
     assert complete(folder, seed=4) != first
 
 
-def test_a_policy_answers_the_same_whatever_stands_beside_it(folder: Path) -> None:
+def test_complete_responses_do_not_depend_on_other_policies(folder: Path) -> None:
     both = complete(folder)
     assert [row["completions"] for row in complete(folder, policies=[asked("one")])] == [
         row["completions"][:1] for row in both
     ]
 
 
-def test_a_prompt_without_room_for_its_answer_gets_none(folder: Path, tokenizer: Tokenizer) -> None:
+def test_complete_prompt_that_fills_context_gets_no_response(folder: Path, tokenizer: Tokenizer) -> None:
     lengths = [len(tokenizer(prompt)["input_ids"]) for prompt in PROMPTS]
     assert lengths[1] == max(lengths) > lengths[0]
     found = complete(folder, max_new_tokens=CONTEXT - lengths[1] + 1)
     assert [len(row["completions"]) for row in found] == [2, 0, 2]
 
 
-def test_each_policy_is_asked_with_its_own_settings(folder: Path, tokenizer: Tokenizer) -> None:
+def test_complete_each_policy_uses_its_own_settings(folder: Path, tokenizer: Tokenizer) -> None:
     shortest = len(tokenizer(PROMPTS[0])["input_ids"])
     short = asked("two", max_prompt_tokens=shortest)
     assert [len(row["completions"]) for row in complete(folder, policies=[asked("one"), short])] == [2, 0, 2]
@@ -102,9 +102,7 @@ def test_each_policy_is_asked_with_its_own_settings(folder: Path, tokenizer: Tok
     assert first[0] == first[1] and second[0] != second[1]
 
 
-def test_where_memory_does_not_do_fewer_are_asked_at_once_and_answer_the_same(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_complete_out_of_memory_splits_batch_and_keeps_responses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected, sizes = complete(folder), []
 
     def sample_few(model: Any, prompts: list[list[int]], *others: Any, **named: Any) -> list[Response]:
@@ -118,7 +116,7 @@ def test_where_memory_does_not_do_fewer_are_asked_at_once_and_answer_the_same(
     assert sizes == [3, 1, 1, 1] * 2
 
 
-def test_where_there_is_no_memory_for_one_it_says_so(
+def test_complete_out_of_memory_for_one_prompt_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def sample_none(*_: Any, **__: Any) -> list[Response]:

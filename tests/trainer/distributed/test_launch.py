@@ -26,7 +26,8 @@ def ended(*statuses: int) -> dict[int, SimpleNamespace]:
         ((-signal.SIGTERM, -signal.SIGTERM), -signal.SIGTERM),
     ],
 )
-def test_the_cause_is_the_first_that_did_not_fail_because_another_had(statuses: tuple[int, ...], cause: int) -> None:
+def test_launch_first_status_skips_processes_that_failed_after(statuses: tuple[int, ...], cause: int) -> None:
+    """The cause is the first process that did not fail because another one had failed."""
     assert _first_status(ended(*statuses)) == cause
 
 

@@ -93,7 +93,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("changes", CASES)
-def test_two_processes_come_to_what_one_comes_to(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     spec, two, one = spec_of(tmp_path, policy, changes), tmp_path / "two", tmp_path / "one"
     assert statuses(start(spec, two)) == [0, 0]
     run_in_process(load_spec(spec), one)

@@ -51,15 +51,14 @@ def test_all_stages_are_those_of_one_process(alone: Path, tmp_path: Path) -> Non
     assert finished[0].summary == pytest.approx(finished[1].summary, rel=1e-5, abs=left)
 
 
-def test_a_killed_process_ends_the_run_with_one_word_about_it(killed: Path) -> None:
+def test_run_killed_process_ends_all_with_one_message(killed: Path) -> None:
     failures = [e for e in events_of(killed) if isinstance(e, RunFailed)]
     assert [e.code for e in failures] == ["process_lost"] and "Process 1 of this run" in failures[0].message
     assert not list((killed / "checkpoints").glob(".tmp*")) and (killed / "checkpoints" / "ppo-000002").is_dir()
 
 
-def test_two_machines_go_on_there_and_stop_when_one_is_asked_and_one_process_ends_it_as_if_it_had_been_alone(
-    alone: Path, killed: Path, tmp_path: Path
-) -> None:
+def test_run_resumed_on_two_nodes_then_one_matches_one_process(alone: Path, killed: Path, tmp_path: Path) -> None:
+    """One node receives SIGTERM, both end with status 75, and a single process finishes the run."""
     shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
     stopped = signal_when(start(killed / "spec.json", tmp_path, 1, nodes=2), tmp_path, at("ppo", 3), 1, signal.SIGTERM)
     assert stopped == [75, 75] and isinstance(events_of(tmp_path)[-1], RunStopped)
@@ -70,9 +69,8 @@ def test_two_machines_go_on_there_and_stop_when_one_is_asked_and_one_process_end
 
 
 @pytest.mark.slow
-def test_models_in_slices_are_trained_as_whole_ones_and_their_checkpoints_go_on_with_three_processes_and_with_one(
-    alone: Path, tmp_path: Path
-) -> None:
+def test_fsdp_run_matches_whole_models_and_resumes_on_3_and_1(alone: Path, tmp_path: Path) -> None:
+    """Three processes and one process resume from the sliced checkpoints of two."""
     spec, two, one = (
         write_spec(tmp_path, runtime={"sharding": "fsdp", "threads": 1}),
         tmp_path / "two",
@@ -89,7 +87,7 @@ def test_models_in_slices_are_trained_as_whole_ones_and_their_checkpoints_go_on_
     assert_like(one, alone)
 
 
-def test_the_trouble_of_any_process_ends_all_under_its_own_name(alone: Path, tmp_path: Path) -> None:
+def test_run_error_in_any_process_ends_all_with_its_code(alone: Path, tmp_path: Path) -> None:
     def reply(question: dict[str, Any]) -> Reply:
         """Of 5 held-out answers the second process asks about 2."""
         return (400, b"no") if len(question["items"]) == 2 else says({"scores": [0.5] * len(question["items"])})
@@ -103,7 +101,8 @@ def test_the_trouble_of_any_process_ends_all_under_its_own_name(alone: Path, tmp
     assert [e.code for e in failures] == ["reward_failed"] and "answered 400 Bad Request: no" in failures[0].message
 
 
-def test_the_main_process_killed_is_named_by_another_which_writes_the_last_event(alone: Path, tmp_path: Path) -> None:
+def test_run_killed_main_process_is_reported_by_another_process(alone: Path, tmp_path: Path) -> None:
+    """Another process writes the last event in place of the main process."""
     for name in ("sft", "reward_model", "ppo-000002"):
         shutil.copytree(alone / "checkpoints" / name, tmp_path / "checkpoints" / name)
     processes = start(write_spec(tmp_path), tmp_path)

@@ -14,7 +14,7 @@ from trainer.session.session import Session
 from trainer.spec import JobSpec
 
 
-def test_a_sampler_warns_in_an_event_as_the_main_process_and_on_stderr_as_another(
+def test_sampler_warning_is_event_on_main_process_else_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec, codec = JobSpec.model_validate(tiny_spec()), new_codec()

@@ -108,11 +108,11 @@ def answers() -> list[list[object]]:
             process.kill()
 
 
-def test_a_gradient_that_nobody_has_stays_none_and_all_others_are_summed(answers: list[list[object]]) -> None:
+def test_world_sum_gradients_keeps_none_only_if_absent_on_all(answers: list[list[object]]) -> None:
     assert answers[0][0] == answers[1][0] == [[1.0, 2.0], [3.0, 3.0], None, [1.0, 1.0 + 2**-20]]
 
 
-def test_rows_come_back_in_order_whoever_had_them_and_one_row_is_enough(answers: list[list[object]]) -> None:
+def test_world_gathered_rows_keep_order_also_for_a_single_row(answers: list[list[object]]) -> None:
     assert answers[0][1] == answers[1][1] == ([0.0, 1.0, 2.0], True, [[1.0, 1.0]], [0, 1, 2])
 
 
@@ -120,21 +120,22 @@ def test_numbers_are_summed_by_name_and_a_flag_is_everyones(answers: list[list[o
     assert answers[0][2] == answers[1][2] == ({"a": 1.5, "b": 2.0}, True, 0)
 
 
-def test_what_is_not_finite_on_one_process_and_what_the_main_one_refuses_is_raised_by_all(
+def test_world_error_on_one_process_is_raised_on_all(
     answers: list[list[object]],
 ) -> None:
     assert answers[0][3] == answers[1][3] == ["not finite here", "taken"]
 
 
 # Who computes which rows.
-def test_the_longest_row_is_one_process_share_and_the_rest_the_others() -> None:
+def test_balance_longest_row_and_the_rest_get_separate_processes() -> None:
     assert balance([10, 2, 3, 4], 2) == [[0], [1, 2, 3]]
     assert balance([5, 5, 5, 5], 2) == [[0, 2], [1, 3]]
     assert balance([7], 3) == [[0], [], []]
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 8])
-def test_every_row_is_somebodys_and_nobody_has_a_third_more_than_the_best_split_could_give(processes: int) -> None:
+def test_balance_assigns_every_row_within_4_3_of_the_optimum(processes: int) -> None:
+    """No process gets more than a third above the lower bound of the best split."""
     draw = random.Random(processes)
     for count in range(12):
         lengths = [draw.randint(1, 60) for _ in range(count)]
@@ -154,7 +155,7 @@ def test_blocks_are_in_order_and_as_even_as_can_be() -> None:
     )
 
 
-def test_one_process_has_everything_and_asks_nobody() -> None:
+def test_world_of_one_process_holds_all_rows_without_messages() -> None:
     world = World()
     assert world.is_main and world.local_rows(3) == [0, 1, 2] == world.balanced_rows([9, 1, 5]) and SINGLE.size == 1
     assert world.any(True) and not world.any(False) and world.from_main(lambda: 7) == 7

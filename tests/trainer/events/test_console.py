@@ -2,7 +2,7 @@ from trainer.events import CheckpointSaved, Curve, CurvePoint, Health, Metrics, 
 from trainer.events.console import line
 
 
-def test_a_finding_says_what_is_wrong_and_what_to_turn() -> None:
+def test_console_finding_shows_cause_and_setting_to_change() -> None:
     finding = Health(
         stage="ppo", step=7, rule="kl_blow_up", action="pause", limit=50.0, cause="`objective/kl` is 61.",
         evidence=[], suggestion="Raise `ppo.kl.coef`.",

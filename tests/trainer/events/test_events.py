@@ -17,7 +17,7 @@ def test_a_reader_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert texts(tmp_path / "events.jsonl", offset) == ["zwei ✓"]
 
 
-def test_half_a_line_is_left_for_later_and_never_glued_to_the_next(tmp_path: Path) -> None:
+def test_event_log_partial_line_is_skipped_and_stays_separate(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     log = EventLog(path)
     log.emit(Message(text="whole"))

@@ -74,7 +74,8 @@ def test_at_the_limit_is_not_beyond_it(harmless: dict[str, float]) -> None:
     assert watch(monitor(), [{}] * 6 + [harmless] * 40) == []
 
 
-def test_score_up_and_win_rate_down_for_two_evaluations_is_over_optimisation() -> None:
+def test_over_optimisation_fires_on_two_falling_win_rates() -> None:
+    """At both evaluations the score must be above that of the best win rate."""
     evaluations = [(0.5, 0.0), (0.8, 1.0), (0.7, 0.9), (0.7, 1.2), (0.65, 1.4), (0.6, 1.5)]
     history: list[dict[str, float]] = []
     for win_rate, score in evaluations:
@@ -82,7 +83,7 @@ def test_score_up_and_win_rate_down_for_two_evaluations_is_over_optimisation() -
     assert watch(monitor(), history) == [("over_optimisation", 13)]  # score below 1.0 at the third does not count
 
 
-def test_without_a_win_rate_the_judge_says_what_was_wanted() -> None:
+def test_over_optimisation_without_win_rate_uses_the_judge() -> None:
     history = [{"eval/judge": judge, "eval/score": score} for judge, score in [(0.9, 1), (0.85, 2), (0.7, 3), (0.6, 4)]]
     assert watch(monitor(), history) == [("over_optimisation", 4)]
 
@@ -112,7 +113,7 @@ def spreads(penalty: float, score: float, spread: float) -> dict[str, float]:
         (spreads(0.0, 0.0, 0.0), spreads(0.2, 0.0, 0.0), False),  # never a score: not the penalty's fault
     ],
 )
-def test_the_penalty_outweighs_the_reward_where_they_cancel_and_the_score_stays(
+def test_kl_outweighs_reward_fires_where_gains_cancel(
     first: dict[str, float], later: dict[str, float], fires: bool
 ) -> None:
     expected = [("kl_outweighs_reward", 11)] if fires else []
@@ -128,7 +129,7 @@ def test_what_to_do_about_the_penalty_is_a_number() -> None:
     assert finding.suggestion.startswith("Lower `ppo.kl.coef` to 0.007 or less")
 
 
-def test_what_to_do_about_the_penalty_of_normalised_scores_is_in_their_units() -> None:
+def test_kl_outweighs_reward_suggests_coef_in_normalised_units() -> None:
     """Raw scores with a spread of .02, divided by their deviation so far, .02: a tenth of the spread is a β of .1."""
     watched, scale = monitor(kl_outweighs_reward={"patience": 1}), {"objective/score_scale": 0.02}
     watched.look(1, HEALTHY | spreads(0.0, 0.3, 0.02) | scale)
@@ -142,7 +143,7 @@ def test_a_kl_in_the_loss_has_no_penalty_to_compare() -> None:
     assert [watched.look(step, values) for step in range(1, 20)] == [[]] * 19
 
 
-def test_a_clip_fraction_of_nothing_is_expected_where_nothing_can_be_clipped() -> None:
+def test_clipfrac_zero_is_silent_where_no_ratio_can_be_clipped() -> None:
     history = [{"policy/clipfrac_avg": 0.0}] * 40
     assert watch(monitor({"epochs": 1, "minibatches": 1}), history) == []
     assert watch(monitor({"policy_loss": {"kind": "unclipped"}}), history) == []
@@ -189,7 +190,7 @@ def test_every_rule_of_the_spec_is_watched_and_names_real_fields() -> None:
                 where = where.model_fields[name].annotation
 
 
-def test_after_a_restart_it_remembers_everything() -> None:
+def test_monitor_restored_from_state_keeps_its_history() -> None:
     history = [{"eval/win_rate": 0.8, "eval/score": 0.5}] + [{"loss/value_avg": 0.1 * step} for step in range(9)]
     history += [{"policy/entropy_avg": 0.1, "val/explained_var": -1.0, "objective/kl": 60.0}] * 2
     relapse = [{"policy/entropy_avg": 0.1, "objective/kl": 60.0, "eval/win_rate": 0.6, "eval/score": 0.6}] * 20

@@ -33,7 +33,7 @@ def whole(folder: Path, dtype: str) -> ModelBuilder:
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_trained_weights_stay_in_float32_and_linear_layers_of_frozen_models_do_not(tmp_path: Path, dtype: str) -> None:
+def test_dtypes_only_linear_layers_of_frozen_models_are_smaller(tmp_path: Path, dtype: str) -> None:
     make = whole(policy_in(tmp_path), dtype)
     small = getattr(torch, dtype)
     for care, expected in (("trained", torch.float32), ("exact", small), ("frozen", small)):
@@ -53,7 +53,7 @@ def test_trained_weights_stay_in_float32_and_linear_layers_of_frozen_models_do_n
 @pytest.mark.parametrize(
     "kind", [llama, gpt2]
 )  # the second one's layers are no nn.Linear, and its output layer is tied
-def test_models_left_alone_compute_the_bits_of_the_one_that_is_trained(
+def test_dtypes_frozen_models_compute_same_bits_as_trained_one(
     tmp_path: Path, kind: Callable[[], Model], dtype: str, care: WeightUse
 ) -> None:
     """So the KL of a policy to its own reference is exactly 0 before the first step, and a score is one score."""
@@ -78,7 +78,7 @@ def test_the_preflight_counts_the_bytes_that_a_frozen_model_has(
     assert blueprint.frozen_bytes("scalar") == sum(weight.nbytes for weight in scorer.parameters())
 
 
-def test_bfloat16_weights_that_are_trained_have_a_reference_of_their_bits(tmp_path: Path) -> None:
+def test_dtypes_trained_bfloat16_policy_equals_its_reference(tmp_path: Path) -> None:
     spec = {"path": str(policy_in(tmp_path)), "dtype": "bfloat16", "trained_weights": "bfloat16"}
     make = builder_for(ModelSpec.model_validate(spec), CPU, lambda part: 0)
     policy, reference = (make.policy("policy", tmp_path, care) for care in ("trained", "frozen"))  # type: ignore[arg-type]
@@ -129,9 +129,7 @@ def test_weights_are_cast_once_and_not_at_each_decode_step(
 
 
 @pytest.mark.parametrize("kind", [llama, gpt2])
-def test_the_copy_that_samples_meanwhile_follows_the_policy_to_the_bit(
-    tmp_path: Path, kind: Callable[[], Model]
-) -> None:
+def test_producer_policy_copy_equals_policy_after_each_update(tmp_path: Path, kind: Callable[[], Model]) -> None:
     kind().save_pretrained(tmp_path)
     model = whole(tmp_path, "bfloat16").policy("policy", tmp_path, "trained")
     actors = PPOModels(model, model, model, None, Rewards([]), None)
@@ -160,7 +158,7 @@ def test_what_is_computed_is_near_float32_and_gradients_are_too(tmp_path: Path, 
     assert torch.nn.functional.cosine_similarity(half_gradient, full_gradient, dim=0) > 0.99
 
 
-def test_the_ratio_is_one_to_the_bit_and_the_sampler_agrees_within_the_type(tmp_path: Path) -> None:
+def test_dtypes_bfloat16_ratio_is_exactly_1_and_sampler_close(tmp_path: Path) -> None:
     """One minibatch of the rollout's own width: the same bits. Another shape, as in sampling, rounds differently."""
     model = whole(policy_in(tmp_path), "bfloat16").policy("policy", tmp_path, "trained")
     prompts = [[5], [6, 7, 8]]
@@ -182,7 +180,7 @@ def test_values_are_read_in_float32(tmp_path: Path) -> None:
     assert not torch.equal(values.detach(), values.detach().bfloat16().float())
 
 
-def test_roles_on_a_bfloat16_backbone_have_adapters_in_float32_and_merge_without_rounding(tmp_path: Path) -> None:
+def test_lora_bfloat16_backbone_float32_adapters_merge_exactly(tmp_path: Path) -> None:
     folder = policy_in(tmp_path / "base")
     make = maker(folder, dtype="bfloat16")
     policy, reference = make.policy("policy", folder, "trained"), make.policy("reference", folder, "frozen")

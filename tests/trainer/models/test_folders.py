@@ -42,7 +42,7 @@ def broken_hub() -> Iterator[tuple[str, list[int]]]:
 
 
 @pytest.mark.parametrize("name", ["./nothing", "../nothing", "a/b/c", "/nothing/here", "models\\x", "a--b"])
-def test_what_can_be_no_hub_id_is_never_looked_for_on_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_invalid_hub_id_is_not_requested_from_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with broken_hub() as (url, asked):
         monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(hub, "ENDPOINT", url)
@@ -59,7 +59,7 @@ def test_a_tilde_is_named_as_the_reason() -> None:
 
 
 @pytest.mark.parametrize("name", ["owner/nothing", "nothing"])
-def test_a_hub_that_cannot_be_reached_is_asked_once_and_both_readings_are_told(
+def test_load_hub_unreachable_is_tried_once_and_explained(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """transformers asks four times, six times over, with pauses: one and a half minutes."""
@@ -89,7 +89,7 @@ def test_a_model_in_the_hub_s_cache_is_found_without_the_hub(tmp_path: Path, mon
             load("owner/name")
 
 
-def test_a_folder_without_a_tokenizer_names_the_files_that_were_looked_for(tmp_path: Path) -> None:
+def test_load_tokenizer_missing_lists_expected_and_found_files(tmp_path: Path) -> None:
     model = save_model(tmp_path / "model")
     (model / "tokenizer.json").unlink()
     with pytest.raises(ModelError) as refusal:

@@ -39,14 +39,14 @@ def gradients(model: Model) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("make", [llama, gpt2, opt])
-def test_gradients_are_the_same_bits_though_the_config_has_dropout(make: object) -> None:
+def test_recompute_layers_keeps_gradient_bits_despite_dropout(make: object) -> None:
     model = make()  # type: ignore[operator]
     expected = gradients(model)
     recompute_layers(model)
     assert all(torch.equal(a, b) for a, b in zip(gradients(model), expected, strict=True))
 
 
-def test_layers_are_run_again_in_the_backward_pass_and_only_where_there_is_one() -> None:
+def test_recompute_layers_reruns_only_for_a_backward_pass() -> None:
     model, calls = llama(), []
     recompute_layers(model)
     model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: calls.append(1))
@@ -78,7 +78,7 @@ def test_sampling_keeps_its_cache() -> None:
     assert sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings) == expected
 
 
-def test_a_copy_has_layers_of_its_own() -> None:
+def test_recompute_layers_copied_model_uses_its_copied_layers() -> None:
     model = llama()
     recompute_layers(model)
     copy = deepcopy(model)
@@ -88,7 +88,8 @@ def test_a_copy_has_layers_of_its_own() -> None:
     assert not torch.equal(completion_logprobs(copy, BATCH)[0], completion_logprobs(model, BATCH)[0])
 
 
-def test_roles_recompute_under_their_own_adapter_even_when_another_worked_in_between(tmp_path: Path) -> None:
+def test_recompute_layers_uses_adapter_of_the_forward_pass(tmp_path: Path) -> None:
+    """Another role runs its forward pass before the backward pass of the first."""
     folder = policy_in(tmp_path)
     found = []
     for recompute in (False, True):

@@ -31,7 +31,7 @@ def addresses(model: Model) -> list[int]:
     return [weight.data_ptr() for weight in model.parameters()]
 
 
-def test_weights_are_there_while_somebody_is_inside_and_home_again_after_trouble() -> None:
+def test_present_keeps_weights_if_nested_and_offloads_on_error() -> None:
     model = away(llama())
     at_home = addresses(model)
     with pytest.raises(RuntimeError, match="in the middle"), present(model):
@@ -99,14 +99,14 @@ def test_the_block_is_pinned_as_large_as_it_is(monkeypatch: pytest.MonkeyPatch) 
         offload._pin(torch.empty(3000, dtype=torch.uint8))
 
 
-def test_a_model_that_learns_is_not_sent_away() -> None:
+def test_offload_refuses_a_trained_model() -> None:
     with pytest.raises(ValueError, match="its steps would be lost"):
         OffloadedWeights(llama(), CPU)
     assert present(None).__enter__() is None
     assert not hasattr(settle(llama(), CPU, offload=True), "absent_weights")  # a CPU has no other place
 
 
-def test_a_rollout_brings_reference_and_reward_model_for_their_passes_and_scores_the_same() -> None:
+def test_rollout_with_offloaded_frozen_models_gives_same_scores() -> None:
     policy, reference, judge = llama(0), llama(0).requires_grad_(False), scorer().requires_grad_(False)
     rewards = Rewards([WeightedReward("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=None))])
     actors = PPOModels(policy, reference, reference, None, rewards, judge)

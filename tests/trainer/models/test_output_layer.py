@@ -100,7 +100,7 @@ def test_the_gradient_of_a_sure_token_survives_bfloat16(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16])
-def test_smaller_types_under_autocast_are_as_near_as_the_operations_one_by_one(
+def test_output_layer_autocast_gradients_match_plain_operations(
     monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
 ) -> None:
     batch = Batch.from_ids([[3, 4], [6]], [[5, 1], [7, 8, 9, 1]], pad_id=0)
@@ -150,7 +150,7 @@ def test_a_second_backward_pass_is_right_too() -> None:
     torch.testing.assert_close(first, second)
 
 
-def test_a_head_that_something_listens_to_goes_the_long_way() -> None:
+def test_output_layer_head_with_hooks_uses_plain_operations() -> None:
     model, heard = layer(), []
     model.head.register_forward_hook(lambda *_: heard.append(1))
     found = token_logprobs(model, hidden(), TARGETS, 0.7, with_entropy=True)

@@ -83,7 +83,7 @@ def test_numbers_and_gradients_are_those_of_padding(make: Callable[[], Model], w
         torch.testing.assert_close(ours, theirs, **tolerance.outputs())
 
 
-def test_the_trunk_sees_no_pad() -> None:
+def test_packing_trunk_receives_no_padding() -> None:
     model, seen = llama(), []
     model.model.layers[0].mlp.register_forward_pre_hook(lambda _, inputs: seen.append(tuple(inputs[0].shape)))
     completion_logprobs(model, BATCH)
@@ -99,7 +99,7 @@ def test_neighbours_change_nothing() -> None:
     torch.testing.assert_close(first[:2], second[:2], rtol=0, atol=tolerance.largest())
 
 
-def test_a_role_on_a_shared_backbone_and_a_head_on_its_trunk_are_packed_too(tmp_path: Path) -> None:
+def test_packing_covers_lora_roles_and_value_heads(tmp_path: Path) -> None:
     policy = stir(maker(policy_in(tmp_path)).policy("policy", tmp_path, "trained"), 1)
     head, rows = ValueHead(policy), []
     set_fresh(head.score, 0)
@@ -160,7 +160,7 @@ def test_a_smaller_type_is_no_reason_to_pad(make: Callable[[], Model]) -> None:
     assert packs(compute_in(make(), torch.bfloat16)) and packs(make().to(torch.bfloat16))
 
 
-def test_nor_is_a_deep_one_whose_other_kernel_rounds_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packing_check_accepts_rounding_of_a_deep_bfloat16_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its last norm multiplies by 8, as pretrained ones do: single numbers are then off by a tenth and more."""
     monkeypatch.setattr("trainer.models.attention._one_by_one", _side_by_side)
     torch.manual_seed(0)
@@ -172,7 +172,7 @@ def test_nor_is_a_deep_one_whose_other_kernel_rounds_otherwise(monkeypatch: pyte
     assert packs(compute_in(model, torch.bfloat16))
 
 
-def test_padding_for_the_attention_alone_comes_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packing_padded_attention_gives_same_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU that has no kernel for sequences of various lengths."""
     expected = with_gradients(llama(), FORWARDS["logprobs"])
     monkeypatch.setattr("trainer.models.attention._one_by_one", _side_by_side)

@@ -35,7 +35,7 @@ def told(folder: Path) -> list[tuple[str, str]]:
     return [(event.level, event.text.split(";")[0]) for event in found if event.text.startswith("Computing in")]
 
 
-def test_it_is_bfloat16_on_a_gpu_that_has_it_and_float32_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_precision_is_bfloat16_on_capable_gpu_else_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (precision.auto("cpu"), precision.auto("cuda")) == ("float32", "bfloat16")  # the latter is not here
     gpu(monkeypatch, has_bfloat16=True)
     assert (precision.auto("cpu"), precision.auto("cuda")) == ("float32", "bfloat16")
@@ -48,7 +48,7 @@ def test_a_type_that_is_named_stays() -> None:
     assert precision.resolved(spec, "cuda").dtype == precision.resolved(spec, "cpu", "float32").dtype == "bfloat16"
 
 
-def test_a_run_says_what_it_computes_in_and_a_named_type_needs_no_word(tmp_path: Path) -> None:
+def test_run_reports_dtype_only_where_it_is_auto(tmp_path: Path) -> None:
     run(tmp_path / "auto", ["sft"])
     assert told(tmp_path / "auto") == [("info", 'Computing in float32 (`model.dtype` = "auto").')]
     named = spec_of(["sft"]).model_dump(mode="json")["model"] | {"dtype": "float32"}
@@ -80,7 +80,7 @@ def test_a_run_that_began_in_bfloat16_keeps_it_on_a_cpu(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tf32", "device", "expected"), [(True, "cuda", "high"), (True, "cpu", "highest"), (False, "cuda", "highest")]
 )
-def test_tf32_is_used_where_the_spec_asks_for_it_on_a_gpu(tf32: bool, device: str, expected: str) -> None:
+def test_tf32_is_enabled_on_a_gpu_when_the_spec_sets_it(tf32: bool, device: str, expected: str) -> None:
     try:
         precision.multiply_float32(ModelSpec(path="some/model", tf32=tf32), device)
         assert torch.get_float32_matmul_precision() == expected
@@ -130,7 +130,7 @@ def test_without_the_library_it_is_refused_by_name() -> None:
 
 @pytest.mark.skipif(not INSTALLED, reason="needs bitsandbytes")
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
-def test_a_quantized_backbone_leaves_adapters_that_others_start_from(tmp_path: Path, bits: str) -> None:
+def test_quantized_backbone_saves_adapters_that_runs_start_from(tmp_path: Path, bits: str) -> None:
     base = wide_policy_in(tmp_path / "base")
     first = maker(base, quantization=bits)
     policy = stir(first.policy("policy", base, "trained"), 1)

@@ -39,14 +39,14 @@ def test_the_score_is_read_at_the_last_token_less_the_bias() -> None:
     torch.testing.assert_close(got[1], model.score(hidden[0, 2])[0] - 0.25)
 
 
-def test_our_score_is_what_transformers_own_head_says() -> None:
+def test_sequence_score_equals_the_head_of_transformers() -> None:
     model = scorer()
     ids = torch.tensor([PROMPTS[0] + COMPLETIONS[0]])
     ours = sequence_scores(model, Batch.from_ids(PROMPTS[:1], COMPLETIONS[:1], pad_id=0))
     torch.testing.assert_close(ours + 0.25, model(ids).logits[:, 0])
 
 
-def test_the_value_of_a_state_does_not_see_the_token_it_precedes() -> None:
+def test_state_value_does_not_depend_on_the_next_token() -> None:
     model = scorer()
     values = completion_values(model, Batch.from_ids([[5, 6]], [[7, 8, 1]], pad_id=0))
     changed = completion_values(model, Batch.from_ids([[5, 6]], [[7, 9, 1]], pad_id=0))

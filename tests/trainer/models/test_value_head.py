@@ -15,7 +15,7 @@ from trainer.ppo.minibatch import Minibatch
 HEAD = {"critic": {"kind": "value_head", "coef": 0.3}}
 
 
-def test_it_reads_the_policys_own_hidden_states() -> None:
+def test_value_head_reads_hidden_states_of_the_policy() -> None:
     cast = cast_for(spec_of(**HEAD))
     batch = respond_and_learn(cast, PROMPTS, new_codec(), spec_of(**HEAD), seed=3).scored.batch
     values = completion_values(cast.critic, batch)
@@ -24,7 +24,7 @@ def test_it_reads_the_policys_own_hidden_states() -> None:
     assert [name for name, _ in cast.critic.named_parameters()] == ["score.weight", "score.bias"]
 
 
-def test_the_gradient_is_the_policys_plus_coef_times_the_values_from_one_pass() -> None:
+def test_value_head_gradient_adds_scaled_value_loss_in_one_pass() -> None:
     spec = spec_of(**HEAD, minibatches=1)
     cast = cast_for(spec)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)

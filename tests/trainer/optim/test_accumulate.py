@@ -33,7 +33,7 @@ def gradient(model: Model) -> Tensor:
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 3])
-def test_sft_counts_every_completion_token_alike(micro_batch: int) -> None:
+def test_sft_weights_every_completion_token_equally(micro_batch: int) -> None:
     expected, model = llama(), llama()
     total = -torch.cat([logprobs_alone(expected, e.prompt, e.completion) for e in EXAMPLES])
     (total.sum() / 11).backward()  # 2 + 6 + 3 completion tokens
@@ -43,7 +43,7 @@ def test_sft_counts_every_completion_token_alike(micro_batch: int) -> None:
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 3])  # 2 leaves a micro-batch of one pair
-def test_the_reward_model_counts_every_pair_alike(micro_batch: int) -> None:
+def test_reward_model_weights_every_pair_equally(micro_batch: int) -> None:
     expected, model, losses = scorer(), scorer(), []
     for pair in PAIRS:
         sides = (scores_alone(expected, pair.prompt, side)[-1] for side in (pair.a, pair.b))

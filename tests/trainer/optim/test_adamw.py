@@ -98,7 +98,7 @@ def test_a_resumed_optimizer_goes_on_with_the_same_bits(make: Make, dtype: torch
     assert not all(map(torch.equal, advance(forgetful, make(forgetful), range(4, 8)), expected))
 
 
-def test_masters_of_bfloat16_weights_follow_the_float32_trajectory() -> None:
+def test_adamw_bfloat16_masters_follow_float32_trajectory() -> None:
     """Steps of 10⁻⁵ of a weight are far below bfloat16's last bit, 2⁻⁸ of it; without masters nothing would move."""
     rounded, full = [nn.Parameter(torch.full((64, 64), 1.5).bfloat16())], [nn.Parameter(torch.full((64, 64), 1.5))]
     spec = spec_of(weight_decay=0.0)
@@ -112,7 +112,7 @@ def test_masters_of_bfloat16_weights_follow_the_float32_trajectory() -> None:
     assert torch.equal(rounded[0].detach(), full[0].detach().bfloat16())
 
 
-def test_eight_bits_take_nearly_the_same_steps_in_a_third_of_the_memory() -> None:
+def test_adamw_8bit_steps_stay_close_in_a_third_of_the_memory() -> None:
     """Twenty steps, each as long as the rate: apart by a fraction of one, on average."""
     ours, theirs = weights(), weights()
     optimizer = eight_bit(ours)
@@ -154,7 +154,7 @@ def test_many_tensors_in_eight_bits_take_few_kernels() -> None:
     assert counts[0] == counts[1] < 80
 
 
-def test_tensors_side_by_side_take_the_steps_that_they_take_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adamw_8bit_batched_tensors_step_as_cut_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the rounding by chance, which is 1 part in 16 of the second moment's root at most."""
     found = []
     for at_once in (1 << 21, 2048):  # all in one batch; some of them cut
@@ -181,7 +181,7 @@ def test_a_model_learns(changes: dict[str, str], dtype: torch.dtype) -> None:
     assert losses[-1] < 0.5 * losses[0]
 
 
-def test_the_norm_of_bfloat16_gradients_is_not_rounded_to_bfloat16() -> None:
+def test_clip_gradients_norm_of_bfloat16_is_not_rounded() -> None:
     """√(3 · 1000²) = 1732.05; the nearest bfloat16 is 1728."""
     parameters = [nn.Parameter(torch.zeros(1, dtype=torch.bfloat16)) for _ in range(3)]
     for parameter in parameters:
@@ -199,7 +199,7 @@ def test_gradients_within_the_norm_or_not_finite_are_not_touched(first: float, n
     assert [p.grad for p in parameters] == [torch.tensor([first]), torch.tensor([0.4])]
 
 
-def test_gradients_of_bfloat16_weights_add_up_in_float32_where_there_are_several() -> None:
+def test_adamw_bfloat16_micro_batch_gradients_add_in_float32() -> None:
     """256 + 1 + 1 + 1 in bfloat16 stays at 256."""
     for micro_batch_size, expected in ((None, 256.0), (1, 259.0)):
         weight = nn.Parameter(torch.zeros(1, dtype=torch.bfloat16))

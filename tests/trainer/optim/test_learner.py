@@ -27,7 +27,7 @@ def learner_of(weight: float, **changes: object) -> Learner:
     return Learner(model, spec, total_steps=10)
 
 
-def test_the_norm_is_reported_before_clipping_and_adam_moves_by_the_rate() -> None:
+def test_learner_update_returns_unclipped_norm_and_moves_by_lr() -> None:
     learner = learner_of(1.0)
     (learner.model(torch.tensor([[8.0]]))).sum().backward()
     assert learner.update(0) == pytest.approx(8.0)

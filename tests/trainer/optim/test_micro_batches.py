@@ -1,7 +1,7 @@
 from trainer.optim.micro_batches import Limits, limits, micro_batches
 
 
-def test_without_a_limit_or_within_it_all_go_together_as_they_came() -> None:
+def test_micro_batches_within_limits_are_one_in_given_order() -> None:
     assert micro_batches([5, 2, 9], None, None) == micro_batches([5, 2, 9], 3, 27) == [[0, 1, 2]]
     assert micro_batches([], 1, 1) == []
 
@@ -10,7 +10,7 @@ def test_rows_of_like_length_go_together() -> None:
     assert micro_batches([5, 2, 9, 2, 6], 2, None) == [[1, 3], [0, 4], [2]]
 
 
-def test_tokens_count_as_if_padded_and_a_longer_row_goes_alone() -> None:
+def test_micro_batches_count_padded_tokens_and_isolate_long_rows() -> None:
     """Rows of 2, 2 and 3 make 9 with padding, beside one of 4 they would make 16; 9 and 30 stand alone."""
     assert micro_batches([3, 2, 9, 2, 30, 4], None, 10) == [[1, 3, 0], [5], [2], [4]]
 

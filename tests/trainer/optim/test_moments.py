@@ -31,7 +31,7 @@ def test_blocks_do_not_spoil_each_other() -> None:
     assert back[700] == 1e6
 
 
-def test_rounding_by_chance_is_right_on_average_and_never_down_to_zero() -> None:
+def test_encode_unbiased_mean_is_exact_and_never_rounds_to_zero() -> None:
     draws = torch.Generator().manual_seed(1)
     values = torch.rand(256, generator=draws) ** 4
     values[0], values[1], values[2] = 1.0, 0.0, 1e-12

@@ -35,7 +35,7 @@ def test_a_shorter_response_ends_at_its_own_last_token() -> None:
     torch.testing.assert_close(returns, torch.tensor([[2.0, 2.0, 0.0]]))
 
 
-def test_a_cut_off_response_goes_on_with_the_value_after_its_last_token() -> None:
+def test_gae_truncated_response_bootstraps_from_next_value() -> None:
     # γ = .9, λ = .5; the first is cut after two tokens, V = 2 there: δ₁ = 1 + .9·2 − .5 = 2.3, δ₀ = .9·.5 − 1 = −.55
     rewards, values = torch.tensor([[0.0, 1.0, 9.0], [0.0, 0.0, 1.0]]), torch.tensor([[1.0, 0.5, 7.0], [0.5, 0.2, 0.4]])
     mask = torch.tensor([[True, True, False], [True, True, True]])
@@ -72,14 +72,14 @@ def n_step(rewards: Tensor, values: Tensor, t: int, n: int, gamma: float) -> flo
     return math.fsum(gamma**k * float(rewards[0, t + k]) for k in range(n)) + gamma**n * v[t + n] - v[t]
 
 
-def test_lambda_1_is_monte_carlo_and_lambda_0_the_temporal_difference() -> None:
+def test_gae_lambda_1_is_monte_carlo_and_lambda_0_is_one_step_td() -> None:
     monte_carlo, _ = gae(REWARDS, VALUES, ALL, 0.9, 1.0)
     one_step, _ = gae(REWARDS, VALUES, ALL, 0.9, 0.0)
     torch.testing.assert_close(monte_carlo, rewards_to_go(REWARDS, ALL, 0.9) - VALUES)
     assert one_step[0].tolist() == pytest.approx([n_step(REWARDS, VALUES, t, 1, 0.9) for t in range(3)])
 
 
-def test_in_between_it_is_the_weighted_mean_of_all_n_step_advantages() -> None:
+def test_gae_lambda_0_7_is_weighted_mean_of_n_step_advantages() -> None:
     # (1 − λ)·Σₙ λⁿ⁻¹·A⁽ⁿ⁾, and what is left of the weight on the longest
     advantages, _ = gae(REWARDS, VALUES, ALL, 0.9, 0.7)
     for t in range(3):
@@ -110,7 +110,7 @@ def test_group_figures_by_hand() -> None:
     torch.testing.assert_close(group_deviations(returns, 3), expected)
 
 
-def test_explained_variance_of_perfect_constant_and_useless_values() -> None:
+def test_explained_variance_of_perfect_constant_and_wrong_values() -> None:
     returns, mask = torch.tensor([[1.0, 3.0, 99.0]]), torch.tensor([[True, True, False]])
     assert explained_variance(returns, returns, mask) == 1.0
     assert explained_variance(torch.full_like(returns, 2.0), returns, mask) == 0.0

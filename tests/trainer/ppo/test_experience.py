@@ -50,9 +50,7 @@ def test_each_baseline_by_hand(baseline: str, expected: list[float]) -> None:
         ("leave_one_out", [[2.8, 2.9], [-2.8, 0.0], [1.9, 1.7], [-1.9, -1.7]]),
     ],
 )
-def test_the_reward_to_go_of_each_token_less_the_baseline_at_its_position(
-    baseline: str, expected: list[list[float]]
-) -> None:
+def test_reward_to_go_subtracts_the_baseline_of_each_position(baseline: str, expected: list[list[float]]) -> None:
     experience = learnt_from({"estimator": "reward_to_go", "baseline": baseline})
     torch.testing.assert_close(experience.advantages_BR, torch.tensor(expected))
     to_go = [[1.6, 1.7], [-1.2, 0.0], [2.8, 2.6], [0.9, 0.9]]
@@ -60,7 +58,7 @@ def test_the_reward_to_go_of_each_token_less_the_baseline_at_its_position(
 
 
 @pytest.mark.parametrize("baseline", ["batch_mean", "group_mean", "leave_one_out"])
-def test_equal_responses_have_no_advantage_whatever_the_discount(baseline: str) -> None:
+def test_equal_responses_have_zero_advantage_for_every_discount(baseline: str) -> None:
     """A baseline of the whole responses would leave 0, .125, .375, .875 at γ = .5 and a score of 1."""
     spec = PPOSpec.model_validate(
         {
@@ -75,7 +73,7 @@ def test_equal_responses_have_no_advantage_whatever_the_discount(baseline: str) 
     assert not experience.advantages_BR.any()
 
 
-def test_a_leave_one_out_baseline_does_not_depend_on_its_own_response() -> None:
+def test_leave_one_out_baseline_ignores_its_own_response() -> None:
     """Else the gradient would be biased; at every position, also after the other one has ended."""
     found = []
     for own in (2.0, -5.0):
@@ -125,7 +123,8 @@ def test_rewards_scaled_to_variance_1_keep_their_mean() -> None:
 
 
 @torch.no_grad()
-def test_a_cut_off_response_is_worth_what_the_critic_sees_after_it_less_the_penalty() -> None:
+def test_truncated_response_return_is_next_value_less_penalty() -> None:
+    """The critic's value after the last token replaces the score."""
     spec = spec_of(
         advantage={"bootstrap_truncated": True, "gae_lambda": 1.0, "normalize": "none"}, kl={"coef": 0.0},
         shaping={"missing_eos_penalty": 0.75},

@@ -113,7 +113,7 @@ def test_a_warning_is_an_event_and_changes_nothing(tmp_path: Path, plain: Path) 
     assert weights(tmp_path) == weights(plain)
 
 
-def test_paused_it_is_saved_and_goes_on_when_told_to_as_if_nothing_had_been(tmp_path: Path, plain: Path) -> None:
+def test_health_pause_saves_and_resume_gives_the_same_weights(tmp_path: Path, plain: Path) -> None:
     health = {"kl_blow_up": {**ALWAYS, "action": "pause", "patience": 3}}
     with pytest.raises(Paused, match="Paused in stage ppo after step 3: `objective/kl` is"):
         run(tmp_path, health=health)
@@ -130,14 +130,14 @@ def test_a_rule_that_stopped_it_may_be_changed_to_go_on(tmp_path: Path) -> None:
     claim(JobSpec.model_validate(spec | {"health": {"enabled": False}}), tmp_path)
 
 
-def test_paused_at_the_last_step_there_is_only_the_end_left_to_do(tmp_path: Path, plain: Path) -> None:
+def test_health_pause_at_last_step_resumes_to_the_same_weights(tmp_path: Path, plain: Path) -> None:
     health = {"kl_blow_up": {**ALWAYS, "action": "pause", "patience": 6}}
     with pytest.raises(Paused):
         run(tmp_path, health=health)
     assert weights(run(tmp_path, health=health)) == weights(plain)
 
 
-def test_stopped_it_is_saved_and_says_why(tmp_path: Path) -> None:
+def test_health_stop_saves_and_reports_the_reason(tmp_path: Path) -> None:
     with pytest.raises(Unhealthy, match=r"after step 1; the run is saved. .* Raise `ppo.kl.coef`"):
         run(tmp_path, health={"kl_blow_up": {**ALWAYS, "action": "stop"}})
     assert (tmp_path / "checkpoints" / "ppo-000001" / "trainer_state").is_dir()
@@ -146,7 +146,8 @@ def test_stopped_it_is_saved_and_says_why(tmp_path: Path) -> None:
 ROLL_BACK = {"kl_blow_up": {**ALWAYS, "action": "roll_back", "patience": 2}}
 
 
-def test_rolled_back_it_goes_on_from_the_best_at_half_the_rates_and_the_steps_count_on(tmp_path: Path) -> None:
+def test_roll_back_halves_the_rates_and_steps_keep_counting(tmp_path: Path) -> None:
+    """Each roll back starts from the best checkpoint, and the fourth one fails the run."""
     with pytest.raises(Unhealthy, match="It has been rolled back 3 times already"):
         run(tmp_path, health=ROLL_BACK, ppo={"steps": 9})
     backs = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
@@ -158,7 +159,7 @@ def test_rolled_back_it_goes_on_from_the_best_at_half_the_rates_and_the_steps_co
     assert metrics["ppo", 3]["critic_lr"] == pytest.approx(0.5e-5)
 
 
-def test_what_it_goes_back_to_is_the_best_checkpoints_everything(tmp_path: Path) -> None:
+def test_roll_back_restores_the_complete_best_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         run(tmp_path, health=ROLL_BACK, stop_at=3)
     (back,) = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
@@ -170,7 +171,7 @@ def test_what_it_goes_back_to_is_the_best_checkpoints_everything(tmp_path: Path)
     assert load_numbers(saved)["course"]["rate_factor"] == 0.5
 
 
-def test_the_step_that_sets_off_a_roll_back_is_never_what_it_goes_back_to(tmp_path: Path) -> None:
+def test_roll_back_target_is_not_the_step_that_triggered_it(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         run(
             tmp_path,
@@ -197,7 +198,7 @@ def test_nor_one_that_was_left_out_in_part(tmp_path: Path) -> None:
     assert metrics_of(tmp_path / "on")["ppo", 2]["eval/win_rate"] == 0.625 and bests(tmp_path / "on") == [0, 4, 6]
 
 
-def test_stopped_anywhere_between_roll_backs_it_ends_in_the_same_bits(tmp_path: Path) -> None:
+def test_roll_back_run_stopped_at_any_step_resumes_to_same_bits(tmp_path: Path) -> None:
     """`keep_best` off: what a rule may go back to is kept all the same."""
     rule = {"kl_blow_up": {**ROLL_BACK["kl_blow_up"], "patience": 3}}
     options = {"health": rule, "evaluation": {"keep_best": False}}
@@ -211,7 +212,7 @@ def test_stopped_anywhere_between_roll_backs_it_ends_in_the_same_bits(tmp_path: 
     assert told(tmp_path / "parts") == told(whole) == [("kl_blow_up", step, "roll_back") for step in (3, 6)]
 
 
-def test_a_best_that_a_machine_has_lost_is_replaced_by_the_newest(tmp_path: Path) -> None:
+def test_roll_back_without_best_checkpoint_uses_the_newest(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         run(tmp_path, health=ROLL_BACK, stop_at=1)
     shutil.rmtree(tmp_path / "checkpoints" / "ppo-best")
@@ -228,7 +229,7 @@ def test_the_best_is_kept_only_where_it_is_wanted(tmp_path: Path) -> None:
     assert "best_step" not in summary
 
 
-def test_a_number_that_is_not_finite_fails_the_run_before_any_weight_moves(tmp_path: Path) -> None:
+def test_not_finite_score_fails_the_run_before_the_step(tmp_path: Path) -> None:
     with pytest.raises(Diverged, match="not finite"):
         run(tmp_path, huge_at=4)  # two calls for the first evaluation, then one an iteration
     assert told(tmp_path) == [("not_finite", 2, "stop")]
@@ -258,7 +259,7 @@ def test_some_may_be_left_out_before_it_fails(tmp_path: Path) -> None:
     assert told(tmp_path / "more") == []
 
 
-def test_or_the_run_goes_back(tmp_path: Path) -> None:
+def test_not_finite_score_with_roll_back_action_rolls_back(tmp_path: Path) -> None:
     run(tmp_path, huge_at=4, health={"not_finite": {"action": "roll_back"}})
     assert told(tmp_path) == [("not_finite", 2, "roll_back")]
     assert [event.step for event in events_of(tmp_path) if isinstance(event, RolledBack)] == [2]
@@ -303,7 +304,7 @@ def test_kl_not_finite_leaves_coefficient() -> None:
     assert state.kl_coef == spec.kl.coef
 
 
-def test_an_evaluation_that_is_not_finite_is_drawn_as_far_as_it_goes() -> None:
+def test_history_not_finite_evaluation_keeps_its_finite_values() -> None:
     history = RunHistory(Monitor(HealthSpec(), PPOSpec()))
     values = {"eval/win_rate": 0.6, "eval/kl": float("nan"), "eval/sqrt_kl": 0.0, "eval/score": float("inf")}
     assert history.add(10, values)

@@ -63,7 +63,7 @@ def test_on_the_first_minibatch_the_ratio_is_1(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CHOICES if name != "value head"])
-def test_where_the_pad_is_the_eos_what_the_pads_contain_changes_no_bit(name: str) -> None:
+def test_ppo_pad_contents_change_no_bit_where_pad_is_eos(name: str) -> None:
     outcomes = []
     for pad in (1, 17):
         spec = spec_of(**CHOICES[name])

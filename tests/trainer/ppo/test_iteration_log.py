@@ -86,7 +86,7 @@ def test_spreads_are_over_whole_responses(placement: str, penalty: dict[str, flo
         assert found["objective/kl_penalty_std"] == pytest.approx(0.6)
 
 
-def test_policy_and_critic_learn_at_rates_of_their_own(tmp_path: Path) -> None:
+def test_policy_and_critic_have_separate_learning_rates(tmp_path: Path) -> None:
     models, before = trained(tmp_path, steps=1, learning_rate=1e-3, critic={"learning_rate": 4e-3}), four_models()
     # Adam's first step takes no weight further than the rate, and one with a fair gradient nearly that far
     assert 0.9e-3 < moved(models.policy, before.policy) < 1.01e-3
@@ -141,7 +141,7 @@ def test_a_row_has_what_the_update_saw_of_the_token() -> None:
             assert row["clipped"] is ((response, position) == (1, 0))
 
 
-def test_what_took_no_part_is_left_out() -> None:
+def test_token_table_omits_clipping_where_none_is_possible() -> None:
     _, warming_up = tables(iteration=1, critic={"warmup_steps": 2})
     _, unclipped = tables(policy_loss={"kind": "unclipped"})
     assert warming_up[1][0]["clipped"] is None and unclipped[1][0]["clipped"] is None
@@ -149,7 +149,7 @@ def test_what_took_no_part_is_left_out() -> None:
     assert tables(log_token_tables=0)[1] == []
 
 
-def test_parts_of_a_character_go_by_their_names_and_the_rest_add_up_to_the_text() -> None:
+def test_token_texts_show_byte_names_for_partial_characters() -> None:
     tokenizer = train_tokenizer(["x"], 260)  # bytes alone: é is two tokens, € three
     text = "a é € b<|eos|>"
     ids = tokenizer(text)["input_ids"]

@@ -48,7 +48,7 @@ def test_the_three_estimates_by_hand() -> None:
 
 
 @pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
-def test_in_the_loss_the_expected_gradient_over_the_old_policy_is_the_kls_own(estimator: Estimator) -> None:
+def test_kl_loss_expected_gradient_is_the_kl_gradient(estimator: Estimator) -> None:
     logits, own = policy()
     loss = (OLD.exp() * kl_loss(estimator, own, REFERENCE, OLD, unbiased_gradient=True)).sum()
     torch.testing.assert_close(gradient(loss, logits), gradient(exact(own, REFERENCE), logits))
@@ -70,7 +70,8 @@ def test_in_a_reward_only_k1_has_the_gradient_of_the_kl(distance: float) -> None
     assert float(weighed["k2"].norm() / exact_gradient.norm()) < distance
 
 
-def test_the_plain_derivative_of_k1_is_nothing_and_that_of_k3_is_the_reverse_kls() -> None:
+def test_kl_plain_gradient_of_k1_is_zero_and_of_k3_is_reverse_kl() -> None:
+    """The plain derivative of k2 is the gradient of the KL itself."""
     logits, own = policy()
     on_policy = own.detach().exp()
     plain = {
@@ -89,7 +90,7 @@ def test_weighed_by_the_ratio_the_value_is_unbiased_too(estimator: Estimator) ->
     torch.testing.assert_close(loss, exact(own, REFERENCE))
 
 
-def test_the_kl_to_the_old_policy_and_its_gradient_are_exact_on_average() -> None:
+def test_old_policy_kl_and_gradient_are_unbiased() -> None:
     logits, own = policy()
     estimate = (OLD.exp() * old_policy_kl(own - OLD)).sum()
     torch.testing.assert_close(estimate, exact(OLD, own))

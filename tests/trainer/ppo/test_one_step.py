@@ -57,7 +57,7 @@ def drifted(experience: Experience) -> Experience:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_update_is_the_same_with_and_without_a_pass_before_it(name: str) -> None:
+def test_update_without_pass_for_old_logprobs_is_the_same(name: str) -> None:
     spec = spec_of(**{**ONE_STEP, "adam_eps": 1.0, **CASES[name]})  # a step in proportion to the gradient
     assert spec.update_gives_old_logprobs(0)
     outcomes: list[tuple[Tensor, Tensor, dict[str, float]]] = []

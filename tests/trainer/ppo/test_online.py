@@ -42,7 +42,7 @@ def test_the_steps_are_divided_into_rounds() -> None:
     assert round_beginning_at(3, spec_of(steps=10)) is None
 
 
-def test_two_answers_to_each_prompt_are_labelled_by_the_judge(tmp_path: Path) -> None:
+def test_online_two_responses_per_prompt_are_labelled_by_judge(tmp_path: Path) -> None:
     _, figures, fresh = refitted(tmp_path / "run")
     assert figures["online/pairs"] == len(fresh) == 6 and figures["online/round"] == 1
     assert sorted(pair.prompt for pair in fresh) == sorted(PROMPTS)
@@ -61,13 +61,13 @@ def test_noise_turns_a_share_of_the_labels_around(tmp_path: Path) -> None:
     assert all(old.target == new.target for old, new in zip(plain, noisy, strict=True) if old.target == 0.5)
 
 
-def test_every_round_samples_anew(tmp_path: Path) -> None:
+def test_online_every_round_draws_new_samples(tmp_path: Path) -> None:
     _, _, first = refitted(tmp_path / "1", number=1)
     _, _, second = refitted(tmp_path / "2", number=2)
     assert {tuple(p.a) for p in first} != {tuple(p.a) for p in second}
 
 
-def test_only_the_reward_model_learns_and_its_level_is_set_anew(tmp_path: Path) -> None:
+def test_online_trains_only_the_reward_model_and_resets_its_bias(tmp_path: Path) -> None:
     before = cast_for(spec_of())
     cast, figures, _ = refitted(tmp_path / "run", prompts=40, epochs=8)
     assert torch.equal(weights_of(cast.policy), weights_of(before.policy))
@@ -88,7 +88,7 @@ def test_as_many_old_pairs_as_new_ones_are_learnt_beside_them(tmp_path: Path) ->
     assert not torch.equal(outcomes[0][0], outcomes[1][0]) and not torch.equal(outcomes[1][0], outcomes[2][0])
 
 
-def test_answers_that_are_equal_teach_nothing(tmp_path: Path) -> None:
+def test_online_equal_responses_train_no_weight(tmp_path: Path) -> None:
     spec = spec_of(steps=9, temperature=1e-4, online={"rounds": 3, "prompts": 6})
     cast = cast_for(spec)
     with session_in(tmp_path) as session:

@@ -26,7 +26,7 @@ def test_by_hand() -> None:
     assert optimal_value.optimal_value([3.0, 3.0, 3.0], 0.5) == pytest.approx(3.0)
 
 
-def test_it_goes_from_the_mean_to_the_best_and_never_overflows() -> None:
+def test_optimal_value_ranges_from_mean_to_max_without_overflow() -> None:
     assert optimal_value.optimal_value([0.0, 2.0, 7.0], 1e6) == pytest.approx(3.0, abs=1e-4)
     assert optimal_value.optimal_value([0.0, 2000.0, 7000.0], 1e-3) == pytest.approx(7000.0, abs=0.01)
 
@@ -40,7 +40,7 @@ def estimated(folder: Path, **changes: object) -> list[float]:
         return estimate_optimal_values(session, context, ENCODED)
 
 
-def test_it_is_that_of_the_references_responses_by_draws_of_each_prompts_own(tmp_path: Path) -> None:
+def test_optimal_value_samples_the_reference_seeded_per_prompt(tmp_path: Path) -> None:
     found = estimated(tmp_path / "run")
     cast, codec = cast_for(spec_of()), new_codec()
     context = context_of(cast, spec_of(), codec)
@@ -60,7 +60,7 @@ def test_how_many_are_sampled_at_once_makes_no_difference(tmp_path: Path) -> Non
     assert together == pytest.approx(apart, abs=tolerance.largest(size=8))
 
 
-def test_its_scores_are_clipped_and_penalised_as_those_of_training(tmp_path: Path) -> None:
+def test_optimal_value_scores_are_shaped_as_in_training(tmp_path: Path) -> None:
     shaping = {"clip": 0.05, "missing_eos_penalty": 0.75, "length_penalty": 0.25, "length_free": 2}
     found = estimated(tmp_path / "run", shaping=shaping)
     cast, codec = cast_for(spec_of()), new_codec()

@@ -80,7 +80,7 @@ BASES: dict[str, dict[str, Tensor]] = {}
 
 
 @pytest.mark.parametrize(("base", "change", "expected"), CASES, ids=lambda value: str(value)[:60])
-def test_it_changes_what_it_says_and_nothing_else(
+def test_ppo_option_changes_exactly_the_documented_outcomes(
     base: dict[str, Any], change: dict[str, Any], expected: list[str]
 ) -> None:
     before = BASES[str(base)] = BASES.get(str(base)) or outcome(base)

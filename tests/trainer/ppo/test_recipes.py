@@ -39,7 +39,7 @@ def learnt(folder: Path, spec: PPOSpec) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("name", ["ppo", "rloo", "grpo", "a_star_po", "kl_penalty", "online_iterative"])
-def test_it_improves_its_own_objective(tmp_path: Path, name: str) -> None:
+def test_recipe_improves_its_objective(tmp_path: Path, name: str) -> None:
     before, after = learnt(tmp_path, recipe(name))
     assert before == pytest.approx(sum(SCORES) / 8)
     assert after > before + 0.6 * (max(SCORES) - before)

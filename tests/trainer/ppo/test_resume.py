@@ -123,7 +123,7 @@ def test_it_ends_in_the_same_bits(tmp_path: Path, name: str) -> None:
     assert spec.online is None or "reward_model/model.safetensors" in found["weights"]
 
 
-def test_a_stop_string_ends_responses_in_sampling_loss_and_figures(tmp_path: Path) -> None:
+def test_stop_string_ends_responses_in_sampling_loss_and_metrics(tmp_path: Path) -> None:
     common: dict[str, Any] = {"steps": 1, "eval_every": 1, "max_new_tokens": 6, "self_test": False}
     common["log_token_tables"] = 8
     for folder in (tmp_path / "plain", tmp_path / "stopped"):

@@ -51,7 +51,7 @@ def check(session: Session, actors: PPOModels, **changes: Any) -> None:
     run_self_test(session, context, Learners.build(actors, spec), PROMPTS, REFERENCES)
 
 
-def test_healthy_models_pass_and_the_figures_are_told(session: Session) -> None:
+def test_self_test_healthy_models_pass_and_figures_are_logged(session: Session) -> None:
     check(session, llamas(), temperature=0.7)
     (event,) = [event for event, _ in read(session.run_dir / "events.jsonl")]
     assert isinstance(event, Message) and event.text.startswith("Self-test passed: sampler gap ")
@@ -88,7 +88,7 @@ def test_chance_in_the_training_pass_alone_is_found(session: Session) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_pass_that_differs_where_gradients_are_taken_moves_the_ratio(session: Session, dtype: torch.dtype) -> None:
+def test_self_test_pass_that_differs_with_gradients_fails_ratio(session: Session, dtype: torch.dtype) -> None:
     """The optimizer step's own passes are measured: passes without gradients know nothing of this fault."""
     actors = llamas(compute_in(llama(), dtype), compute_in(llama(), dtype))
     plain = actors.policy.base_model.forward
@@ -99,7 +99,7 @@ def test_a_pass_that_differs_where_gradients_are_taken_moves_the_ratio(session: 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("limits", [{}, {"micro_batch_size": 1}, {"micro_batch_tokens": 20}, {"minibatches": 8}])
-def test_healthy_models_pass_on_products_that_depend_on_the_batch(
+def test_self_test_passes_with_batch_dependent_rounding(
     session: Session, monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, limits: dict[str, int]
 ) -> None:
     """Each linear layer's output is moved by up to half a unit, differently for each number of rows."""
@@ -148,7 +148,7 @@ def _shifted(out: Any, by: float) -> Any:
 @pytest.mark.parametrize(
     ("part", "what"), [("critic", "the critic's values"), ("reward_model", "the reward model's scores")]
 )
-def test_a_model_that_sees_its_pads_is_found(session: Session, part: str, what: str) -> None:
+def test_self_test_model_that_attends_to_pads_fails(session: Session, part: str, what: str) -> None:
     actors = llamas()
     for layer in pack_as(getattr(actors, part), False).modules():  # laid end to end, it would see none
         if hasattr(layer, "is_causal"):
@@ -164,7 +164,7 @@ def test_a_sampler_at_another_temperature_is_found(session: Session) -> None:
         check(session, llamas(policy))
 
 
-def test_a_reference_that_is_another_policy_is_found_unless_it_was_asked_for(session: Session) -> None:
+def test_self_test_other_reference_fails_unless_spec_sets_it(session: Session) -> None:
     actors = llamas(reference=llama(2))
     with pytest.raises(SelfTestFailed, match="the KL to the reference is not 0 at the start"):
         check(session, actors)

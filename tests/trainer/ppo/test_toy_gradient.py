@@ -106,9 +106,7 @@ def test_without_a_critic_it_is_that_of_the_regularised_return(
     ("baseline", "scale"),
     [("none", 1.0), ("batch_mean", 1.0), ("group_mean", 1.0), ("leave_one_out", ALL / (ALL - 1))],
 )
-def test_a_discount_leaves_the_gradient_of_each_tokens_return_whatever_the_baseline(
-    baseline: str, scale: float
-) -> None:
+def test_discounted_gradient_is_exact_for_every_baseline(baseline: str, scale: float) -> None:
     cast = actors(quarters(0.25))
     found = step_gradient(
         cast, samples_per_prompt=ALL, kl={"coef": 0.0}, policy_loss={"kind": "reinforce"},
@@ -138,7 +136,7 @@ def exact_values(cast: PPOModels) -> Table:
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.6, 1.0])
-def test_with_an_exact_critic_it_is_too_whatever_lambda(lam: float) -> None:
+def test_gae_gradient_with_exact_critic_is_exact_for_any_lambda(lam: float) -> None:
     cast = actors(quarters(0.75))
     cast = PPOModels(cast.policy, cast.reference, cast.initial, exact_values(cast), cast.rewards, None)
     found = step_gradient(cast, advantage={"gae_lambda": lam, "normalize": "none"})
@@ -146,7 +144,7 @@ def test_with_an_exact_critic_it_is_too_whatever_lambda(lam: float) -> None:
     torch.testing.assert_close(found, -exact / STEPS, rtol=1e-4, atol=1e-5)
 
 
-def test_with_a_wrong_critic_lambda_1_still_is_and_lambda_0_is_not() -> None:
+def test_gae_gradient_with_wrong_critic_is_exact_at_lambda_1() -> None:
     errors = []
     for lam in (1.0, 0.0):
         cast = actors(quarters(0.75), critic=Table(1, 5))
@@ -199,9 +197,7 @@ def documented_kl(choice: dict[str, Any], policy: Any, reference: Any, states_of
 
 @pytest.mark.parametrize("choice", KL_CHOICES, ids=lambda choice: "-".join(map(str, choice.values())))
 @pytest.mark.parametrize(("distance", "nats"), [(0.07, 0.0007), (0.25, 0.01), (0.6, 0.06), (2.0, 0.4)])
-def test_each_choice_of_the_kl_has_the_gradient_that_is_documented(
-    choice: dict[str, Any], distance: float, nats: float
-) -> None:
+def test_kl_choice_has_the_documented_gradient(choice: dict[str, Any], distance: float, nats: float) -> None:
     """Nothing else is optimised here: every score is 0. `distance` is how far the reference lies, which is `nats`."""
     cast = actors(quarters(0.25))
     step = torch.randn(2, STATES, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
@@ -247,7 +243,7 @@ def test_the_entropy_bonus_adds_the_gradient_of_the_entropy() -> None:
     torch.testing.assert_close(found, -exact / STEPS, rtol=1e-5, atol=1e-6)
 
 
-def test_least_squares_has_the_gradient_of_the_regression_under_the_sampling_policy() -> None:
+def test_least_squares_gradient_is_that_of_the_regression() -> None:
     cast = actors(quarters(0.25))
     found = step_gradient(
         cast, 1.3, advantage={"estimator": "sequence", "normalize": "none", "baseline": "optimal_value"},

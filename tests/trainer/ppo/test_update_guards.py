@@ -13,7 +13,7 @@ from trainer.ppo.update import exceeds_target_kl, minibatches, steps_at_cut_rate
 from trainer.spec import GuardsSpec
 
 
-def test_the_passes_end_before_the_step_of_the_minibatch_that_exceeds_target_kl() -> None:
+def test_target_kl_ends_passes_before_the_exceeding_step() -> None:
     _, _, free = iterate(spec_of())
     kls = [entry["approxkl"] for entry in free.history]
     limit = (kls[1] + kls[2]) / 2
@@ -28,7 +28,7 @@ def test_the_passes_end_before_the_step_of_the_minibatch_that_exceeds_target_kl(
 
 
 @pytest.mark.parametrize("value", [float("nan"), 1e38], ids=["the loss is not finite", "the gradient overflows"])
-def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(value: float) -> None:
+def test_skipped_step_drops_gradients_of_finite_micro_batches(value: float) -> None:
     spec = spec_of(epochs=1, minibatches=2, micro_batch_size=1)  # micro-batches by rising length
     (first, _) = minibatches(6, spec, iteration=0, seed=0)
 
@@ -52,7 +52,7 @@ def test_a_step_left_out_leaves_nothing_of_its_finite_micro_batches_to_the_next(
 @pytest.mark.parametrize(
     ("left", "approxkl", "expected"), [(0, 0.016, 100), (7, 0.016, 100), (7, 0.015, 7), (0, 0.0, 0)]
 )
-def test_a_cut_counts_anew_whenever_the_kl_is_above_the_threshold(left: int, approxkl: float, expected: int) -> None:
+def test_lr_cut_restarts_whenever_kl_exceeds_threshold(left: int, approxkl: float, expected: int) -> None:
     assert steps_at_cut_rate(left, approxkl, GuardsSpec(lr_cut_kl=0.015)) == expected
 
 
@@ -60,7 +60,7 @@ def test_without_a_guard_nothing_is_too_far() -> None:
     assert not exceeds_target_kl(1e9, GuardsSpec()) and steps_at_cut_rate(0, 1e9, GuardsSpec()) == 0
 
 
-def test_a_cut_rate_is_taken_by_policy_and_critic_until_its_steps_are_over() -> None:
+def test_lr_cut_applies_to_policy_and_critic_for_its_steps() -> None:
     spec = spec_of(guards={"lr_cut_kl": 1e6, "lr_cut_factor": 0.25, "lr_cut_steps": 50})  # never cut anew
     cast = cast_for(spec)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
@@ -73,7 +73,7 @@ def test_a_cut_rate_is_taken_by_policy_and_critic_until_its_steps_are_over() -> 
     assert updated.cut_steps_left == 0 and updated.rate_factor == 1.0
 
 
-def test_the_step_that_was_found_too_far_is_the_first_at_the_cut_rate() -> None:
+def test_lr_cut_starts_with_the_step_that_exceeded_kl() -> None:
     _, _, free = iterate(spec_of())
     assert free.history[0]["approxkl"] < 1e-8 < free.history[1]["approxkl"]
     _, _, updated = iterate(spec_of(guards={"lr_cut_kl": 1e-8, "lr_cut_steps": 5}))
@@ -81,7 +81,7 @@ def test_the_step_that_was_found_too_far_is_the_first_at_the_cut_rate() -> None:
 
 
 @pytest.mark.parametrize(("broken", "name"), [("advantages_BR", "policy loss"), ("returns_BR", "value loss")])
-def test_a_loss_of_one_micro_batch_that_is_not_finite_is_named_and_moves_no_weight(broken: str, name: str) -> None:
+def test_not_finite_micro_batch_loss_raises_before_the_step(broken: str, name: str) -> None:
     spec = spec_of(epochs=1, minibatches=1, micro_batch_size=1)
     cast = cast_for(spec)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)

@@ -60,7 +60,7 @@ def test_every_epoch_takes_one_step_per_minibatch() -> None:
         assert taken == {6}
 
 
-def test_every_epoch_goes_through_all_responses_in_an_order_of_its_own() -> None:
+def test_every_epoch_takes_all_responses_in_a_new_order() -> None:
     orders = []
     for iteration in range(2):
         _, _, policy, _ = updated(four_models(), PROMPTS, iteration, epochs=3, minibatches=4)

@@ -148,7 +148,7 @@ def test_scorers_that_fail_end_a_check_as_they_end_a_run(tmp_path: Path) -> None
     assert (only(unknown, "scorer").area, unknown.exit_status()) == ("spec", 2)
 
 
-def test_an_endpoint_that_is_asked_in_vain_is_no_run_that_goes_on(tmp_path: Path) -> None:
+def test_check_unreachable_endpoint_is_reported_once_as_scorer(tmp_path: Path) -> None:
     rewards = [{"type": "http", "url": "http://127.0.0.1:9/", "timeout": 1}]
     found = only(checked(tmp_path, CheckOptions(ask_endpoints=True), rewards=rewards), "scorer")
     assert "failed once: " in found.detail and "raise `timeout` or `retries`. It was asked for" in found.detail
@@ -165,7 +165,7 @@ def sums(question: dict[str, Any]) -> Reply:
     return says({"scores": scores})
 
 
-def test_an_endpoint_is_asked_about_the_jobs_own_data(tmp_path: Path) -> None:
+def test_check_endpoint_receives_data_of_the_job(tmp_path: Path) -> None:
     rows = [{"prompt": f"{n} + {n} =", "answer": 2 * n} for n in range(1, 40)]
     data = {"prompts": lines(tmp_path / "sums.jsonl", rows)}
     with serving(sums) as server:
@@ -180,7 +180,7 @@ def test_an_endpoint_is_asked_about_the_jobs_own_data(tmp_path: Path) -> None:
     )
 
 
-def test_an_endpoint_sees_the_demonstration_of_its_prompt_and_a_judge_is_asked_too(tmp_path: Path) -> None:
+def test_check_endpoint_gets_demonstration_and_judge_is_called(tmp_path: Path) -> None:
     rewards = [{"type": "http", "url": "", "protocol": "openrlhf"}]
     with serving(lambda question: says({"rewards": [0.25], "preferred": ["tie"]})) as server:
         rewards[0]["url"] = server.url
@@ -194,7 +194,7 @@ def test_an_endpoint_sees_the_demonstration_of_its_prompt_and_a_judge_is_asked_t
     assert [f.where for f in found.findings if f.code == "asked"] == ["#/rewards/0", "#/evaluation/judge"]
 
 
-def test_prompts_of_ones_own_to_evaluate_on_are_described_and_counted(tmp_path: Path) -> None:
+def test_check_separate_evaluation_prompts_are_counted(tmp_path: Path) -> None:
     rows = [{"prompt": prompt} for prompt in [*PROMPTS, *PROMPTS[:3]]]
     own = lines(tmp_path / "own.jsonl", [{"prompt": PROMPTS[59]}, *({"prompt": f"new {n}"} for n in range(39))])
     report = checked(tmp_path, data={"prompts": lines(tmp_path / "asked.jsonl", rows), "evaluation_prompts": own})
@@ -207,7 +207,7 @@ def test_prompts_of_ones_own_to_evaluate_on_are_described_and_counted(tmp_path: 
     assert (prompts.train, prompts.held_out) == (62, 40)
 
 
-def test_lost_roles_and_missing_margins_are_found_and_an_empty_file_is_named(tmp_path: Path) -> None:
+def test_check_finds_lost_roles_missing_margins_and_empty_files(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "the"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
     talks = lines(tmp_path / "talks.jsonl", [{"prompt": talk}, *({"prompt": prompt} for prompt in PROMPTS)])
     found = checked(tmp_path, data={"prompts": talks}, reward_model={"margin": True})
@@ -231,7 +231,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
     assert dataset.rows - dataset.train - dataset.held_out == 9
 
 
-def test_pairs_that_contradict_each_other_and_repeated_demonstrations_are_mentioned(tmp_path: Path) -> None:
+def test_check_finds_contradictions_and_repeated_demonstrations(tmp_path: Path) -> None:
     pairs = [{"prompt": p, "a": "good", "b": "bad", "label": label} for p in PROMPTS for label in ("a", "b", "a")]
     shown = [{"prompt": prompt, "completion": "good"} for prompt in PROMPTS] * 2
     data = {"preferences": lines(tmp_path / "torn.jsonl", pairs), "sft": lines(tmp_path / "twice.jsonl", shown)}
@@ -260,7 +260,7 @@ def test_an_invalid_spec_is_a_report_too(tmp_path: Path, capsys: pytest.CaptureF
     assert {finding.where for finding in report.errors()} == {"#/ppo/stepz", "#/sft/epochs"}
 
 
-def test_the_report_as_json_holds_what_the_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_report_json_holds_the_text_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "spec.json").write_text(json.dumps(job(tmp_path)))
     assert main(["check", str(tmp_path / "spec.json"), "--json", str(tmp_path / "report.json")]) == 0
     report = Report.model_validate_json((tmp_path / "report.json").read_text())
@@ -272,7 +272,7 @@ def test_the_report_as_json_holds_what_the_text_says(tmp_path: Path, capsys: pyt
     assert all(f"\n{phase.phase} " in said for phase in report.memory.phases)
 
 
-def test_too_little_memory_is_an_error_and_each_suggestion_lowers_the_peak(tmp_path: Path) -> None:
+def test_check_little_memory_is_error_with_effective_suggestions(tmp_path: Path) -> None:
     large: dict[str, Any] = {"sft": {"batch_size": 48}, "reward_model": {"batch_size": 48}}
     report = checked(tmp_path, **large)
     assert report.memory is not None and report.memory.suggestions == []
@@ -293,7 +293,7 @@ def test_amounts_of_memory(tmp_path: Path, text: str, status: int, capsys: pytes
     assert ("is no amount of memory" in capsys.readouterr().err) == (status == 2)
 
 
-def test_a_pretrained_model_its_adapters_and_a_folder_without_weights(tmp_path: Path) -> None:
+def test_check_pretrained_model_with_lora_and_without_weights(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     tokenizer = train_tokenizer([" ".join(WORDS)], 300)
     torch.manual_seed(0)
@@ -313,7 +313,7 @@ def test_a_pretrained_model_its_adapters_and_a_folder_without_weights(tmp_path: 
 
 
 @pytest.mark.slow
-def test_how_much_gpu_a_model_needs_is_known_from_its_configuration_alone(tmp_path: Path) -> None:
+def test_check_estimates_gpu_memory_from_the_config_alone(tmp_path: Path) -> None:
     """A Llama of 7 billion parameters of which nothing has been downloaded but the small files, on no GPU."""
     folder = tmp_path / "model"
     tokenizer = train_tokenizer([" ".join(WORDS)], 300)
@@ -340,7 +340,7 @@ def thumbs_in(folder: Path, ups: int) -> dict[str, Any]:
     return {"thumbs": lines(folder / "thumbs.jsonl", rows)}
 
 
-def test_a_run_on_thumbs_is_planned_and_their_balance_told(tmp_path: Path) -> None:
+def test_check_thumbs_are_planned_with_their_balance(tmp_path: Path) -> None:
     report = checked(
         tmp_path, data=thumbs_in(tmp_path, 5), stages=["sft", "reward_model", "kto", "evaluation"],
         reward_model={"loss": "pointwise"}, kto={"batch_size": 8},
@@ -355,7 +355,7 @@ def test_a_run_on_thumbs_is_planned_and_their_balance_told(tmp_path: Path) -> No
     assert {phase.phase for phase in report.memory.phases} >= {"reward_model", "kto"}  # type: ignore[union-attr]
 
 
-def test_thumbs_of_one_kind_mostly_are_told_with_what_it_asks_of_ktos_weights(tmp_path: Path) -> None:
+def test_check_unbalanced_thumbs_suggest_kto_weights(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"data": thumbs_in(tmp_path, 9), "stages": ["sft", "kto"], "kto": {"batch_size": 8}}
     report = checked(tmp_path, **asked)
     assert "are up" in only(report, "unbalanced_thumbs").detail
@@ -379,7 +379,8 @@ def test_every_row_of_thumbs_that_cannot_be_read_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("loss", "unused"), [("pairwise", "data.thumbs"), ("pointwise", "data.preferences")])
-def test_of_pairs_and_thumbs_the_loss_takes_one_and_the_other_is_told(tmp_path: Path, loss: str, unused: str) -> None:
+def test_check_reward_loss_reports_unused_pairs_or_thumbs(tmp_path: Path, loss: str, unused: str) -> None:
+    """With both kinds of data the loss uses one. The other is reported unless a stage uses it."""
     data = thumbs_in(tmp_path, 5)
     report = checked(tmp_path, data=data, stages=["sft", "reward_model"], reward_model={"loss": loss})
     assert f"`{unused}`" in only(report, "unused_data").detail.split(":")[0]

@@ -72,7 +72,7 @@ def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_a_context_that_is_too_short_names_the_knobs_that_this_run_has() -> None:
+def test_short_context_names_the_settings_of_the_stages() -> None:
     encoded = TokenizedData(
         [TokenizedDemonstration([1] * 5, [1] * 9)], [], [], [], [], [], [TokenizedPrompt("p", [1] * 5)]
     )

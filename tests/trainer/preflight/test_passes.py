@@ -93,7 +93,7 @@ def test_ragged_rows_peak_as_counted_packed_and_padded(packing: bool | str) -> N
     assert Passes(plan).training("logprobs", Shape(prompts, completions)).first == pytest.approx(bytes_.peak, rel=0.01)
 
 
-def test_a_training_pass_of_a_critic_and_a_forward_pass_peak_as_counted() -> None:
+def test_passes_critic_training_and_forward_peak_match_measured() -> None:
     config = LlamaConfig(**LLAMA.to_dict() | {"num_labels": 1})
     model = AutoModelForSequenceClassification.from_config(config).eval()
     batch = Batch.from_ids([e.prompt for e in EXAMPLES], [e.completion for e in EXAMPLES], 0)
@@ -136,7 +136,7 @@ def test_what_a_llama_keeps_for_its_backward_pass_by_hand() -> None:
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_the_cache_is_two_numbers_for_each_layer_head_and_position(config: str) -> None:
+def test_passes_cache_holds_key_and_value_per_head_and_position(config: str) -> None:
     key_heads = {"llama": 2, "gpt2": 4}[config]
     assert Passes(blueprint(config)).sampling((9, 12, 17), 8).cache == 2 * 3 * key_heads * 8 * 3 * (17 + 7) * 4
 
@@ -153,7 +153,7 @@ def test_weights_gradients_and_moments_are_exact() -> None:
     assert moments == 2 * gradients
 
 
-def test_an_adapter_is_what_learns_and_its_backbone_what_is_frozen() -> None:
+def test_blueprint_lora_trains_the_adapter_and_freezes_backbone() -> None:
     plan = blueprint("llama", lora={"rank": 2, "target_modules": ["q_proj", "down_proj"]}, dtype="bfloat16")
     assert plan.trained_parameters("policy") == 3 * 2 * ((32 + 32) + (80 + 32))
     assert plan.trained_parameters("scalar") == plan.trained_parameters("policy") + 32
@@ -204,7 +204,7 @@ def test_a_deep_model_is_counted_from_shallow_ones(monkeypatch: pytest.MonkeyPat
     assert found_.cache == expected_.cache and found_.peak == pytest.approx(expected_.peak, rel=0.01)
 
 
-def test_a_mixture_of_experts_is_worked_out_by_formula_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_passes_mixture_of_experts_uses_formula_and_is_flagged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL", "torch._subclasses.fake_tensor")
     experts = MixtralConfig(
         vocab_size=300, hidden_size=32, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,

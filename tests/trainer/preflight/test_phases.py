@@ -77,7 +77,7 @@ def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") 
     return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
 
 
-def test_on_a_gpu_a_small_cache_that_graphs_run_over_stays_for_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phases_small_graph_cache_on_gpu_stays_for_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rollout's: 2 · 3 layers · 2 heads · 12 numbers of 4 bytes for each of 16 rows of 25 columns."""
     cache = 2 * 3 * 2 * 12 * 4 * 16 * (PROMPT + ANSWER - 1)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -162,7 +162,7 @@ def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None) -> None:
 
 
 @pytest.mark.parametrize("share", [True, False])
-def test_models_on_backbones_weigh_what_the_trainer_makes_of_them(tmp_path: Path, share: bool) -> None:
+def test_phases_lora_weight_bytes_match_the_built_models(tmp_path: Path, share: bool) -> None:
     torch.manual_seed(0)
     LlamaForCausalLM(LLAMA).save_pretrained(tmp_path)
     lora = {"rank": 2, "share_backbone": share}

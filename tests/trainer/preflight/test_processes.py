@@ -35,7 +35,8 @@ def test_replicated_models_stay_whole_and_rows_are_shared_out() -> None:
     assert caches == [2 * 3 * 24 * 4 * rows * 25 for rows in (16, 4)]
 
 
-def test_of_slices_each_holds_a_fourth_and_what_is_gathered_for_a_pass() -> None:
+def test_fsdp_estimate_is_a_quarter_plus_gathered_weights() -> None:
+    """Each of four processes holds a quarter of weights, gradients and optimizer state."""
     found = estimated(spec_of(**FSDP), "llama")
     learning = {"weights": POLICY, "gradients": POLICY, "optimizer": 2 * POLICY}  # 4 bytes each, by 4 processes
     learning["gathered"] = 4 * (2 * 86_448 + 3 * 25_440)
@@ -54,7 +55,7 @@ def test_layers_that_compute_in_bfloat16_are_gathered_in_it() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
-def test_an_asynchronous_rollout_has_a_policy_of_its_own(dtype: str, size: int) -> None:
+def test_asynchronous_rollout_estimate_adds_a_policy_copy(dtype: str, size: int) -> None:
     ahead = spec_of(model={"path": "unused", "dtype": dtype}, ppo=PPO | {"rollout": {"asynchronous": True}})
     plain = spec_of(model={"path": "unused", "dtype": dtype}, ppo=PPO)
     blueprint = Blueprint(LLAMA, plain.model, "cpu")
@@ -69,7 +70,7 @@ def test_it_samples_beside_the_update() -> None:
     assert ahead["ppo_update"].parts["kv_cache"] == ahead["ppo_rollout"].parts["kv_cache"] > 0
 
 
-def test_several_processes_are_told_that_it_is_each_ones() -> None:
+def test_memory_report_of_several_processes_is_per_process() -> None:
     memory = MemoryReport(device="cpu", processes=4, available=2**30, runtime=0, phases=[])
     assert "per process, of 4" in render(Report(memory=memory))
     assert "per process" not in render(Report(memory=memory.model_copy(update={"processes": 1})))

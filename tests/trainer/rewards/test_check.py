@@ -14,7 +14,7 @@ def prompts(*answers: str | None) -> list[TokenizedPrompt]:
     return [TokenizedPrompt(f"question\n{n}", [n], answer) for n, answer in enumerate(answers)]
 
 
-def test_answers_that_are_missing_are_counted_and_the_first_is_shown() -> None:
+def test_check_answers_counts_missing_ones_and_shows_the_first() -> None:
     with pytest.raises(DataError, match=r"`exact_match`.* 2 of 3 prompts have no `answer`. The first: 'question 1'"):
         check_answers([EXACT], prompts("a", None, None))
 
@@ -24,6 +24,6 @@ def test_an_answer_without_a_number_is_none_to_a_number() -> None:
         check_answers([LengthReward(type="length", target=1), NUMERIC], prompts("#### 4", "four"))
 
 
-def test_answers_are_asked_for_only_where_they_are_compared_with() -> None:
+def test_check_answers_requires_them_only_for_comparing_rewards() -> None:
     check_answers([LengthReward(type="length", target=1)], prompts(None))
     check_answers([EXACT, NUMERIC], prompts("4", "-1.5"))

@@ -73,7 +73,7 @@ def test_tokens_are_not_sent_unasked() -> None:
     assert scores.totals == [6.0] and "tokens" not in server.questions[0]["items"][0]
 
 
-def test_numbers_for_responses_and_for_tokens_are_weighed_and_summed() -> None:
+def test_rewards_sum_weighted_response_and_token_scores() -> None:
     rewards = Rewards(
         [
             WeightedReward("whole", 2.0, Gives(1.0, -1.0)),
@@ -110,7 +110,7 @@ def test_lists_that_do_not_fit_end_the_step(values: list[Any], said: str) -> Non
         Rewards([WeightedReward("odd", 1.0, Gives(*values))]).score([answer("a"), answer("ab")])
 
 
-def test_an_endpoint_that_gives_no_numbers_in_a_list_ends_the_step() -> None:
+def test_dense_endpoint_non_number_in_list_raises_reward_error() -> None:
     with serving(lambda question: says({"scores": [[1, "2"]]})) as server:
         rewards = build([HttpReward(type="http", url=server.url)], context(codec=CODEC))
         with pytest.raises(RewardError, match="returned '2' where a number was expected, in `scores`"):
@@ -142,7 +142,7 @@ def learnt(advantage: dict[str, object], finished: Sequence[bool] = (True,) * 4,
     )
 
 
-def test_each_token_earns_its_own_and_the_last_one_the_rest() -> None:
+def test_dense_rewards_go_to_their_tokens_and_the_rest_to_last() -> None:
     experience = learnt({"baseline": "none"})
     torch.testing.assert_close(experience.rewards_BR, torch.tensor([[0.4, 1.45], [-1.2, 0.0], [1.2, 2.6], [0.0, 2.9]]))
     assert experience.shaped_B.tolist() == [2.25, -1.0, 4.0, 3.0]
@@ -195,7 +195,7 @@ def test_without_options_tokens_keep_their_rewards() -> None:
     assert torch.equal(shaped_tokens(values, torch.tensor([False]), ShapingSpec(), scale=9.0), values)
 
 
-def test_gae_uses_them_and_a_cut_off_response_keeps_what_it_has_earned() -> None:
+def test_gae_truncated_response_keeps_its_dense_rewards() -> None:
     advantage = {"gamma": 0.9, "gae_lambda": 0.5, "normalize": "none", "bootstrap_truncated": True}
     spec = spec_of(advantage=advantage, kl={"coef": 0.0}, shaping={"missing_eos_penalty": 0.0})
     cast = replace(

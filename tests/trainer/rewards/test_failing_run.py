@@ -36,7 +36,7 @@ def run(folder: Path, url: str) -> int:
     return main(["run", str(spec), "--run-dir", str(folder / "run")])
 
 
-def test_a_reward_that_breaks_fails_the_run_and_the_same_command_goes_on(
+def test_failing_reward_fails_the_run_and_same_command_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     endpoint = Endpoint(failing=True)

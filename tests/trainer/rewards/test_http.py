@@ -30,7 +30,7 @@ def by_length(question: dict[str, Any]) -> Reply:
     return says({"scores": [len(item["response"]) for item in question["items"]]})
 
 
-def test_what_is_asked_in_batches_comes_back_in_order() -> None:
+def test_http_reward_batches_return_scores_in_order() -> None:
     with serving(by_length) as server:
         rewards = build([HttpReward(type="http", url=server.url, batch_size=2)], context())
         scores = rewards.score([answer("a", "1"), answer("", finished=False), answer("ccc")])
@@ -54,7 +54,7 @@ def test_openrlhfs_protocol_sends_whole_texts_with_their_eos() -> None:
     ]
 
 
-def test_trouble_that_passes_is_tried_again_and_told() -> None:
+def test_http_reward_transient_error_is_retried_and_logged() -> None:
     replies = iter([(503, b"warming up"), (429, b""), says({"scores": [1]}), says({"scores": [2]})])
     with serving(lambda question: next(replies)) as server:
         remote = Remote(server.url, batch_size=1)
@@ -74,7 +74,7 @@ def test_the_error_rate_is_that_of_the_last_batch() -> None:
     assert remote.reward.figures()["error_rate"] == 0.0
 
 
-def test_pauses_double_up_to_a_minute_and_then_it_gives_up() -> None:
+def test_http_reward_retry_pauses_double_up_to_a_minute() -> None:
     with serving(lambda question: (500, b"broken")) as server:
         remote = Remote(server.url, retries=9)
         with pytest.raises(RewardError, match=r"failed 10 times, at last: it answered 500 .*: broken"):
@@ -101,7 +101,7 @@ def test_pauses_double_up_to_a_minute_and_then_it_gives_up() -> None:
         ((200, b'{"scores": [1e999]}'), "returned inf for response 1 of 1"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_no_score_ends_the_step_at_once(reply: Reply, said: str) -> None:
+def test_http_reward_invalid_score_fails_without_retry(reply: Reply, said: str) -> None:
     with serving(lambda question: reply) as server:
         rewards = build([HttpReward(type="http", name="away", url=server.url)], context())
         with pytest.raises(RewardError, match=said) as caught:
@@ -116,7 +116,7 @@ def listening() -> Iterator[str]:
         yield f"http://127.0.0.1:{silent.getsockname()[1]}/"
 
 
-def test_a_silent_endpoint_is_given_up_after_its_time() -> None:
+def test_http_reward_silent_endpoint_fails_after_timeout() -> None:
     with listening() as url:
         remote = Remote(url, timeout=0.05, retries=1)
         with pytest.raises(RewardError, match=r"failed 2 times, at last: no answer within 0.05 s"):
@@ -124,7 +124,7 @@ def test_a_silent_endpoint_is_given_up_after_its_time() -> None:
     assert remote.pauses == [0.5] and remote.reward.figures()["error_rate"] == 1.0
 
 
-def test_nobody_there() -> None:
+def test_http_reward_refused_connection_is_reported() -> None:
     with listening() as url:
         pass
     with pytest.raises(RewardError, match=r"failed once: the connection failed \(.*refused"):
@@ -132,13 +132,13 @@ def test_nobody_there() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://", "http://host:port/", "http://a b/", "http://me:secret@host/", "http://hö/"])
-def test_an_address_that_cannot_be_asked_is_refused_before_training(url: str) -> None:
+def test_http_reward_invalid_url_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(SpecError, match="`http`: `url`") as caught:
         build([HttpReward(type="http", url=url)], context())
     assert "secret" not in str(caught.value)
 
 
-def test_nothing_to_score_asks_nobody() -> None:
+def test_http_reward_without_responses_sends_no_request() -> None:
     rewards: Rewards = build([HttpReward(type="http", url="http://127.0.0.1:9/")], context())
     assert rewards.score([]).totals == []
 

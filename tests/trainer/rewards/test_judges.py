@@ -23,20 +23,20 @@ def test_no_name_is_no_judge() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_installed_judge_sees_prompt_response_and_end() -> None:
+def test_installed_judge_receives_prompt_response_and_end() -> None:
     judge, one, other = judge_of("lengths"), answer("abc"), answer("ab", finished=False, prompt="long")
     assert judge.scores([one, other]) == [1 + 30 + 100, 4 + 20]
     assert judge.points([one, other, one], [other, one, one]) == [0.0, 1.0, 0.5]
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_judge_that_gives_no_number_is_named() -> None:
+def test_judge_that_returns_no_number_is_named() -> None:
     with pytest.raises(RewardError, match="Judge `lengths` returned nan for response 2 of 2"):
         judge_of("lengths").scores([answer("a"), answer("nan")])
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_judge_that_is_not_installed_is_refused_with_those_that_are() -> None:
+def test_judge_not_installed_is_refused_with_a_list_of_installed() -> None:
     with pytest.raises(SpecError, match=r"#/evaluation/judge: no judge named 'nobody' is installed here .*lengths"):
         judge_of("nobody")
 
@@ -88,7 +88,7 @@ def test_only_a_win_on_both_sides_is_one(kind: str) -> None:
         ("a", "must answer"),
     ],
 )
-def test_an_answer_that_is_no_verdict_ends_the_comparison(preferred: Any, said: str) -> None:
+def test_http_judge_invalid_verdict_ends_the_comparison(preferred: Any, said: str) -> None:
     with serving(lambda question: says({"preferred": preferred})) as server:
         judge = judge_of({"type": "http_judge", "url": server.url})
         with pytest.raises(RewardError, match=said) as caught:

@@ -76,7 +76,7 @@ def test_the_runs_own_model_is_read_as_it_is_now() -> None:
     assert rewards.score([answer("abc")]).totals[0] == pytest.approx(before - 1.0)
 
 
-def test_a_model_with_the_same_tokenizer_scores_the_tokens_as_they_were_sampled(tmp_path: Path) -> None:
+def test_model_reward_same_tokenizer_scores_sampled_tokens(tmp_path: Path) -> None:
     codec = new_codec()
     model = saved(tmp_path, codec.tokenizer)
     # Ids that have nothing to do with the text: it is not encoded again.
@@ -86,7 +86,7 @@ def test_a_model_with_the_same_tokenizer_scores_the_tokens_as_they_were_sampled(
 
 
 @pytest.mark.parametrize("prompt", ["ask me", [{"role": "user", "content": "ask me"}]])
-def test_another_tokenizer_reads_the_text_with_its_own_template_and_eos(tmp_path: Path, prompt: Any) -> None:
+def test_model_reward_other_tokenizer_uses_its_template_and_eos(tmp_path: Path, prompt: Any) -> None:
     theirs = train_tokenizer(["ask me ask me", "an answer"] * 9, 280)
     theirs.eos_token, theirs.chat_template = "<|pad|>", TEMPLATE
     model = saved(tmp_path, theirs)
@@ -98,7 +98,7 @@ def test_another_tokenizer_reads_the_text_with_its_own_template_and_eos(tmp_path
     assert found == pytest.approx(expected, abs=tolerance.largest())
 
 
-def test_another_tokenizer_without_a_template_reads_the_prompt_as_it_stands(shared_data: Path, tmp_path: Path) -> None:
+def test_model_reward_tokenizer_without_template_uses_plain_text(shared_data: Path, tmp_path: Path) -> None:
     theirs = load_tokenizer(shared_data / "tok_gpt2")  # its PAD is missing, and its EOS 50256
     model, codec = saved(tmp_path, theirs), new_codec()
     ids = theirs("Tell me.")["input_ids"] + theirs(" Yes <|endoftext|> so", split_special_tokens=True)["input_ids"]
@@ -109,7 +109,7 @@ def test_another_tokenizer_without_a_template_reads_the_prompt_as_it_stands(shar
     assert found.totals == pytest.approx([alone(model, [*ids, 50256])], abs=tolerance.largest())
 
 
-def test_tokenizers_are_the_same_only_with_the_same_template_and_eos(tmp_path: Path) -> None:
+def test_same_tokenizer_requires_same_template_and_eos(tmp_path: Path) -> None:
     one, other = (train_tokenizer(["abc"], 262) for _ in range(2))
     one.save_pretrained(tmp_path)
     assert same_tokenizer(one, other)
@@ -120,7 +120,7 @@ def test_tokenizers_are_the_same_only_with_the_same_template_and_eos(tmp_path: P
     assert not same_tokenizer(one, train_tokenizer(["cab" * 9], 262))
 
 
-def test_a_context_too_short_for_a_response_is_told_with_its_lengths(tmp_path: Path) -> None:
+def test_model_reward_short_context_error_names_both_lengths(tmp_path: Path) -> None:
     codec = new_codec()
     saved(tmp_path, codec.tokenizer, context_length=8)
     rewards = build([ModelReward(path=str(tmp_path), name="small")], context(codec=codec))
@@ -145,12 +145,12 @@ def test_a_tokenizer_larger_than_its_model_is_refused(tmp_path: Path) -> None:
         build([ModelReward(path=str(tmp_path))], context())
 
 
-def test_a_reward_without_a_model_to_ask() -> None:
+def test_model_reward_without_a_model_is_refused() -> None:
     with pytest.raises(ModelError, match="trains no reward model"):
         build([ModelReward()], context())
 
 
-def test_a_response_with_another_stop_is_scored_with_the_eos_in_its_place() -> None:
+def test_token_scorer_replaces_another_stop_by_the_eos() -> None:
     codec, model = new_codec(), scorer()
     closed = RewardInput("q", [5, 6], [7, 8, 9], "xy", True, None, [7, 8, codec.eos_id])
     as_trained = RewardInput("q", [5, 6], [7, 8, codec.eos_id], "xy", True, None)
@@ -227,7 +227,7 @@ def test_every_text_scores_as_it_does_alone(tmp_path: Path, kind: str, side: str
     assert len(set(expected)) == len(expected)
 
 
-def test_rows_of_one_length_are_scored_together_and_come_back_in_order(tmp_path: Path) -> None:
+def test_classifier_reward_batches_by_length_and_keeps_order(tmp_path: Path) -> None:
     torch.manual_seed(3)
     model, its_tokenizer = decoder(), tokenizer()
     answers = [answer(text, prompt="") for text in ("ab", "x", "cd", "y", "ef", "zzz")]
@@ -285,7 +285,7 @@ def logits_alone_raw(model: Model, its_tokenizer: Tokenizer, text: str) -> float
         return float(model.score(hidden)[2])
 
 
-def test_a_pair_of_texts_is_the_tokenizers_own_pair(tmp_path: Path) -> None:
+def test_classifier_reward_encodes_a_pair_as_tokenizer_pair(tmp_path: Path) -> None:
     torch.manual_seed(3)
     model, its_tokenizer = encoder(), tokenizer()
     pair: RewardInput = answer("fine", prompt="what?")

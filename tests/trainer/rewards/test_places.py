@@ -63,7 +63,7 @@ def online(label_by: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_cannot_be_had_is_told_now(
+def test_places_unavailable_resource_is_refused_by_the_check(
     tmp_path: Path, changes: dict[str, Any], kind: type[TrainerError], said: str
 ) -> None:
     with pytest.raises(kind, match=said):

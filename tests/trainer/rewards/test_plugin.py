@@ -38,12 +38,12 @@ def scored(plugin: str, **options: str | float) -> Scores:
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_plug_in_gets_its_options_and_everything_about_a_response() -> None:
+def test_plugin_reward_receives_options_and_response_fields() -> None:
     assert scored("letters", letter="a", per=0.5).totals == [2.5, 100.5]
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_plug_in_may_give_a_number_for_each_token_that_it_is_shown() -> None:
+def test_plugin_reward_may_return_a_score_for_each_token() -> None:
     codec = new_codec()
     answers = [encoded(codec, "ask", text) for text in ("aba", "bb", "ca", "a")]
     spec = PluginReward(type="plugin", plugin="tokens", options={"word": "a"}, weight=0.5)
@@ -53,7 +53,7 @@ def test_a_plug_in_may_give_a_number_for_each_token_that_it_is_shown() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_plug_in_that_fails_says_where() -> None:
+def test_plugin_reward_error_names_its_line() -> None:
     with pytest.raises(
         RewardError, match=r"Reward `plugin`: the plug-in failed: ZeroDivisionError: .*plugins\.py, line"
     ):

@@ -170,6 +170,6 @@ def test_a_lexicon_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("source", [{}, {"path": "x", "words": {"a": 1.0}}])
-def test_a_lexicon_comes_from_one_place(source: dict[str, object]) -> None:
+def test_lexicon_with_path_and_words_or_neither_is_refused(source: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="give either `path` or `words`"):
         LexiconReward.model_validate({"type": "lexicon", **source})

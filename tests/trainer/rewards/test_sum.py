@@ -25,7 +25,7 @@ class Gives:
         return self.values  # type: ignore[return-value]  # what a broken reward does
 
 
-def test_the_total_is_the_weighted_sum_and_the_parts_are_unweighted() -> None:
+def test_rewards_total_is_weighted_sum_of_unweighted_parts() -> None:
     specs = SPECS.validate_python(
         [
             {"type": "length", "target": 4, "unit": "characters", "weight": -0.5},
@@ -38,7 +38,7 @@ def test_the_total_is_the_weighted_sum_and_the_parts_are_unweighted() -> None:
     assert scores.figures == {}
 
 
-def test_names_are_never_given_twice() -> None:
+def test_reward_names_are_unique() -> None:
     specs = SPECS.validate_python(
         [{"type": "length", "target": 1, "name": name} for name in ("length_2", None, None, "short", "short")]
     )

@@ -55,7 +55,7 @@ def test_a_response_without_an_eos_loses_the_penalty() -> None:
 
 
 @torch.no_grad()
-def test_the_kl_is_how_much_likelier_the_policy_finds_each_token_than_the_reference() -> None:
+def test_batch_kl_is_policy_logprob_minus_reference_logprob() -> None:
     models, experience = four_models(), collected()
     found = rows(experience, experience.scored.kl_BR)
     for prompt, response, kl in zip(PROMPTS, experience.scored.responses, found, strict=True):
@@ -65,7 +65,7 @@ def test_the_kl_is_how_much_likelier_the_policy_finds_each_token_than_the_refere
         assert max(map(abs, kl)) > 0.01
 
 
-def test_every_token_pays_for_its_kl_and_the_last_one_earns_the_score() -> None:
+def test_batch_rewards_are_kl_penalties_plus_score_at_last_token() -> None:
     experience = collected(kl={"coef": 0.3})
     kls, rewards = rows(experience, experience.scored.kl_BR), rows(experience, experience.rewards_BR)
     for kl, reward, score in zip(kls, rewards, experience.scored.scores_B.tolist(), strict=True):
@@ -96,7 +96,7 @@ def test_gamma_discounts_and_lambda_only_weighs() -> None:
             assert returns[t] == pytest.approx(next_advantage + values[t], abs=tolerance.largest(size=8))
 
 
-def test_whitening_moves_the_advantages_to_mean_0_and_variance_1_and_leaves_the_returns() -> None:
+def test_batch_whitening_normalises_advantages_but_not_returns() -> None:
     plain, white = collected(), collected(advantage={})
     mask = white.scored.batch.mask_BR
     inside, before = white.advantages_BR[mask], plain.advantages_BR[mask]
@@ -113,7 +113,7 @@ def test_the_micro_batch_split_changes_no_experience() -> None:
 
 
 # Responses of a sampler that is not the policy: the weights by hand, and what the loss makes of them.
-def test_a_token_weighs_as_much_more_as_it_has_become_likelier_up_to_the_cap() -> None:
+def test_importance_weights_are_probability_ratios_up_to_the_cap() -> None:
     own = torch.tensor([[log(0.5), log(0.2), log(0.9), 0.0]])
     sampler = torch.tensor([[log(0.4), log(0.4), log(0.1), 0.0]])  # ratios 1.25, 0.5, 9, and a pad
     weights = importance_weights(own, sampler, 2.0)
@@ -125,12 +125,12 @@ def test_a_token_weighs_as_much_more_as_it_has_become_likelier_up_to_the_cap() -
     assert figures["sampling/logp_difference/max"] == pytest.approx(log(9))
 
 
-def test_a_sampler_that_is_the_policy_weighs_every_token_exactly_1() -> None:
+def test_importance_weights_of_equal_logprobs_are_exactly_1() -> None:
     logprobs = torch.randn(3, 5)
     assert torch.equal(importance_weights(logprobs, logprobs, 1.0), torch.ones(3, 5))
 
 
-def test_an_engine_that_does_not_say_how_likely_its_tokens_were_leaves_no_gap() -> None:
+def test_sampler_logprobs_missing_for_one_response_gives_none() -> None:
     like = torch.zeros(2, 3)
     assert sampler_logprobs([Response([2], False, [-0.5]), Response([3], False)], like) is None
     assert sampler_logprobs([Response([2, 4], False, [-0.5, -1.0]), Response([3], False, [-2.0])], like).tolist() == [  # type: ignore[union-attr]
@@ -160,7 +160,7 @@ def test_the_loss_of_each_token_is_multiplied_by_its_weight() -> None:
     assert float((moved[0] - moved[2]).abs().max()) > 1e-3
 
 
-def test_the_samplers_own_logprobs_come_to_the_same_update_but_for_rounding() -> None:
+def test_update_with_sampler_logprobs_matches_recomputed_ones() -> None:
     learnt = {}
     for source in ("recomputed", "sampler"):
         cast, experience, updated = iterate(spec_of(rollout={"logprobs": source}))

@@ -78,7 +78,7 @@ def test_after_the_last_iteration_nothing_waits() -> None:
     assert ahead.state() == {}
 
 
-def test_trouble_in_the_update_ends_with_no_thread_at_work_and_nothing_waiting() -> None:
+def test_producer_error_in_update_leaves_no_thread_or_batch() -> None:
     ahead, threads = rollouts(), torch.get_num_threads()
     with pytest.raises(ZeroDivisionError), ahead.sample_ahead(1):
         raise ZeroDivisionError
@@ -100,7 +100,7 @@ def test_without_it_nothing_is_sampled_before_its_time() -> None:
     assert now.state() == {}
 
 
-def test_on_a_gpu_they_are_sampled_on_a_stream_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_producer_on_gpu_samples_on_a_separate_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fakes record what is asked of CUDA. The stream waits for the copy of the policy, not for the update; the update's
     stream waits for it before the copy is written again."""
     asked: list[str] = []

@@ -10,7 +10,7 @@ from trainer.rollout.shaping import RunningScale, missing_eos, scaled_to_unit_va
 from trainer.spec import ShapingSpec
 
 
-def test_the_score_lands_on_the_last_token_and_the_kl_on_every_one() -> None:
+def test_token_rewards_put_score_on_last_token_and_kl_on_all() -> None:
     mask = torch.tensor([[True, True, True], [True, False, False]])
     kl = torch.tensor([[0.1, -0.2, 0.3], [0.5, 7.0, 7.0]])
     rewards = token_rewards(torch.tensor([2.0, -1.0]), kl, mask, kl_coef=0.5)
@@ -23,7 +23,8 @@ def test_only_unfinished_responses_are_penalised(rule: str, expected: list[float
     assert missing_eos(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), spec).tolist() == expected
 
 
-def test_scores_are_scaled_then_clipped_then_penalised_for_the_cut_then_for_their_length() -> None:
+def test_shaped_scores_scale_clip_then_apply_penalties_in_order() -> None:
+    """The penalty for a missing EOS precedes the one for length."""
     spec = ShapingSpec(normalize="running", clip=2.0, missing_eos_penalty=0.5, length_penalty=0.1, length_free=3)
     scores, finished = torch.tensor([6.0, 3.0, -8.0]), torch.tensor([True, False, False])
     # ÷ 2: 3, 1.5, −4; clipped: 2, 1.5, −2; cut off: 2, 1, −2.5; 2, 0 and 1 tokens beyond 3: 1.8, 1, −2.6
@@ -38,7 +39,7 @@ def test_without_options_the_scale_is_not_even_looked_at() -> None:
 
 
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), max_size=6), min_size=1, max_size=6))
-def test_the_running_scale_is_the_deviation_of_all_scores_however_they_come(batches: list[list[float]]) -> None:
+def test_running_scale_is_the_deviation_for_any_batching(batches: list[list[float]]) -> None:
     scale = RunningScale()
     for batch in batches:
         scale = scale.with_scores(batch)

@@ -49,7 +49,7 @@ def test_sigterm_finishes_the_step_saves_and_can_be_resumed(uninterrupted: Path,
     assert weights_of(tmp_path) == weights_of(uninterrupted)
 
 
-def test_another_folder_filled_with_the_checkpoints_goes_on_the_same(uninterrupted: Path, tmp_path: Path) -> None:
+def test_resume_from_copied_checkpoints_gives_same_bits(uninterrupted: Path, tmp_path: Path) -> None:
     import shutil
 
     for name in ("sft", "reward_model", "ppo-000004"):

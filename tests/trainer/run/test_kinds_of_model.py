@@ -67,7 +67,7 @@ def test_only_what_the_stages_need_must_fit(first: Path, tmp_path: Path) -> None
         evaluation={"max_new_tokens": 4, "against": str(base)})  # fmt: skip
 
 
-def test_an_architecture_without_a_scoring_head_may_do_what_needs_none(tmp_path: Path) -> None:
+def test_architecture_without_scoring_head_runs_without_critic(tmp_path: Path) -> None:
     sizes = {"n_embd": 32, "n_layer": 1, "n_head": 4, "n_positions": 128, "rotary_dim": 8}
     model = {"config": sizes | {"model_type": "codegen"}, "tokenizer": {"vocab_size": 512}}
     with pytest.raises(ModelError, match="codegen: transformers has no reward model"):

@@ -14,7 +14,7 @@ from trainer.run_folder import claim
 from trainer.spec.named_resources import named_paths
 
 
-def test_every_path_is_found_beside_the_file_and_hub_ids_are_left_alone(tmp_path: Path) -> None:
+def test_paths_resolve_beside_spec_file_and_keep_hub_ids(tmp_path: Path) -> None:
     for folder in ("base", "rm", "old", "gold", "judge", "toxic"):
         (tmp_path / "models" / folder).mkdir(parents=True)
     spec = tiny_spec() | {

@@ -60,7 +60,7 @@ def last(folder: Path, stage: str) -> dict[str, float]:
     return [values for (name, _), values in metrics_of(folder).items() if name == stage][-1]
 
 
-def test_the_reward_model_tells_good_from_bad_on_held_out_rows(finished: Path) -> None:
+def test_reward_model_on_thumbs_separates_held_out_rows(finished: Path) -> None:
     found = last(finished, "reward_model")
     assert found["eval/accuracy"] > 0.95 and found["eval/auc"] > 0.95
     assert 0.5 < found["eval/majority_baseline"] < 0.7
@@ -70,7 +70,7 @@ def test_every_metric_is_in_the_table(finished: Path) -> None:
     assert unexplained(finished) == set()
 
 
-def test_kto_raises_the_log_prob_margin_on_held_out_rows_and_the_policy_answers_better(finished: Path) -> None:
+def test_kto_raises_held_out_margin_and_policy_score(finished: Path) -> None:
     """The implied reward is β·log(π/ref) with β = 0.1: a margin of 0.2 is two nats between the two thumbs."""
     found = last(finished, "kto")
     assert found["eval/margin"] > 0.2 and found["eval/auc"] > 0.9

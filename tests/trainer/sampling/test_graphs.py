@@ -103,7 +103,7 @@ def test_a_step_over_fixed_memory_draws_the_same_tokens(monkeypatch: pytest.Monk
     assert len(captures.shapes) > 3 and len({len(r.ids) for r in plain}) > 1
 
 
-def test_graphs_are_kept_for_the_next_batches_and_follow_the_weights() -> None:
+def test_graphs_are_reused_by_later_batches_and_follow_weights() -> None:
     model, captures = llama(), Captures()
     first = sampled(model, captures, PROMPTS * 3)
     shapes = list(captures.shapes)
@@ -119,7 +119,7 @@ def test_graphs_are_kept_for_the_next_batches_and_follow_the_weights() -> None:
     assert set(captures.shapes[len(shapes) :]) <= {(buckets(21)[0], 64)} and len(captures.shapes) <= len(shapes) + 1
 
 
-def test_graphs_of_weights_that_lie_elsewhere_are_captured_anew() -> None:
+def test_graphs_of_moved_weights_are_captured_again() -> None:
     model, captures = llama(), Captures()
     sampled(model, captures, PROMPTS)
     before = len(captures.shapes)
@@ -129,7 +129,7 @@ def test_graphs_of_weights_that_lie_elsewhere_are_captured_anew() -> None:
     assert len(captures.shapes) == 2 * before
 
 
-def test_a_longer_batch_gets_a_cache_of_its_own() -> None:
+def test_graphs_longer_batch_gets_a_separate_cache() -> None:
     model, captures = llama(), Captures()
     sampled(model, captures, PROMPTS, tokens=4)
     long = [[3] * 50, [4] * 45]
@@ -139,7 +139,7 @@ def test_a_longer_batch_gets_a_cache_of_its_own() -> None:
     assert sampled(model, captures, monster, tokens=5) == sampled(llama(), None, monster, tokens=5)
 
 
-def test_a_cache_that_takes_too_much_of_the_device_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_cache_above_device_share_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "_memory", lambda device: 1000.0)
     model, captures = llama(), Captures()
     assert sampled(model, captures, PROMPTS) == sampled(model, captures, PROMPTS) == sampled(llama(), None, PROMPTS)
@@ -147,7 +147,7 @@ def test_a_cache_that_takes_too_much_of_the_device_is_let_go(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(("room", "second"), [(3.0, (16, 128)), (1.5, (1, 128))])
-def test_one_cache_for_many_short_rows_and_few_long_ones_is_made_only_where_it_is_kept(
+def test_graphs_joint_cache_of_two_shapes_only_if_it_can_be_kept(
     room: float, second: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """16 rows of 64 columns, then 1 of 128: one for both is twice the first. `room` is what may be kept, as a multiple."""
@@ -181,7 +181,7 @@ def test_under_autocast_graphs_are_kept_and_follow_the_weights(make: Any, traine
     assert all(weight.dtype == torch.float32 and weight.requires_grad == trained for weight in model.parameters())
 
 
-def test_while_steps_are_captured_no_weight_of_a_linear_layer_is_cast() -> None:
+def test_graphs_capture_casts_no_linear_weight() -> None:
     """A graph that reads autocast's own casts would read freed memory in the next batch."""
 
     class Casts(TorchDispatchMode):
@@ -203,7 +203,7 @@ def test_while_steps_are_captured_no_weight_of_a_linear_layer_is_cast() -> None:
     assert cast == []
 
 
-def test_matrices_that_only_autocast_can_cast_are_captured_for_one_batch() -> None:
+def test_graphs_with_autocast_only_matrices_last_one_batch() -> None:
     class Scaled(torch.nn.Module):
         def __init__(self, inner: torch.nn.Module) -> None:
             super().__init__()
@@ -221,7 +221,8 @@ def test_matrices_that_only_autocast_can_cast_are_captured_for_one_batch() -> No
     assert len(captures.shapes) == 2 * len(set(captures.shapes))
 
 
-def test_a_shape_without_memory_is_tried_again_after_a_pause_and_smaller_ones_at_once() -> None:
+def test_graphs_out_of_memory_shape_is_retried_after_a_pause() -> None:
+    """Smaller shapes are captured at once."""
     model, captures, told = llama(), Captures(), list[str]()
     captures.fails = lambda rows, columns: torch.OutOfMemoryError("no memory") if rows > 11 else None
     plain, tries = sampled(llama(), None, PROMPTS * 3), list[int]()
@@ -281,7 +282,7 @@ def test_captures_share_one_pool_and_leave_the_allocator_alone(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("make", [llama, gpt2, qwen])
-def test_under_autocast_a_step_over_fixed_memory_says_nearly_the_same(make: Any) -> None:
+def test_graphs_fixed_step_under_autocast_is_close_to_eager(make: Any) -> None:
     said: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def both(model: Model, progress: Progress) -> Step:
@@ -312,7 +313,7 @@ def test_under_autocast_a_step_over_fixed_memory_says_nearly_the_same(make: Any)
         assert ((ours - plain).float().norm() / plain.float().norm()).item() < 0.02
 
 
-def test_without_a_gpu_and_for_models_with_windows_steps_are_plain() -> None:
+def test_decoding_without_gpu_or_with_windows_is_eager() -> None:
     draws = torch.zeros(2, 4)
     for model in (llama(), windowed()):
         progress = Progress.begin(model, [[2], [3, 4]], draws, Stops((1,)), 1.0, False)

@@ -53,7 +53,7 @@ def both(model: Model, prompts: list[list[int]], **options: Any) -> tuple[list[A
 
 @pytest.mark.parametrize("make", [llama, gpt2, qwen, gemma, windowed])
 @pytest.mark.parametrize("rows_at_once", [None, 3])
-def test_rows_draw_what_they_draw_with_the_models_own_cache(make: Any, rows_at_once: int | None) -> None:
+def test_in_place_cache_draws_the_same_as_the_model_cache(make: Any, rows_at_once: int | None) -> None:
     plain, found = both(make(), PROMPTS, rows_at_once=rows_at_once)
     assert [r.ids for r in found] == [r.ids for r in plain]
     assert len({len(r.ids) for r in plain}) > 1  # rows leave at different steps
@@ -62,7 +62,7 @@ def test_rows_draw_what_they_draw_with_the_models_own_cache(make: Any, rows_at_o
         torch.testing.assert_close(torch.tensor(one.logprobs), torch.tensor(other.logprobs), **tolerance.outputs())
 
 
-def test_a_role_on_a_shared_backbone_is_sampled_under_its_own_adapter(tmp_path: Path) -> None:
+def test_in_place_lora_role_is_sampled_with_its_adapter(tmp_path: Path) -> None:
     made = maker(policy_in(tmp_path))
     role, other = (stir(made.policy(part, tmp_path, "trained"), seed) for seed, part in enumerate(("policy", "other")))
     plain, found = both(role, PROMPTS)
@@ -115,7 +115,7 @@ def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.M
         torch.testing.assert_close(torch.tensor(one.logprobs), torch.tensor(other.logprobs), rtol=1e-4, atol=1e-5)
 
 
-def test_a_prompt_longer_than_the_cap_has_a_pass_of_its_own() -> None:
+def test_in_place_prompt_above_cap_has_a_separate_pass() -> None:
     parts = list(prompt_groups([[2], [3], [4] * 9, [5] * 9], worthwhile=100, most=4))
     assert [(part.first, part.last) for part in parts] == [(0, 2), (2, 3), (3, 4)]
 
@@ -137,7 +137,7 @@ def test_of_the_cache_only_the_rows_that_move_are_copied() -> None:
     assert cache.get_seq_length() == 2 and cache.layers[1].keys.data_ptr() == before
 
 
-def test_a_batch_of_which_nobody_goes_on_ends_there() -> None:
+def test_in_place_batch_without_unfinished_rows_ends_at_once() -> None:
     model, calls = llama(), 0
 
     def counted(*args: Any, **inputs: Any) -> Any:
@@ -156,7 +156,7 @@ def test_a_batch_of_which_nobody_goes_on_ends_there() -> None:
     assert calls == len(prompts)
 
 
-def test_under_autocast_all_of_the_cache_is_in_the_type_that_is_computed_in() -> None:
+def test_in_place_cache_under_autocast_has_the_compute_dtype() -> None:
     """Rotated keys come in float32: kept so, all of them would be cast again at every step."""
     model, draws = compute_in(llama(), torch.bfloat16), torch.zeros(1, 4)
     progress = Progress.begin(model, [[5, 6, 7]], draws, Stops((1,)), 1.0, False)

@@ -22,7 +22,7 @@ def test_rollout_fields_that_could_change_nothing_are_refused(rollout: dict[str,
         RolloutSpec.model_validate(rollout)
 
 
-def test_weights_are_capped_at_2_where_the_sampler_is_not_the_trainer_and_off_where_told() -> None:
+def test_rollout_spec_cap_is_2_for_other_samplers_unless_set() -> None:
     told: dict[str, object] = {"asynchronous": True}
     assert RolloutSpec().cap is None and RolloutSpec(asynchronous=True).cap == RolloutSpec(engine="vllm").cap == 2.0
     assert RolloutSpec.model_validate(told | {"importance_cap": False}).cap is None

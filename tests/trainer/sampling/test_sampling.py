@@ -24,7 +24,7 @@ def test_draw_inverts_the_cumulative_distribution() -> None:
     assert draw(logits, torch.tensor([0.0, 0.19, 0.21, 0.71]), 1.0).tolist() == [0, 0, 1, 2]
 
 
-def test_draw_never_takes_an_impossible_token() -> None:
+def test_draw_excludes_tokens_of_probability_zero() -> None:
     logits = torch.tensor([[-torch.inf, 0.0, -torch.inf]])
     assert (
         draw(logits, torch.tensor([0.0]), 1.0).tolist() == draw(logits, torch.tensor([0.99999994]), 1.0).tolist() == [1]
@@ -37,7 +37,7 @@ def test_draws_follow_the_probabilities() -> None:
     torch.testing.assert_close(counts / 20_000, torch.tensor([0.1, 0.6, 0.3]), atol=0.02, rtol=0)
 
 
-def test_nearly_greedy_sampling_equals_transformers_greedy_generation() -> None:
+def test_sample_near_temperature_0_equals_transformers_greedy() -> None:
     for model in (llama(), gpt2()):
         prompts = [[5, 6, 7], [8], [9, 10]]
         for prompt, response in zip(prompts, respond(model, prompts, temperature=1e-4), strict=True):
@@ -48,14 +48,14 @@ def test_nearly_greedy_sampling_equals_transformers_greedy_generation() -> None:
             assert response.ids == generated[0, len(prompt) :].tolist()
 
 
-def test_a_row_draws_the_same_whatever_its_neighbours() -> None:
+def test_sample_row_does_not_depend_on_other_rows() -> None:
     model = llama()
     together = respond(model, [[5, 6], [7, 8, 9, 10, 11], [12]], tokens=30)
     beside_others = respond(model, [[5, 6], [3], [4, 4, 4]], tokens=30)
     assert together[0] == beside_others[0]
 
 
-def test_finished_means_ended_by_an_eos() -> None:
+def test_sample_finished_is_set_only_by_an_eos() -> None:
     responses = respond(llama(), [[n] for n in range(2, 22)], tokens=8)
     assert {r.finished for r in responses} == {True, False}
     for response in responses:
@@ -64,7 +64,7 @@ def test_finished_means_ended_by_an_eos() -> None:
         assert response.finished or len(response.ids) == 8
 
 
-def test_the_sampler_can_say_how_likely_each_token_was_when_it_drew_it() -> None:
+def test_sample_with_logprobs_returns_logprob_of_each_token() -> None:
     prompts, draws, policy = [[2, 3, 4], [5]], uniforms(torch.Generator().manual_seed(3), 2, 6), llama()
     options = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.7, "device": CPU}
     responses = sample_with(policy, prompts, draws, **options, with_logprobs=True)
@@ -85,7 +85,7 @@ def stops_within(responses: list[Response]) -> Stops:
 
 @pytest.mark.parametrize("way", [sample_in_place, sample_growing])
 @pytest.mark.parametrize("make", [llama, gpt2])
-def test_a_response_is_cut_after_its_first_stop_whatever_ends_its_neighbours(way: Any, make: Any) -> None:
+def test_sample_cuts_each_row_after_its_own_first_stop(way: Any, make: Any) -> None:
     prompts = [[n] for n in range(2, 18)]
     draws = uniforms(torch.Generator().manual_seed(5), len(prompts), 24)
     options = {"pad_id": 0, "temperature": 1.0, "with_logprobs": True}

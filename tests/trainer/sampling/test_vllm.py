@@ -100,7 +100,7 @@ def by(policy: Model) -> Any:
     return pytest.approx(logprobs_alone(policy, PROMPTS[0], [2] * 4, temperature=0.7).tolist(), rel=1e-5)
 
 
-def test_a_rollout_wakes_loads_samples_and_sleeps_without_weights(tmp_path: Path) -> None:
+def test_vllm_rollout_wakes_loads_samples_and_drops_weights(tmp_path: Path) -> None:
     policy = llama()
     engine, llm = engine_for(policy, tmp_path)
     assert llm.asked == ["sleep 2"] and llm.options["dtype"] == "float32"
@@ -109,7 +109,7 @@ def test_a_rollout_wakes_loads_samples_and_sleeps_without_weights(tmp_path: Path
     assert llm.asked == [*LOADED, "sleep 2"]
 
 
-def test_it_is_told_all_stop_tokens_and_its_responses_are_cut_at_a_stop_string(tmp_path: Path) -> None:
+def test_vllm_receives_stop_ids_and_is_cut_at_stop_strings(tmp_path: Path) -> None:
     policy, tokenizer = llama(), new_codec().tokenizer
     stops = Stops.for_tokenizer(tokenizer, [9], [tokenizer.decode([2, 2, 2])])
     engine = VLLM(policy, spec_of(), ModelSpec(path="x"), stops=stops, context=12, folder=tmp_path, processes=1)

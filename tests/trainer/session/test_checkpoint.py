@@ -17,7 +17,7 @@ def state(step: int) -> TrainerState:
     )
 
 
-def test_what_was_saved_comes_back(tmp_path: Path) -> None:
+def test_checkpoint_saved_state_is_restored(tmp_path: Path) -> None:
     path = Checkpoints(tmp_path, keep_last=1).save("ppo", 7, llama(), TOKENIZER, state(7))
     assert load_optimizer(path, "optimizer")["0.exp_avg"].tolist() == [1.5, 7.0]
     assert load_numbers(path)["step"] == 7
@@ -66,7 +66,7 @@ def test_the_best_is_one_is_replaced_and_is_no_intermediate_one(tmp_path: Path) 
     assert checkpoints.newest("ppo") == (tmp_path / "ppo-000005", 5)
 
 
-def test_put_back_it_is_the_newest_and_the_original_stays_as_it_was(tmp_path: Path) -> None:
+def test_put_back_makes_a_newest_copy_and_keeps_the_original(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path, keep_last=1)
     best = checkpoints.save_best("ppo", 10, llama(), TOKENIZER, {"win_rate": 0.7}, state(10))
     checkpoints.save("ppo", 30, llama(1), TOKENIZER, state(30))
@@ -78,7 +78,8 @@ def test_put_back_it_is_the_newest_and_the_original_stays_as_it_was(tmp_path: Pa
     assert load_numbers(best) == {"step": 10} and checkpoints.best("ppo") == (best, 10)
 
 
-def test_a_newest_checkpoint_that_was_cut_says_what_to_do_and_the_one_before_it_serves(tmp_path: Path) -> None:
+def test_newest_damaged_names_the_remedy_and_previous_one_works(tmp_path: Path) -> None:
+    """Once the damaged folder is moved away, the previous checkpoint is the newest."""
     checkpoints = Checkpoints(tmp_path, keep_last=2)
     before, cut = (checkpoints.save("ppo", step, llama(), TOKENIZER, state(step)) for step in (1, 2))
     weights = cut / "model.safetensors"

@@ -32,7 +32,7 @@ def saved_at(folder: Path) -> list[int]:
     return [event.step for event in events_of(folder) if isinstance(event, CheckpointSaved)]
 
 
-def test_it_saves_after_every_so_many_steps_but_not_after_the_last(tmp_path: Path) -> None:
+def test_stage_saves_every_n_steps_but_not_after_the_last(tmp_path: Path) -> None:
     taken: list[int] = []
     with session_in(tmp_path) as session:
         take(session, 6, save_every=2, step=taken.append)
@@ -41,7 +41,7 @@ def test_it_saves_after_every_so_many_steps_but_not_after_the_last(tmp_path: Pat
     assert load_numbers(tmp_path / "checkpoints" / "sft-000004")["step"] == 4
 
 
-def test_a_signal_lets_the_step_end_saves_and_stops(tmp_path: Path) -> None:
+def test_stage_on_signal_finishes_the_step_saves_and_stops(tmp_path: Path) -> None:
     taken: list[int] = []
 
     def step(index: int) -> None:
@@ -56,7 +56,7 @@ def test_a_signal_lets_the_step_end_saves_and_stops(tmp_path: Path) -> None:
     assert isinstance(last, RunStopped) and (last.reason, last.step) == ("signal", 3)
 
 
-def test_it_goes_on_after_the_step_that_was_saved(tmp_path: Path) -> None:
+def test_stage_resumes_after_the_saved_step(tmp_path: Path) -> None:
     taken: list[int] = []
     with session_in(tmp_path) as session:
         take(session, 5, save_every=3, step=taken.append)  # saves at 3
@@ -64,7 +64,7 @@ def test_it_goes_on_after_the_step_that_was_saved(tmp_path: Path) -> None:
     assert taken == [0, 1, 2, 3, 4, 3, 4] and saved_at(tmp_path) == [3]
 
 
-def test_a_lease_that_ran_out_stops_before_the_next_step_and_saves_nothing(tmp_path: Path) -> None:
+def test_stage_with_expired_lease_stops_without_saving(tmp_path: Path) -> None:
     (tmp_path / "lease").write_text("inf")
     taken: list[int] = []
 

@@ -27,7 +27,7 @@ FULL: dict[str, Any] = {
 }
 
 
-def test_every_path_and_address_of_a_spec_is_listed_with_its_place() -> None:
+def test_named_resources_lists_paths_and_urls_with_pointers() -> None:
     spec = JobSpec.model_validate(FULL)
     assert {(found.pointer, found.kind, found.value) for found in named_paths(spec)} == {
         ("#/model/path", "policy", "m"),
@@ -52,7 +52,7 @@ def test_a_judge_and_a_source_of_labels_may_be_models_too() -> None:
     assert {("evaluation.judge.path", "reward_model"), ("ppo.online.label_by.path", "classifier")} <= found
 
 
-def test_no_field_of_the_spec_that_holds_a_path_is_unknown_to_the_list() -> None:
+def test_named_resources_covers_every_path_field_of_the_spec() -> None:
     """Whoever adds one adds it to `named_paths`, and then here."""
     sections = [kind for kind in vars(spec_package).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
     named = {
@@ -74,7 +74,7 @@ def test_no_field_of_the_spec_that_holds_a_path_is_unknown_to_the_list() -> None
     }
 
 
-def test_other_paths_can_be_put_in_their_place() -> None:
+def test_named_resources_paths_can_be_replaced() -> None:
     spec = JobSpec.model_validate(FULL)
     changed = with_paths(spec, {named.at: f"/abs/{named.value}" for named in named_paths(spec)})
     assert [named.value for named in named_paths(changed)] == [f"/abs/{named.value}" for named in named_paths(spec)]

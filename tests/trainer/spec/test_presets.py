@@ -28,7 +28,7 @@ def leaves(tree: dict[str, Any], above: str = "") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_a_preset_is_a_spec_and_says_what_to_replace(preset: Preset) -> None:
+def test_preset_is_a_valid_spec_and_marks_what_to_replace(preset: Preset) -> None:
     JobSpec.model_validate(preset.spec)
     assert set(preset.replace) <= set(leaves(preset.spec))
     stand_ins = [path for path in leaves(preset.spec) if path.startswith(("model.", "data.", "rewards"))]

@@ -65,7 +65,7 @@ def test_problems_name_the_place_and_the_remedy(changes: dict[str, Any], problem
         ({"path": "x", "tokenizer": {}}, "a pretrained model brings its own"),
     ],
 )
-def test_a_model_comes_from_one_place(model: dict[str, Any], said: str) -> None:
+def test_model_requires_exactly_one_source(model: dict[str, Any], said: str) -> None:
     assert said in " ".join(problems_of(model=model))
 
 

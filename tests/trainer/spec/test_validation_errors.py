@@ -71,7 +71,7 @@ def test_one_mistake_is_one_problem(changes: dict[str, Any], problem: str) -> No
         ({"ppo": {"epoch": 1}}, "'epochs'"),
     ],
 )
-def test_a_field_that_stands_elsewhere_is_shown_its_place(changes: dict[str, Any], hint: str) -> None:
+def test_misplaced_field_error_names_its_section(changes: dict[str, Any], hint: str) -> None:
     (problem,) = problems_of(**changes)
     assert f"did you mean {hint}" in problem
 
@@ -82,7 +82,7 @@ def test_unknown_field_without_a_near_name_lists_all() -> None:
     ]
 
 
-def test_a_value_of_no_kind_is_told_each_kind() -> None:
+def test_value_of_no_union_member_error_lists_every_kind() -> None:
     assert problems_of(**judged(3)) == [
         "#/evaluation/judge: Input should be a valid string",
         "#/evaluation/judge: must be an object",

@@ -53,7 +53,7 @@ def log_ratio(policy: Model, reference: Model, prompt: list[int], answer: list[i
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 3])
 @pytest.mark.parametrize("loss", ["sigmoid", "ipo"])
-def test_it_counts_every_pair_alike_however_the_batch_is_split(loss: str, micro_batch: int) -> None:
+def test_dpo_weights_pairs_equally_for_any_micro_batch_size(loss: str, micro_batch: int) -> None:
     spec = DPOSpec.model_validate({"beta": 0.3, "loss": loss})
     expected, model, reference, losses = llama(), llama(), llama(5), []
     for pair in PAIRS:
@@ -68,7 +68,7 @@ def test_it_counts_every_pair_alike_however_the_batch_is_split(loss: str, micro_
         torch.testing.assert_close(got.grad, want.grad, **tolerance.gradients())
 
 
-def test_the_figures_are_of_the_preferred_side_and_leave_ties_out() -> None:
+def test_dpo_figures_use_the_preferred_side_and_skip_ties() -> None:
     parts = [
         dpo.PairLogRatios(torch.tensor([2.0, 1.0, 9.0]), torch.tensor([-2.0, 4.0, 0.0]), torch.tensor([1.0, 0.0, 0.5]))
     ]
@@ -77,7 +77,7 @@ def test_the_figures_are_of_the_preferred_side_and_leave_ties_out() -> None:
     assert (values["accuracy"], values["margin"]) == (1.0, 0.5 * (4 + 3) / 2)
 
 
-def test_training_begins_at_ln_2_and_tells_the_answers_apart(tmp_path: Path) -> None:
+def test_dpo_training_starts_at_ln_2_and_separates_the_pairs(tmp_path: Path) -> None:
     policy, before = llama(), llama()
     with session_in(tmp_path) as session:
         dpo.train(session, spec(), policy, llama().requires_grad_(False), new_codec(), PAIRS, PAIRS)

@@ -20,7 +20,7 @@ def test_means_of_both_sides() -> None:
     }  # fmt: skip
 
 
-def test_without_rewards_there_is_no_score_and_without_a_judge_no_judgement() -> None:
+def test_compare_without_rewards_or_judge_omits_their_figures() -> None:
     summary = compare([completion(None)], [completion(None)])
     assert set(summary) == {"kl", "length_before", "length_after", "eos_rate_before", "eos_rate_after"}
     assert set(means([completion(1)])) == {"kl", "response_length", "eos_rate", "score"}

@@ -72,7 +72,7 @@ def greedy(model: Model, prompt: list[int]) -> list[int]:
     return generated[0, len(prompt) :].tolist()
 
 
-def test_at_the_evaluations_own_temperature_before_is_the_reference_and_after_the_policy(tmp_path: Path) -> None:
+def test_evaluation_compares_reference_and_policy_greedily(tmp_path: Path) -> None:
     models, codec = four_models(), new_codec()
     summary, rows = evaluated(tmp_path, temperature=1e-4)
     before = [greedy(models.reference, prompt.ids) for prompt in PROMPTS]
@@ -96,7 +96,7 @@ def test_at_the_evaluations_own_temperature_before_is_the_reference_and_after_th
     assert (summary["win_rate_low"], summary["win_rate_high"]) == interval
 
 
-def test_a_comparison_repeats_itself_and_carries_what_it_was_given(tmp_path: Path) -> None:
+def test_evaluation_is_deterministic_and_keeps_extra_figures(tmp_path: Path) -> None:
     results = [evaluated(tmp_path / name) for name in ("one", "two")]
     assert results[0] == results[1]
     assert results[0][0]["extra"] == 0.5
@@ -110,7 +110,7 @@ def test_how_many_are_sampled_at_once_changes_nothing(tmp_path: Path) -> None:
     assert texts[0] == texts[1] == texts[2]
 
 
-def test_a_length_of_its_own(tmp_path: Path) -> None:
+def test_evaluation_uses_its_own_max_new_tokens(tmp_path: Path) -> None:
     _, rows = evaluated(tmp_path / "short", max_new_tokens=2)
     assert max(row.tokens or 0 for row in rows) == 2
     assert max(row.tokens or 0 for row in evaluated(tmp_path / "as PPO")[1]) == 6
@@ -165,7 +165,7 @@ def in_the_loop(folder: Path, spec: PPOSpec) -> tuple[Counting, list[dict[str, f
         return rewards, [found.metrics(), found.metrics()]
 
 
-def test_in_the_loop_the_initial_policy_answers_once(tmp_path: Path) -> None:
+def test_evaluation_in_loop_samples_the_initial_policy_once(tmp_path: Path) -> None:
     rewards, (first, second) = in_the_loop(tmp_path, PPO)
     assert rewards.asked == 15 and first == second
     assert set(first) == {
@@ -175,14 +175,15 @@ def test_in_the_loop_the_initial_policy_answers_once(tmp_path: Path) -> None:
     assert first["eval/sqrt_kl"] == max(0.0, first["eval/kl"]) ** 0.5
 
 
-def test_a_reward_model_that_learns_scores_the_initial_answers_anew(tmp_path: Path) -> None:
+def test_evaluation_rescores_initial_responses_if_model_learns(tmp_path: Path) -> None:
     rewards, (first, second) = in_the_loop(tmp_path, PPO.model_copy(update={"online": object()}))
     assert rewards.asked == 20 and first == second
     # before and after, then the same again: sums over other parts would end in other bits than those of a resume
     assert vars(rewards)["parts"] == [2, 2, 1] * 4
 
 
-def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: Path) -> None:
+def test_evaluation_kl_is_to_initial_policy_not_moved_reference(tmp_path: Path) -> None:
+    """The reference of an EMA run differs from the initial policy."""
     actors = replace(four_models(), reference=llama(5))
     with session_in(tmp_path) as session:
         found = Evaluation(session, context_of(actors, PPO), HeldOut(PROMPTS, None, EvaluationSpec()))
@@ -195,7 +196,7 @@ def test_kl_is_to_the_initial_policy_wherever_the_reference_has_moved(tmp_path: 
     assert played.completions[1].kl == pytest.approx(float(own - initial), abs=tolerance.largest(size=8))
 
 
-def test_every_completion_shows_its_own_figures() -> None:
+def test_evaluation_completions_carry_their_own_figures() -> None:
     batch = Batch.from_ids([[5], [6, 7]], [[8, 1], [9, 10, 11]], pad_id=0)
     responses = [Response([8, 1], True), Response([9, 10, 11], False)]
     answers = [
@@ -229,7 +230,8 @@ def after_ppo(
         return evaluation.run(session, context_of(actors, PPO), held_out, {}, best=best).summary
 
 
-def test_the_best_checkpoint_is_measured_again_with_draws_of_its_own(tmp_path: Path) -> None:
+def test_best_checkpoint_is_evaluated_again_with_separate_draws(tmp_path: Path) -> None:
+    """Neither the selection nor the final evaluation uses these draws."""
     chosen = llama(9)
     summary = after_ppo(tmp_path, lambda: chosen)
     assert (summary["best_step"], summary["selection_win_rate"], summary["entropy_kept"]) == (4, 0.9, 0.6)
@@ -269,21 +271,21 @@ def test_no_draw_by_which_the_best_was_chosen_measures_it(tmp_path: Path, monkey
     assert len(choosing) == 10 and len(drawn) == 15 and not {*choosing} & {tuple(draws) for draws in drawn}
 
 
-def test_where_the_last_checkpoint_is_the_best_its_figures_are_those_of_the_run(tmp_path: Path) -> None:
+def test_best_checkpoint_that_is_the_last_has_the_run_figures(tmp_path: Path) -> None:
     summary = after_ppo(tmp_path, None, OF_PPO | {"best_step": 10.0})
     for name in ("win_rate", "win_rate_low", "win_rate_high", "kl"):
         assert summary[f"best_{name}"] == summary[name]
     assert summary["best_score"] == summary["score_after"] and summary["selection_win_rate"] == 0.9
 
 
-def test_a_best_checkpoint_that_is_lost_is_told_and_has_no_figures(tmp_path: Path) -> None:
+def test_best_checkpoint_missing_is_reported_without_figures(tmp_path: Path) -> None:
     summary = after_ppo(tmp_path, None)
     assert "best_win_rate" not in summary and summary["selection_win_rate"] == 0.9
     said = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
     assert said == ["PPO's best checkpoint is not on this machine, so it is not evaluated again."]
 
 
-def test_stopped_while_the_best_is_measured_it_comes_to_the_same_figures(tmp_path: Path) -> None:
+def test_best_checkpoint_evaluation_resumes_to_same_figures(tmp_path: Path) -> None:
     def killed() -> Model:
         raise Stopped("killed")
 

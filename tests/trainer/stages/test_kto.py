@@ -60,7 +60,7 @@ def test_the_reference_point_is_a_mean_and_never_negative() -> None:
     assert float(kto.reference_point(torch.zeros(0))) == 0.0
 
 
-def test_each_prompt_is_paired_with_the_next_completion_of_another_one() -> None:
+def test_kto_mismatched_takes_next_completion_of_another_prompt() -> None:
     found = [(pair.prompt, pair.completion) for pair in kto.mismatched(VERDICTS)]
     assert found == [
         ([3, 4], [10, 11, 12, 13, 1]),
@@ -92,7 +92,7 @@ def reference_loss(policy: Model, reference: Model, spec: KTOSpec) -> tuple[torc
 
 @pytest.mark.parametrize("limits", [Limits(1), Limits(2), Limits(5), Limits(None, 9)])
 @pytest.mark.parametrize("seeds", [CLAMPED, POSITIVE])
-def test_a_step_is_that_of_plain_torch_however_the_batch_is_split(limits: Limits, seeds: tuple[int, int]) -> None:
+def test_kto_step_matches_plain_torch_for_any_micro_batch_size(limits: Limits, seeds: tuple[int, int]) -> None:
     spec = KTOSpec(beta=0.3, desirable_weight=1.5)
     expected, model, reference = llama(seeds[0]), llama(seeds[0]), llama(seeds[1])
     loss, z = reference_loss(expected, reference, spec)
@@ -119,7 +119,7 @@ def test_the_figures_by_hand() -> None:
     assert "margin" not in kto.figures(ratios[:2], up[:2], torch.tensor(1.0), KTOSpec())
 
 
-def test_training_begins_at_half_of_each_weight_and_tells_the_thumbs_apart(tmp_path: Path) -> None:
+def test_kto_training_starts_at_half_and_separates_the_thumbs(tmp_path: Path) -> None:
     policy, before = llama(), llama()
     with session_in(tmp_path) as session:
         kto.train(session, spec(), policy, llama().requires_grad_(False), new_codec(), VERDICTS, VERDICTS)

@@ -26,7 +26,7 @@ def logprobs(model: Model) -> torch.Tensor:
     return completion_logprobs(model, BATCH)[0]
 
 
-def test_the_runs_own_reward_model_is_the_critic_and_one_fixed_reference_serves_all(first: Path) -> None:
+def test_ppo_models_critic_copies_reward_model_shared_reference(first: Path) -> None:
     with assembly(first.parent, ["sft", "reward_model", "ppo"]) as made:
         actors = made.ppo_models()
     assert actors.critic is not None and actors.reward_model is not None
@@ -39,7 +39,7 @@ def test_the_runs_own_reward_model_is_the_critic_and_one_fixed_reference_serves_
 
 
 @pytest.mark.parametrize("initial", ["auto", "reward_model", "policy"])
-def test_a_critic_begins_as_it_is_asked_to(first: Path, initial: str) -> None:
+def test_ppo_models_critic_starts_from_the_source_in_the_spec(first: Path, initial: str) -> None:
     with assembly(first.parent, ["sft", "reward_model", "ppo"], ppo={"critic": {"initial": initial}}) as made:
         critic = made.ppo_models().critic
     is_reward_model = torch.equal(values(critic), values(load_reward_model(first / "reward_model")))
@@ -67,9 +67,10 @@ def test_a_fresh_critic_expects_nothing(
     assert any(p.requires_grad for p in critic_.score.parameters())
 
 
-def test_another_runs_reward_model_is_the_critic_only_on_our_tokens(
+def test_ppo_models_other_reward_model_is_critic_if_tokens_match(
     first: Path, tmp_path: Path, shared_data: Path
 ) -> None:
+    """With another tokenizer the critic starts from the policy."""
     reward = {"type": "model", "path": str(first / "reward_model")}
     with assembly(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH, reward]) as made:
         assert torch.equal(values(made.ppo_models().critic), values(load_reward_model(first / "reward_model")))
@@ -94,7 +95,7 @@ def test_a_named_reference_is_loaded_beside_the_policy_as_it_was(first: Path, tm
     assert torch.equal(logprobs(actors.initial), logprobs(load_policy(first / "sft")))
 
 
-def test_a_reference_that_moves_is_a_third_model_even_in_a_smaller_type(first: Path, tmp_path: Path) -> None:
+def test_ppo_models_ema_reference_is_a_third_float32_model(first: Path, tmp_path: Path) -> None:
     model = {"path": str(first / "sft"), "dtype": "bfloat16"}
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH], ppo={"reference": {"update": "ema"}}) as made:
         actors = made.ppo_models()
@@ -105,9 +106,7 @@ def test_a_reference_that_moves_is_a_third_model_even_in_a_smaller_type(first: P
     assert torch.equal(logprobs(actors.policy), logprobs(actors.reference))
 
 
-def test_with_adapters_all_parts_stand_on_one_backbone_and_the_critic_begins_as_the_reward_model(
-    first: Path, tmp_path: Path
-) -> None:
+def test_ppo_models_lora_share_backbone_critic_from_reward_model(first: Path, tmp_path: Path) -> None:
     changes = {"model": {"path": str(first / "sft"), "lora": LORA}}
     run(tmp_path, ["reward_model"], **changes)
     with assembly(tmp_path, ["reward_model", "ppo"], ppo={"reference": {"update": "ema"}}, **changes) as made:
@@ -121,16 +120,14 @@ def test_with_adapters_all_parts_stand_on_one_backbone_and_the_critic_begins_as_
     )
 
 
-def test_each_with_a_backbone_of_its_own_where_the_spec_says_so(first: Path, tmp_path: Path) -> None:
+def test_ppo_models_lora_have_separate_backbones_if_spec_sets_it(first: Path, tmp_path: Path) -> None:
     model = {"path": str(first / "sft"), "lora": LORA | {"share_backbone": False}}
     with assembly(tmp_path, ["ppo"], model=model, rewards=[LENGTH]) as made:
         actors = made.ppo_models()
     assert len({id(part.backbone) for part in (actors.policy, actors.initial, actors.critic)}) == 3
 
 
-def test_the_stops_of_a_real_model_end_responses_and_are_saved_with_the_policy(
-    tmp_path: Path, shared_data: Path
-) -> None:
+def test_stops_of_model_folder_end_responses_and_are_saved(tmp_path: Path, shared_data: Path) -> None:
     """The stories of this model end with its BOS, which its generation_config.json says."""
     stories = str(shared_data / "model_stories260k")
     run(

@@ -39,7 +39,7 @@ PROMPTS = [{"prompt": f"{n}+1?", "answer": n + 1} for n in range(20)]
 LENGTH = [{"type": "length", "target": 3}]
 
 
-def test_prompts_alone_are_enough_for_ppo_and_keep_their_answers(tmp_path: Path) -> None:
+def test_tokenize_prompts_alone_suffice_for_ppo_with_answers(tmp_path: Path) -> None:
     found = encoded(tmp_path, {"prompts": PROMPTS}, stages=["ppo"], rewards=LENGTH)
     answers = {p.prompt: p.answer for p in (*found.prompts, *found.held_out_prompts)}
     assert answers == {row["prompt"]: str(row["answer"]) for row in PROMPTS}
@@ -47,7 +47,7 @@ def test_prompts_alone_are_enough_for_ppo_and_keep_their_answers(tmp_path: Path)
     assert (found.longest_demonstration(), found.longest_side(), found.longest_prompt()) == (0, 0, 5)
 
 
-def test_texts_are_for_the_pretraining_mix_and_no_longer_than_it_says(tmp_path: Path) -> None:
+def test_tokenize_pretraining_texts_are_cut_at_max_tokens(tmp_path: Path) -> None:
     files: dict[str, Any] = {"prompts": PROMPTS, "pretraining": [{"text": "ab"}, {"text": "abcdef"}]}
     found = encoded(tmp_path, files, stages=["ppo"], rewards=LENGTH, ppo={"ptx": {"max_tokens": 3}})
     codec = new_codec()
@@ -55,7 +55,7 @@ def test_texts_are_for_the_pretraining_mix_and_no_longer_than_it_says(tmp_path: 
     assert [ids[-1] == codec.eos_id for ids in found.texts] == [True, False]
 
 
-def test_what_no_stage_uses_may_be_too_long_and_is_not_worth_a_word(tmp_path: Path) -> None:
+def test_tokenize_long_rows_that_no_stage_uses_are_not_reported(tmp_path: Path) -> None:
     files: dict[str, Any] = {
         "preferences": [{"prompt": f"{n}", "chosen": "much too long", "rejected": "no"} for n in range(9)]
     }
@@ -80,7 +80,7 @@ def test_why_pairs_are_left_out_is_counted(tmp_path: Path) -> None:
         encoded(tmp_path, {"preferences": same}, stages=["dpo"])
 
 
-def test_conversations_without_a_template_and_margins_that_are_not_there_are_warned_of_once(tmp_path: Path) -> None:
+def test_tokenize_warns_once_of_no_template_and_no_margins(tmp_path: Path) -> None:
     talk = [{"role": "system", "content": "be"}, {"role": "user", "content": "q"}]
     rows: list[dict[str, Any]] = [{"prompt": f"{n}", "chosen": "ab", "rejected": "no"} for n in range(9)]
     files = {"preferences": [*rows, {"prompt": talk, "chosen": "ab", "rejected": "no"}]}
@@ -90,14 +90,14 @@ def test_conversations_without_a_template_and_margins_that_are_not_there_are_war
     assert "no row of `data.preferences` has a `margin`" in margins
 
 
-def test_single_messages_and_rows_with_margins_are_not_worth_a_word(tmp_path: Path) -> None:
+def test_tokenize_single_messages_with_margins_give_no_warning(tmp_path: Path) -> None:
     prompts: list[Any] = [[{"role": "user", "content": f"{n}"}] for n in range(9)]
     rows = [{"prompt": prompt, "chosen": "ab", "rejected": "no", "margin": 1} for prompt in prompts]
     encoded(tmp_path, {"preferences": rows}, stages=["reward_model"], reward_model={"margin": True})
     assert warnings_in(tmp_path) == []
 
 
-def test_what_ends_a_response_is_said_and_odd_stops_are_warned_of(tmp_path: Path) -> None:
+def test_tokenize_logs_the_stops_and_warns_of_unusual_ones(tmp_path: Path) -> None:
     shown = [{"prompt": f"{n}", "completion": "ab" if n % 2 else "x\ny"} for n in range(10)]
     codec = new_codec()
     stops = Stops.for_tokenizer(codec.tokenizer, [7], ["\n"])

@@ -25,7 +25,7 @@ def test_training_a_tokenizer_twice_gives_the_same_one() -> None:
     assert first.backend_tokenizer.to_str() == second.backend_tokenizer.to_str()
 
 
-def test_a_whole_completion_ends_with_the_eos_and_a_cut_one_does_not() -> None:
+def test_codec_completion_ends_with_eos_unless_truncated() -> None:
     codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), SPEC)
     ids, whole = codec.completion("abcdefg")  # 7 bytes and the EOS: just fits
     assert whole and len(ids) == 8 and ids[-1] == codec.eos_id
@@ -51,7 +51,7 @@ def test_a_chat_template_is_applied_unless_switched_off() -> None:
     assert plain.decode(plain.prompt("U") or []) == "U"
 
 
-def test_a_tokenizer_without_eos_is_refused_and_one_without_pad_is_not() -> None:
+def test_codec_refuses_tokenizer_without_eos_but_not_without_pad() -> None:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.pad_token = None
     assert Codec.for_tokenizer(tokenizer, SPEC).pad_id == tokenizer.eos_token_id
@@ -60,13 +60,13 @@ def test_a_tokenizer_without_eos_is_refused_and_one_without_pad_is_not() -> None
         Codec.for_tokenizer(tokenizer, SPEC)
 
 
-def test_a_tokenizer_that_adds_bos_does_so_before_the_prompt_only(shared_data: Path) -> None:
+def test_codec_adds_bos_before_the_prompt_only(shared_data: Path) -> None:
     codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
     assert (codec.prompt("Once") or [])[0] == 1
     assert 1 not in codec.completion(" upon")[0]
 
 
-def test_an_eos_that_the_text_brings_is_not_doubled_and_others_stay_text() -> None:
+def test_codec_final_eos_text_is_one_token_and_others_stay_text() -> None:
     codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), DataSpec(preferences="-"))
     assert codec.completion("ab<|eos|>") == codec.completion("ab")
     inside, _ = codec.completion("a<|eos|>b")
@@ -83,7 +83,7 @@ def test_a_prompt_that_the_chat_template_refuses_is_a_data_error() -> None:
         )
 
 
-def test_a_plain_text_begins_with_the_bos_and_ends_with_the_eos_unless_cut(shared_data: Path) -> None:
+def test_codec_text_has_bos_and_eos_unless_truncated(shared_data: Path) -> None:
     codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
     whole = codec.text("Once upon a time", 64)
     assert whole[0] == 1 and whole[-1] == codec.eos_id and codec.decode(whole) == "Once upon a time"

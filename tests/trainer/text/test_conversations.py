@@ -50,7 +50,7 @@ def test_the_last_turn_alone_or_each_one(tmp_path: Path) -> None:
     assert [*both.train, *both.held_out] == [Demonstration(TALK[:1], "[hm] Hello"), *last]
 
 
-def test_a_template_that_rewrites_earlier_turns_leaves_the_trained_one_whole() -> None:
+def test_conversation_template_that_rewrites_keeps_trained_turn() -> None:
     turns = list(Demonstration(TALK[:3], "[well] Fine").turns())
     assert examples(codec_with(FORGETFUL), turns) == [
         ("<user>Hi<|eos|><assistant>", "[hm] Hello<|eos|>"),

@@ -35,7 +35,7 @@ def _names() -> list[str]:
 _NAMES = _names()
 
 
-def test_stops_are_the_eos_further_ids_and_special_tokens_by_their_text() -> None:
+def test_stops_hold_eos_further_ids_and_named_special_tokens() -> None:
     stops = Stops.for_tokenizer(TOKENIZER, [7], ["<|pad|>", "###", "###"])
     assert (stops.ids, stops.strings) == ((0, 1, 7), ("###",))
     assert stops.shown(TOKENIZER) == f'<|pad|> (0), <|eos|> (1), {TOKENIZER.convert_ids_to_tokens(7)} (7), "###"'
@@ -55,7 +55,7 @@ def test_the_first_completed_string_ends_a_response(text: str, tokens: int | Non
     assert STOPS.end(ids_of(text)) == tokens
 
 
-def test_special_tokens_do_not_interrupt_a_string_and_the_eos_ends_it() -> None:
+def test_stops_string_spans_special_tokens_but_not_the_eos() -> None:
     pad, eos = 0, 1
     assert STOPS.end([*ids_of("x\n\nUs"), pad, pad, *ids_of("er"), 9]) == 9
     assert STOPS.end([*ids_of("x"), eos, *ids_of("\n\nUser")]) == 2
@@ -104,7 +104,7 @@ def test_the_check_costs_the_same_for_every_token() -> None:
         ([*ids_of("hi")], False, "hi", [*ids_of("hi")]),
     ],
 )
-def test_the_stop_is_no_part_of_the_text_and_the_reward_model_reads_an_eos(
+def test_stops_are_cut_from_text_and_scored_as_eos(
     ids: list[int], finished: bool, text: str, scored: list[int]
 ) -> None:
     stops = Stops.for_tokenizer(TOKENIZER, [9], ["\n\nUser"])
@@ -142,7 +142,7 @@ def settings(folder: Path, generation: Any = None, config: Any = None) -> Path:
         ({"eos_token_id": -1}, None, (1,), ("mine",)),
     ],
 )
-def test_a_models_own_files_name_stops(
+def test_stops_are_read_from_the_model_folder(
     tmp_path: Path, generation: Any, config: Any, ids: tuple[int, ...], strings: tuple[str, ...]
 ) -> None:
     stops = load_stops(TOKENIZER, settings(tmp_path, generation, config), ["mine"])
@@ -173,7 +173,7 @@ def test_a_tokenizer_without_an_eos_is_refused_by_the_codec(tmp_path: Path) -> N
         Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"), stops)
 
 
-def test_an_adapter_has_the_stops_of_its_base_unless_it_names_its_own(tmp_path: Path) -> None:
+def test_stops_of_adapter_are_those_of_base_unless_it_has_some(tmp_path: Path) -> None:
     base, adapter = tmp_path / "base", tmp_path / "adapter"
     for folder in (base, adapter):
         folder.mkdir()

@@ -110,7 +110,7 @@ def test_a_merged_result_is_made_on_disk_not_in_memory(tmp_path: Path, dtype: to
     )
 
 
-def test_a_result_without_merged_weights_is_the_adapter_and_goes_on(tmp_path: Path) -> None:
+def test_lora_unmerged_result_is_a_small_adapter_that_resumes(tmp_path: Path) -> None:
     base_in(tmp_path / "base", 128, tied=True)
     spec = ModelSpec.model_validate({"path": str(tmp_path / "base"), "lora": {"rank": 2, "merge": False}})
     role = stir(builder_for(spec, CPU, lambda part: 0).policy("policy", tmp_path / "base", "trained"), 1)

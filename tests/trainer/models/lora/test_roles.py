@@ -69,7 +69,8 @@ def test_without_sharing_each_has_a_backbone(tmp_path: Path) -> None:
     assert policy.backbone is not reference.backbone
 
 
-def test_a_fresh_policy_is_the_reference_to_the_bit_and_draws_its_adapter_from_the_seed(tmp_path: Path) -> None:
+def test_lora_fresh_policy_equals_reference_and_follows_seed(tmp_path: Path) -> None:
+    """The logprobs have the same bits, and the seed alone determines the adapter."""
     folder = policy_in(tmp_path)
     make = maker(folder)
     policy, reference = make.policy("policy", folder, "trained"), make.policy("reference", folder, "frozen")
@@ -110,7 +111,7 @@ def test_a_role_samples_with_a_cache_as_its_merged_model_does(tmp_path: Path) ->
     assert [response.ids for response in ours] == [response.ids for response in theirs]
 
 
-def test_a_checkpoint_holds_adapter_and_head_alone_and_comes_back_bit_for_bit(tmp_path: Path) -> None:
+def test_lora_checkpoint_of_adapter_and_head_restores_same_bits(tmp_path: Path) -> None:
     folder = policy_in(tmp_path / "base")
     _, _, critic, _ = four(folder)
     critic.config.score_bias, critic.config.score_scale = 0.5, 2.0
@@ -146,7 +147,7 @@ def test_peft_reads_the_checkpoints(tmp_path: Path) -> None:
         assert torch.allclose(sequence_scores(scorer, BATCH)[1], expected, atol=tolerance.largest())
 
 
-def test_an_adapter_folder_is_a_model_to_start_from_wherever_the_run_is_moved_to(tmp_path: Path) -> None:
+def test_lora_adapter_folder_loads_after_the_run_folder_moved(tmp_path: Path) -> None:
     policy, _, _, scorer = four(policy_in(tmp_path / "here" / "sft"))
     policy.save_pretrained(tmp_path / "here" / "ppo")
     scorer.config.score_bias = 0.5
@@ -180,7 +181,7 @@ def test_layers_that_are_not_there_are_refused_by_name(tmp_path: Path) -> None:
             maker(folder, lora={"target_modules": targets}).policy("policy", folder, "trained")
 
 
-def test_a_reference_that_moves_has_an_adapter_of_its_own(tmp_path: Path) -> None:
+def test_lora_moving_reference_has_a_separate_adapter(tmp_path: Path) -> None:
     folder = policy_in(tmp_path)
     make = maker(folder)
     policy = stir(make.policy("policy", folder, "trained"), 1)

@@ -24,7 +24,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_each_seed_is_the_run_that_it_would_be_alone_and_the_best_is_the_jobs(both: Path, tmp_path: Path) -> None:
+def test_several_seeds_match_single_runs_and_best_is_the_result(both: Path, tmp_path: Path) -> None:
     assert run(write_spec(tmp_path, **CHANGES, seed=1), tmp_path) == (0, "")
     assert metrics_of(both / "seeds" / "1") == metrics_of(tmp_path)
     alone, within = (folder / "checkpoints/ppo/model.safetensors" for folder in (tmp_path, both / "seeds" / "1"))
@@ -38,7 +38,7 @@ def test_each_seed_is_the_run_that_it_would_be_alone_and_the_best_is_the_jobs(bo
     assert finished.summary["win_rate_low"] < finished.summary["win_rate"] < finished.summary["win_rate_high"]
 
 
-def test_killed_in_the_second_seed_it_goes_on_there(both: Path, tmp_path: Path) -> None:
+def test_several_seeds_killed_in_second_seed_resume_there(both: Path, tmp_path: Path) -> None:
     spec = write_spec(tmp_path, **CHANGES, seeds=2)
     second = tmp_path / "seeds" / "1"
     second.mkdir(parents=True)

@@ -68,7 +68,7 @@ def test_the_first_is_shown_the_rest_summed_up_and_the_best_kept(tmp_path: Path)
     assert [e.values["seed"] for e in own] == [7]
 
 
-def test_one_that_diverges_is_counted_and_does_not_end_the_others(tmp_path: Path) -> None:
+def test_several_seeds_diverged_one_is_counted_and_others_finish(tmp_path: Path) -> None:
     def some_diverge(session: Session) -> dict[str, float]:
         if session.spec.seed == 6:
             raise Diverged("The policy loss is not finite.")
@@ -108,7 +108,7 @@ def test_seeds_that_are_done_are_not_run_again(tmp_path: Path) -> None:
     assert len(starts) == 2  # one for each process: the platform waits for it
 
 
-def test_a_signal_that_comes_as_a_seed_ends_stops_before_the_next(tmp_path: Path) -> None:
+def test_several_seeds_signal_at_end_of_seed_stops_before_next(tmp_path: Path) -> None:
     ran: list[int] = []
 
     def too_late(session: Session) -> dict[str, float]:
@@ -130,7 +130,7 @@ def test_trouble_with_the_data_is_the_jobs(tmp_path: Path) -> None:
         run_seeds(tmp_path, no_data)
 
 
-def test_of_the_others_what_matters_is_said(tmp_path: Path) -> None:
+def test_several_seeds_forward_warnings_of_the_other_seeds(tmp_path: Path) -> None:
     def with_trouble(session: Session) -> dict[str, float]:
         session.begin("ppo", 4, 0)
         session.say("3 pairs left out", warning=True)

@@ -17,7 +17,7 @@ def test_an_interval_by_hand() -> None:
     assert (low, high) == pytest.approx((0.6 - half, 0.6 + half), abs=1e-6)
 
 
-def test_each_figure_has_its_mean_and_the_seeds_interval_replaces_the_prompts() -> None:
+def test_summarise_means_figures_and_uses_interval_over_seeds() -> None:
     runs = [
         {"win_rate": 0.6, "win_rate_low": 0.5, "win_rate_high": 0.7, "kl": 4.0},
         {"win_rate": 0.8, "win_rate_low": 0.7},

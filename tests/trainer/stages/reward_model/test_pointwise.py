@@ -48,7 +48,7 @@ def test_a_certain_mistake_costs_its_score_and_stays_finite() -> None:
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 5])
-def test_the_gradient_is_that_of_binary_cross_entropy_however_the_batch_is_split(micro_batch: int) -> None:
+def test_pointwise_gradient_is_bce_for_every_micro_batch_size(micro_batch: int) -> None:
     expected, model = scorer(), scorer()
     scores = [scores_alone(expected, v.prompt, v.completion)[-1] - 0.25 for v in VERDICTS]  # the models' bias
     up = torch.tensor([float(v.up) for v in VERDICTS])
@@ -115,7 +115,7 @@ def trained(folder: Path, spec: RewardModelSpec = SPEC, model: Model | None = No
     return model
 
 
-def test_it_learns_the_thumbs_and_says_so_in_its_card(tmp_path: Path) -> None:
+def test_pointwise_learns_the_thumbs_and_reports_it_in_the_card(tmp_path: Path) -> None:
     model = trained(tmp_path)
     event = next(event for event in events_of(tmp_path) if isinstance(event, ReportCard))
     assert isinstance(event.card, PointwiseCard) and event.card.auc == 1.0 and event.card.overall.accuracy == 1.0

@@ -44,7 +44,7 @@ def test_nothing_but_ties_has_no_card() -> None:
     assert report_card([judged(1.0, target=0.5)], {}, 0) is None
 
 
-def test_lengths_are_those_of_the_preferred_answer_beside_the_other() -> None:
+def test_report_card_groups_by_length_of_preferred_to_other() -> None:
     items = [
         judged(1.0, a=10, b=5),  # twice
         judged(1.0, target=0.0, a=10, b=4),  # 0.4, and wrong
@@ -70,14 +70,15 @@ def test_the_correlation_of_score_and_length() -> None:
     assert flat is not None and flat.length_correlation is None
 
 
-def test_a_model_that_is_right_as_often_as_it_says_has_no_calibration_error() -> None:
+def test_calibration_error_is_0_if_accuracy_equals_confidence() -> None:
     right, wrong = judged(SURE), judged(SURE, target=0.0)
     bins = calibration([right] * 9 + [wrong])
     assert [(part.pairs, part.observed) for part in bins] == [(10, 0.9)]
     assert bins[0].predicted == pytest.approx(0.9) and calibration_error(bins) == pytest.approx(0, abs=1e-12)
 
 
-def test_one_that_is_too_sure_has_the_distance_for_error_whichever_side_is_called_a() -> None:
+def test_calibration_error_is_the_gap_for_either_side_order() -> None:
+    """The error of an overconfident model is the distance between confidence and accuracy."""
     right, wrong = judged(-math.log(12), target=0.0), judged(math.log(12), target=0.0)  # σ = 12/13
     unsure = judged(math.log(4 / 3))  # σ = 4/7
     bins = calibration([right, wrong, unsure, unsure])
@@ -88,7 +89,7 @@ def test_one_that_is_too_sure_has_the_distance_for_error_whichever_side_is_calle
     assert calibration_error(bins) == pytest.approx((12 / 13 - 0.5 + 1 - 4 / 7) / 2)
 
 
-def test_agreement_goes_by_the_label_of_most_and_counts_a_pair_once() -> None:
+def test_by_agreement_uses_majority_label_and_counts_pairs_once() -> None:
     def labels(length: int, difference: float, *targets: float) -> list[ScoredPair]:
         return [judged(difference, target, a=length, annotator=f"p{at}") for at, target in enumerate(targets)]
 
@@ -104,7 +105,7 @@ def test_agreement_goes_by_the_label_of_most_and_counts_a_pair_once() -> None:
     assert found == {"unanimous": (2, 0.5), "majority": (1, 1.0), "split": (1, 0.5)}
 
 
-def test_one_annotator_asked_twice_is_one_label_and_swapped_sides_are_the_same_pair() -> None:
+def test_by_agreement_merges_same_annotator_and_swapped_sides() -> None:
     twice = [judged(1.0, annotator="kim"), judged(1.0, target=0.0, annotator="kim")]
     assert by_agreement(twice) == {}
     swapped = ScoredPair(TokenizedPair([2], [6] * 4, [5] * 4, 0.0, annotator="lee"), 0.0, 1.0)

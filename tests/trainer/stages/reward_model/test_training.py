@@ -45,7 +45,7 @@ def raw_scores(model: Model) -> torch.Tensor:
         return torch.stack([scores_alone(model, e.prompt, e.completion)[-1] for e in ANSWERS])
 
 
-def test_with_the_mean_as_bias_the_reference_answers_score_0() -> None:
+def test_reward_model_mean_bias_gives_references_score_0() -> None:
     model = scorer()
     raw = mean_score(model, ANSWERS, new_codec(), 2, CPU)
     assert abs(raw) > 1e-3
@@ -60,7 +60,7 @@ def as_pairs() -> list[TokenizedPair]:
 
 
 @pytest.mark.parametrize(("normalize", "scaled"), [("none", False), ("mean", False), ("mean_and_std", True)])
-def test_normalisation_is_as_the_spec_says(tmp_path: Path, normalize: str, scaled: bool) -> None:
+def test_reward_model_normalisation_follows_the_spec(tmp_path: Path, normalize: str, scaled: bool) -> None:
     spec = RewardModelSpec.model_validate({"batch_size": 2, "learning_rate": 1e-2, "normalize": normalize})
     config = trained(tmp_path, spec).config
     saved = load_reward_model(tmp_path / "checkpoints" / "reward_model")
@@ -70,7 +70,7 @@ def test_normalisation_is_as_the_spec_says(tmp_path: Path, normalize: str, scale
     assert saved.config.score_scale == pytest.approx(expected[1] if scaled else 1.0, rel=1e-4)
 
 
-def test_going_on_from_a_scaled_model_learns_from_its_raw_differences(tmp_path: Path) -> None:
+def test_reward_model_training_ignores_the_score_scale(tmp_path: Path) -> None:
     plain, scaled = scorer(), scorer()
     scaled.config.score_scale = 7.0
     spec = RewardModelSpec(batch_size=2, learning_rate=1e-2)
@@ -80,7 +80,7 @@ def test_going_on_from_a_scaled_model_learns_from_its_raw_differences(tmp_path: 
     assert all(map(torch.equal, plain.parameters(), scaled.parameters()))
 
 
-def test_the_report_card_is_an_event_and_a_file_beside_the_weights(tmp_path: Path) -> None:
+def test_report_card_is_an_event_and_a_file_with_the_weights(tmp_path: Path) -> None:
     trained(tmp_path, RewardModelSpec(batch_size=2))
     event = next(event for event in events_of(tmp_path) if isinstance(event, ReportCard))
     saved = json.loads((tmp_path / "checkpoints" / "reward_model" / "report_card.json").read_text())
