@@ -50,7 +50,7 @@ def test_distilabels_ratings_of_three_generations() -> None:
     assert (row["completions"], row["ranks"]) == (["x", "y", "z"], [2, 1, 2])
 
 
-def test_a_preference_that_nobody_gave_yet_waits() -> None:
+def test_argilla_preference_without_answer_is_unlabelled() -> None:
     assert labels(**{"comment.responses": ["fine"], "preference.responses": None}) == [None]
 
 
@@ -87,7 +87,7 @@ def test_records_of_the_server_have_their_answers_by_person() -> None:
     assert (row["label"], row["annotator"]) == ("b", "kim")
 
 
-def test_questions_as_parquet_has_them_are_lists_beside_each_other() -> None:
+def test_argilla_parquet_question_of_parallel_lists_is_read() -> None:
     question = {"user_id": ["kim", "lee"], "value": ["response2", "response1"], "status": ["submitted", "draft"]}
     (row,) = rows_of(ASKED | {"preference": question})
     assert (row["label"], row["annotator"]) == ("b", "kim")
@@ -117,7 +117,7 @@ def test_work_in_progress_is_known_though_most_records_wait() -> None:
         {"best.responses": None, "best.suggestion": "response1", "best.suggestion.score": None},
     ],
 )
-def test_what_nobody_has_submitted_waits(question: Row) -> None:
+def test_argilla_draft_answers_are_unlabelled(question: Row) -> None:
     found = read(jsonl(ASKED | question))
     assert (found.plan.format, found.rows) == (
         "argilla_records",
@@ -155,7 +155,7 @@ def test_ratings_may_be_numbered_as_the_answers_are() -> None:
     )
 
 
-def test_questions_that_contradict_each_other_are_named_with_the_one_that_was_used() -> None:
+def test_argilla_contradicting_questions_are_named_with_the_used() -> None:
     found = read(
         jsonl(
             ASKED | {"helpful.responses": ["response1"], "truth.responses": ["response2"]},
@@ -167,7 +167,7 @@ def test_questions_that_contradict_each_other_are_named_with_the_one_that_was_us
     assert found.finding("questions_disagree")["detail"] == "`truth` says otherwise than `helpful`, which was used."
 
 
-def test_a_list_of_answers_is_an_order_only_in_a_question_that_is_called_a_ranking() -> None:
+def test_argilla_answer_list_is_an_order_only_for_ranking() -> None:
     chosen = said(["response2", "response1"])
     assert labels(ranking=chosen) == ["b"]
     found = read(jsonl(ASKED | {"ranking": chosen}, ASKED | {"good_ones": chosen}), format="argilla_records")

@@ -38,12 +38,12 @@ def test_demonstrations_in_other_peoples_columns(name: str, record: Row, prompt:
 
 
 @pytest.mark.parametrize("beside", [{"reply": "x"}, {"thoughts": "x" * 80}])
-def test_a_conversation_that_waits_for_its_answer_may_have_it_elsewhere(beside: Row) -> None:
+def test_conversation_without_answer_beside_one_is_unclear(beside: Row) -> None:
     with pytest.raises(UnclearFormat):
         read(jsonl({"messages": talk("q")} | beside))
 
 
-def test_a_question_with_more_than_its_answer_beside_it_is_asked_about() -> None:
+def test_question_with_a_third_long_column_is_unclear() -> None:
     with pytest.raises(UnclearFormat):
         read(jsonl({"question": "q", "response": "x", "critique": "c" * 80}))
 
@@ -53,7 +53,7 @@ def test_the_query_beside_a_pair_goes_below_the_prompt() -> None:
     assert rows_of(record) == [{"prompt": "Shorten.\nA long text.", "a": "x", "b": "y", "label": "a"}]
 
 
-def test_older_files_of_distilabel_have_their_prompt_in_the_input() -> None:
+def test_distilabel_older_file_takes_prompt_from_input() -> None:
     found = read(jsonl({"system_prompt": "s", "input": "q", "generations": ["x", "y"], "rating": [7.0, 9.0]}))
     assert found.plan.format == "rankings"
     assert found.rows == [{"prompt": talk("q", system="s"), "completions": ["x", "y"], "ranks": [2, 1]}]
@@ -85,7 +85,7 @@ HH = "\n\nHuman: q\n\nAssistant: "
 
 
 @pytest.mark.parametrize("empty", [None, ""])
-def test_dialogues_are_known_by_either_side(empty: str | None) -> None:
+def test_dialogue_format_is_detected_by_either_side(empty: str | None) -> None:
     good = {"chosen": f"{HH}x", "rejected": f"{HH}y"}
     found = read(jsonl(good | {"chosen": empty}, good, good | {"rejected": empty}, good))
     assert (found.plan.format, found.lines) == ("hh_rlhf", [2, 4])
@@ -183,7 +183,7 @@ def test_a_part_that_is_no_text_is_called_what_it_is(part: Any, code: str, detai
 
 @pytest.mark.parametrize("name", ["file.jsonl", "file.parquet"])
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
-def test_reasoning_in_a_key_beside_the_content_is_left_out_with_a_warning(name: str, key: str) -> None:
+def test_reasoning_key_is_left_out_with_a_warning(name: str, key: str) -> None:
     asked, answer = talk("q", "x")
     records = [{"messages": [asked | {key: None}, answer | {key: said}]} for said in ("", "first q, then x")]
     found = read(jsonl(*records) if name.endswith("jsonl") else parquet(*records), name)
@@ -192,7 +192,7 @@ def test_reasoning_in_a_key_beside_the_content_is_left_out_with_a_warning(name: 
     assert warning["severity"] == "warning" and f"`{key}`" in warning["detail"]
 
 
-def test_reasoning_of_one_side_of_a_pair_is_told_and_of_a_prompt_it_is_not() -> None:
+def test_reasoning_dropped_is_reported_for_answers_not_prompts() -> None:
     asked, answer = talk("q", "x")
     thought = {**answer, "content": "y", "reasoning_content": "so"}
     pair = {"chosen": [asked, thought], "rejected": [asked, answer]}
@@ -203,7 +203,7 @@ def test_reasoning_of_one_side_of_a_pair_is_told_and_of_a_prompt_it_is_not() -> 
 @pytest.mark.parametrize(
     "mark", [{"weight": 0}, {"loss_weight": 0}, {"loss_weight": 0.0}, {"train": False}, {"loss": False}]
 )
-def test_a_last_answer_that_is_marked_as_nothing_to_learn_is_left_out(mark: Row) -> None:
+def test_last_answer_without_training_mark_is_left_out(mark: Row) -> None:
     asked, answer = talk("q", "x")
     found = read(jsonl({"messages": [asked, answer]}, {"messages": [asked, answer | mark]}))
     assert (found.lines, found.found) == ([1], {"not_imitated": [2]})

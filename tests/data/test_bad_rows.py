@@ -117,7 +117,7 @@ def test_after_a_line_that_is_too_long_the_numbers_still_fit() -> None:
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-def test_a_line_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(end: bytes) -> None:
+def test_line_at_the_byte_limit_is_read_and_one_above_is_not(end: bytes) -> None:
     line = b'{"prompt": "' + b"x" * (1000 - 14) + b'"}'
     assert len(line) == 1000
     assert len(read(line + end, limits=LINES).rows) == 1
@@ -125,7 +125,7 @@ def test_a_line_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(end: byte
     assert error["detail"] == "is longer than 1000 bytes"
 
 
-def test_two_hundred_megabytes_on_one_line_are_a_bad_row_and_never_in_memory() -> None:
+def test_line_of_200_mb_is_a_bad_row_and_not_held_in_memory() -> None:
     """The file hands out at most what is asked for, so the largest question is what would be in memory."""
 
     class Long(io.RawIOBase):
@@ -168,7 +168,7 @@ def test_a_record_with_too_many_fields_is_a_bad_row() -> None:
     assert error == {"line": 2, "detail": "has 60 fields; 50 are allowed"}
 
 
-def test_a_schema_that_changes_half_way_through_is_told_line_by_line() -> None:
+def test_schema_change_in_the_file_is_reported_line_by_line() -> None:
     other = b'{"question": "q", "good": "g", "bad": "b"}\n'
     found = read((GOOD + b"\n") * 300 + other * 2)
     assert (found.plan.format, len(found.rows), found.found) == ("trl_explicit", 300, {"missing_field": [301, 302]})

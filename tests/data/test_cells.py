@@ -85,7 +85,9 @@ def values(content: bytes) -> list[Any]:
     ],
     ids=["argilla", "output", "history", "openai", "objects", "lists", "messages"],
 )
-def test_what_lies_in_cells_is_read(write: Callable[[Any], str], record: Row, format: str, row: Row) -> None:
+def test_cell_with_json_or_python_repr_is_parsed(
+    write: Callable[[Any], str], record: Row, format: str, row: Row
+) -> None:
     named = {"format": format} if format == "llama_factory_best_first" else {}
     found = read(table([record], write), "x.csv", **named)
     (only,) = found.rows
@@ -125,7 +127,7 @@ def test_a_column_is_what_its_first_cell_is() -> None:
     ],
     ids=["array", "no-commas", "nan", "long"],
 )
-def test_a_conversation_that_was_printed_and_cannot_be_read_is_refused(cell: str) -> None:
+def test_cell_with_python_repr_of_conversation_is_refused(cell: str) -> None:
     detail = "is a conversation as Python or numpy prints it, not JSON: write the column with json.dumps"
     rows = [{"prompt": "p", "chosen": cell, "rejected": "r"}, {"prompt": "p", "chosen": "c", "rejected": "r"}]
     assert values(table(rows)) == [detail, ["p", "c", "r"]]
@@ -160,7 +162,7 @@ def test_what_is_no_sound_list_stays_text(cell: str) -> None:
 
 @pytest.mark.parametrize("write", [json.dumps, repr])
 @pytest.mark.parametrize("pack", [packed, lambda rows: jsonl(*rows), lambda rows: json.dumps(rows).encode()])
-def test_conversations_in_texts_are_read_in_files_that_have_lists_too(
+def test_cell_json_conversations_are_read_in_files_with_lists(
     write: Callable[[Any], str], pack: Callable[[list[Row]], bytes]
 ) -> None:
     sides = {name: write(talk("q", said)) for name, said in (("conversation_a", "x"), ("conversation_b", "y"))}

@@ -37,11 +37,11 @@ def test_columns_are_shown_flat_with_types_and_different_values() -> None:
     ("value", "kind"),
     [(True, "true/false"), ([1], "list"), (talk("q"), "messages"), ({}, "object"), (None, "null"), (1.5, "number")],
 )
-def test_types_are_told_in_words(value: Any, kind: str) -> None:
+def test_detect_type_names_are_readable(value: Any, kind: str) -> None:
     assert [column.type for column in seen({"x": value}).columns] == [kind]
 
 
-def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
+def test_detect_unknown_columns_are_unclear_and_suggest_mapping() -> None:
     detection = seen(VOTE, VOTE)
     assert not detection.sure
     fields = {name: FIELDS[name] for name in ("prompt", "a", "b", "label")}
@@ -52,7 +52,7 @@ def test_columns_nobody_knows_are_unclear_and_a_mapping_is_suggested() -> None:
     assert unclear.value.extras["suggested"] == detection.suggested
 
 
-def test_pairs_with_a_label_under_another_name_are_suggested_not_guessed() -> None:
+def test_detect_label_of_another_name_is_suggested_not_used() -> None:
     record = {"prompt": "p", "left": "x", "right": "y", "choice": 1, "annotator": "kim"}
     detection = seen(record)
     assert not detection.sure
@@ -82,7 +82,7 @@ def test_several_candidates_are_listed_and_one_may_be_named() -> None:
         make_plan(detection, format="question_answer")
 
 
-def test_a_kind_that_is_named_picks_among_the_formats_that_give_it() -> None:
+def test_plan_with_a_kind_takes_a_format_of_that_kind() -> None:
     record = PAIR | {"notes": "a long remark that somebody would miss if this were read as a plain prompt, surely"}
     assert make_plan(seen(record)).format == "trl_explicit"
     assert make_plan(seen(record), kind="prompts").format == "prompts"
@@ -99,7 +99,7 @@ def test_half_and_half_is_nothing_sure() -> None:
     assert (detection.candidates[0].score, detection.sure) == (0.5, False)
 
 
-def test_records_that_cannot_be_read_are_told() -> None:
+def test_detect_unreadable_records_are_reported() -> None:
     content = b"no\n" + jsonl(PAIR)
     detection = detect(lambda: io.BytesIO(content), "x.jsonl", Limits())
     assert detection.problems == [{"line": 1, "detail": "is not valid JSON: expecting value"}]
@@ -119,7 +119,7 @@ def test_records_that_cannot_be_read_are_told() -> None:
         ({"kind": "pairs"}, "must be one of preferences, thumbs, prompts, sft, pretraining"),
     ],
 )
-def test_what_there_is_not_cannot_be_asked_for(asked: Row, told: str) -> None:
+def test_plan_with_unknown_format_or_kind_is_refused(asked: Row, told: str) -> None:
     with pytest.raises(InvalidOption, match=told):
         make_plan(seen(PAIR), **asked)
 
@@ -132,7 +132,7 @@ def test_a_plan_survives_being_stored() -> None:
     assert Plan(**json.loads(json.dumps(dataclasses.asdict(plan)))) == plan == Plan.from_json(plan.as_json())
 
 
-def test_a_mapping_says_which_column_is_what() -> None:
+def test_mapping_assigns_columns_to_fields() -> None:
     votes = [VOTE, VOTE | {"vote": "right"}, VOTE | {"vote": "same"}, VOTE | {"vote": "?"}, VOTE | {"left": None}]
     labels = {"left": "a", "right": "b", "same": "tie"}
     found = read(jsonl(*votes), mapping={"fields": FIELDS, "labels": labels})
@@ -169,7 +169,7 @@ def test_what_the_rows_are_follows_from_the_fields(fields: dict[str, str], row: 
         {"a": "whole.0", "b": "whole.1"},
     ],
 )
-def test_the_system_message_of_a_mapping_goes_before_messages_too(fields: dict[str, str]) -> None:
+def test_mapping_system_message_precedes_messages(fields: dict[str, str]) -> None:
     asked = [{"from": "human", "value": "q"}]
     record = {"asked": asked, "left": "x", "right": "y", "both": ["x", "y"], "how": [2, 1], "set": "s"}
     record |= {"whole": [talk("q", "x"), talk("q", "y")]}
@@ -204,7 +204,7 @@ def test_a_column_whose_name_has_dots_is_found() -> None:
         ({"fields": {"prompt": "p", "a": "x", "b": "y"}, "labels": {"1": "A"}}, "#/mapping/labels"),
     ],
 )
-def test_a_mapping_that_says_too_little_or_too_much_is_refused(mapping: Row, pointer: str) -> None:
+def test_mapping_with_missing_or_extra_fields_is_refused(mapping: Row, pointer: str) -> None:
     with pytest.raises(UnusableMapping) as refused:
         make_plan(seen(VOTE), mapping=mapping)
     assert refused.value.extras["errors"][0]["pointer"] == pointer
@@ -221,7 +221,7 @@ def test_a_preview_shows_rows_and_why_others_are_none() -> None:
     assert found.rows[0].raw == content.splitlines()[0].decode()
 
 
-def test_what_is_unclear_is_shown_without_rows_and_a_bad_mapping_is_told() -> None:
+def test_preview_unclear_file_has_no_plan_and_bad_mapping_raises() -> None:
     content = jsonl(VOTE)
     assert preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits()).plan is None
     with pytest.raises(UnusableMapping):

@@ -70,7 +70,7 @@ def test_a_line_far_behind_the_first_ones_gets_the_hint_too() -> None:
     assert "it looks like cp1251" in found.finding("not_utf8")["detail"]
 
 
-def test_what_is_utf8_is_not_guessed_also_where_the_sample_cuts_a_character() -> None:
+def test_likely_encodings_of_utf8_cut_in_a_character_are_empty() -> None:
     assert likely("ä".encode()) == likely("ää".encode()[:-1]) == likely(b"") == []
 
 
@@ -129,12 +129,12 @@ def test_utf16_and_utf32_may_be_named(encoding: str) -> None:
     assert read(as_lines(row).encode(encoding), encoding=encoding).rows[0]["prompt"] == row["prompt"]
 
 
-def test_a_byte_order_mark_that_says_otherwise_is_told() -> None:
+def test_encoding_in_conflict_with_byte_order_mark_is_reported() -> None:
     (error,) = errors(codecs.BOM_UTF8 + as_lines(pair("cp1252")).encode(), encoding="cp1252")
     assert error["code"] == "wrong_encoding" and "byte-order mark of UTF-8" in error["detail"]
     assert read(codecs.BOM_UTF8 + as_lines(pair("cp1252")).encode(), encoding="utf-8").rows
 
 
-def test_a_text_that_is_not_what_it_was_said_to_be_is_refused() -> None:
+def test_text_not_in_the_stated_encoding_is_refused() -> None:
     (error,) = errors(as_lines(pair("cp1252")).encode("cp1252"), encoding="cp932", kind="preferences")
     assert error["code"] == "not_utf8" and "The file is not CP932 throughout: byte 0x" in error["detail"]

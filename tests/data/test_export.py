@@ -63,7 +63,7 @@ def test_trl_is_conversational_in_every_row_if_in_any() -> None:
     assert lines(content)[0]["chosen"] == [{"role": "assistant", "content": "x"}]
 
 
-def test_openai_gets_what_it_validates_and_nothing_else() -> None:
+def test_export_openai_writes_only_the_validated_fields() -> None:
     content, left_out = exported([PAIR | {"label": "a", "source": "s"}, PAIR | {"label": "tie"}], "openai")
     assert (lines(content), left_out) == (
         [

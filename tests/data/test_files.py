@@ -50,9 +50,7 @@ def records(content: bytes, name: str = "file", limits: Limits | None = None) ->
     ],
 )
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet.gz", "x"])
-def test_the_same_rows_whatever_they_lie_in_and_whatever_it_is_called(
-    content: bytes, lines: list[int], name: str
-) -> None:
+def test_read_gives_same_rows_for_every_container_and_name(content: bytes, lines: list[int], name: str) -> None:
     found = read(content, name)
     assert (found.rows, found.lines) == (STORED, lines)
 
@@ -107,7 +105,7 @@ def test_lines_may_end_as_on_old_macintoshes() -> None:
     assert records(b"prompt,chosen\ra,b\rc,d\r", "x.csv")[1] == (3, {"prompt": "c", "chosen": "d"})
 
 
-def test_what_is_wrong_with_the_bytes_or_quotes_of_one_csv_record_is_told_there() -> None:
+def test_csv_record_with_bad_bytes_or_quotes_is_reported_at_line() -> None:
     assert records(b'prompt,chosen\na,\xff\n"b"c,d\ne\0,f\ng,h\n"i,j\n', "x.csv") == [
         (2, "is not UTF-8: byte 0xff in line 2; set encoding to the one that it has"),
         (3, "has quotes that do not fit together: ',' expected after '\"'"),
@@ -117,7 +115,7 @@ def test_what_is_wrong_with_the_bytes_or_quotes_of_one_csv_record_is_told_there(
     ]
 
 
-def test_a_quote_that_never_closes_takes_one_record_and_not_those_behind_it() -> None:
+def test_csv_unclosed_quote_spoils_only_its_own_record() -> None:
     assert records(b'prompt,chosen\na,b\nc,"d\n\ne,f\ng\nh,i\n', "x.csv") == [
         (2, {"prompt": "a", "chosen": "b"}),
         (3, "has quotes that do not fit together: unexpected end of data"),
@@ -134,13 +132,13 @@ def test_a_quote_that_never_closes_takes_one_record_and_not_those_behind_it() ->
         (b'12",g,h', "has 5 fields; the header has 3"),
     ],
 )
-def test_a_quote_that_closes_in_a_later_record_hides_none_between_them(end: bytes, detail: str) -> None:
+def test_csv_quote_closed_in_a_later_record_hides_no_record(end: bytes, detail: str) -> None:
     found = records(b'prompt,chosen,rejected\na,b,"c\n1,2,3\n4,5,6\n' + end + b"\n", "x.csv")
     assert [line for line, _ in found] == [2, 3, 4, 5] and found[0][1] == detail
     assert found[1:3] == [(n, {"prompt": p, "chosen": c, "rejected": r}) for n, p, c, r in ((3, *"123"), (4, *"456"))]
 
 
-def test_a_text_over_several_lines_is_not_read_as_records_where_a_field_is_missing() -> None:
+def test_csv_multiline_text_with_missing_field_is_one_record() -> None:
     table = b'prompt,chosen,rejected\n"Dear Sir, I write\nto you.\nYours, truly, me",b\nd,e,f\n'
     assert records(table, "x.csv") == [
         (2, "has 2 fields; the header has 3"),
@@ -148,7 +146,7 @@ def test_a_text_over_several_lines_is_not_read_as_records_where_a_field_is_missi
     ]
 
 
-def test_quotes_that_never_fit_do_not_make_a_file_take_for_ever() -> None:
+def test_csv_unmatched_quotes_take_bounded_time() -> None:
     (error,) = errors(b"prompt,chosen\n" + b'a","b\n' * 1000, "x.csv", limits=Limits(line_bytes=10_000))
     assert error["code"] == "bad_quotes" and "in too many places" in error["detail"]
 
@@ -166,7 +164,7 @@ def test_an_element_that_is_bad_hides_no_other_in_an_array() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_an_array_is_cut_the_same_wherever_it_is_read_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_array_records_do_not_depend_on_chunk_borders(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("data.files.values._CHUNK", size)
     rows = [{"a": '\\"]', "b": [{"c": "ä\n"}]}, {}, {"d": None}]
     assert records(json.dumps(rows).encode()) == list(enumerate(rows, 1))
@@ -183,14 +181,14 @@ def test_an_array_is_cut_the_same_wherever_it_is_read_in_pieces(size: int, monke
     ],
     ids=["lines", "numbers", "one", "no-array"],
 )
-def test_records_of_an_array_are_at_their_lines_unless_the_first_two_share_one(
+def test_json_array_lines_are_numbers_if_first_two_share_a_line(
     content: bytes, lines: list[int], size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("data.files.values._CHUNK", size)
     assert [line for line, _ in records(content, "x.json")] == lines
 
 
-def test_where_an_array_breaks_off_is_told_by_its_line_too() -> None:
+def test_json_array_truncation_is_reported_with_its_line() -> None:
     (error,) = errors(b'[\n  {"a": 1},\n\n  {"a": "op', "x.json")
     assert (error["code"], error["line"]) == ("truncated", 4) and "at record 2" in error["detail"]
 
@@ -220,7 +218,7 @@ UNUSABLE = [
 
 
 @pytest.mark.parametrize(("content", "name", "code"), UNUSABLE, ids=[f"{n}-{one[2]}" for n, one in enumerate(UNUSABLE)])
-def test_a_file_that_is_no_good_as_a_whole_is_refused_with_a_code(content: bytes, name: str, code: str) -> None:
+def test_unreadable_file_is_refused_with_a_code(content: bytes, name: str, code: str) -> None:
     (error,) = errors(content, name, kind="preferences")
     assert error["code"] == code and error["detail"].endswith(".")
 
@@ -232,7 +230,7 @@ def test_a_million_columns_are_refused_before_they_are_read() -> None:
     assert errors(header + b"\n1\n", "x.csv")[0]["code"] == "line_too_long"
 
 
-def test_a_quote_that_never_closes_does_not_swallow_the_file_into_memory() -> None:
+def test_csv_unclosed_quote_is_cut_at_the_line_limit() -> None:
     content = b'prompt,chosen\na,b\n"open,c\n' + b"d,e\n" * 1000
     (error,) = errors(content, "x.csv", limits=Limits(line_bytes=500))
     assert (error["code"], error["line"]) == ("line_too_long", 3)
@@ -270,7 +268,7 @@ def test_the_most_compressed_block_comes_in_small_pieces() -> None:
     assert max(map(len, blocks)) <= 36 * 1024**2
 
 
-def test_progress_is_told_in_bytes_of_the_file_as_it_was_sent(tmp_path: Path) -> None:
+def test_progress_counts_bytes_of_the_file_as_sent(tmp_path: Path) -> None:
     content, told = zlib.compress(b""), []
     content = gzip.compress(LINES * 10_000, 1)
     with opened(lambda: io.BytesIO(content), "x", Limits(), told.append) as found:
@@ -284,7 +282,7 @@ def test_names_of_files_lead_nowhere(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_upload_cut_in_the_middle_is_refused_or_its_last_line_is_bad() -> None:
+def test_truncated_upload_is_refused_or_has_a_bad_last_line() -> None:
     whole = jsonl(*TWO) * 50
     (error,) = errors(whole[: len(whole) // 2 - 9])
     assert error["line"] == 50
@@ -343,6 +341,6 @@ def test_the_separator_that_excel_names_counts(sign: str, line: str, name: str) 
     assert (found.rows, found.lines) == ([{"prompt": "q", "a": "x", "b": "y", "label": "a"}], [3])
 
 
-def test_a_key_that_is_there_twice_is_told_once() -> None:
+def test_repeated_key_is_reported_once() -> None:
     found = read(b'{"prompt": "q", "chosen": "x", "chosen": "z", "rejected": "y"}\n' + jsonl(TWO[0]))
     assert found.finding("duplicate_key")["detail"] == "The key 'chosen' is there twice."

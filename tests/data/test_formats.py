@@ -124,7 +124,7 @@ def test_what_becomes_of_the_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in UNSURE])
-def test_the_example_is_known_by_its_looks(name: str) -> None:
+def test_format_example_is_detected_as_its_format(name: str) -> None:
     known = FORMATS[name]
     found = read(jsonl(*known.example))
     assert (found.plan.format, found.plan.kind, found.detection.sure) == (name, known.kinds[0], True)
@@ -155,7 +155,7 @@ def test_what_a_format_is_as_another_kind(name: str, kind: DatasetKind, rows: li
     assert rows_of(*FORMATS[name].example, kind=kind.value) == rows
 
 
-def test_every_code_that_is_given_has_a_title() -> None:
+def test_every_used_code_has_a_title() -> None:
     import re
     from pathlib import Path
 
@@ -186,7 +186,7 @@ def mangled(value: Any, rng: random.Random) -> Any:
 
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
-def test_however_a_record_is_mangled_it_becomes_rows_or_is_refused(rng: random.Random) -> None:
+def test_every_mangled_record_becomes_rows_or_is_refused(rng: random.Random) -> None:
     for known in FORMATS.values():
         kinds = known.kinds[:1] if known is custom.FORMAT else known.kinds
         records = [record for one in known.example if isinstance(record := mangled(one, rng), dict)]

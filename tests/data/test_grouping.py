@@ -17,7 +17,7 @@ def thumb(prompt: str, completion: str, label: object, **more: object) -> Row:
     return {"prompt": prompt, "completion": completion, "label": label} | more
 
 
-def test_thumbs_of_one_prompt_are_brought_together_wherever_they_are(tmp_path: Path) -> None:
+def test_grouping_thumbs_of_one_prompt_become_one_ranking(tmp_path: Path) -> None:
     content = jsonl(thumb("p", "good", True), thumb("q", "fine", 1), thumb("p", "bad", False), thumb("q", "poor", "0"))
     found = read(content, scratch=tmp_path)
     assert found.rows == [
@@ -29,7 +29,7 @@ def test_thumbs_of_one_prompt_are_brought_together_wherever_they_are(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_prompts_with_one_side_only_and_answers_with_both_are_told_with_their_lines() -> None:
+def test_grouping_reports_one_sided_prompts_and_torn_answers() -> None:
     found = read(
         jsonl(
             thumb("p", "good", True),
@@ -59,13 +59,13 @@ def test_an_answer_given_twice_with_one_thumb_counts_once() -> None:
     assert (found.found, found.answer_lines) == ({"rated_twice": [2]}, [1, 3])
 
 
-def test_an_answer_that_is_twice_in_a_record_counts_once_and_is_told() -> None:
+def test_grouping_answer_repeated_in_a_record_counts_once() -> None:
     answers = [{"text": text, "score": score} for text, score in (("x", 2), ("y", 1), ("x", 2))]
     found = read(jsonl({"prompt": "p", "answers": answers}))
     assert (found.rows[0]["completions"], found.found) == (["x", "y"], {"rated_twice": [1]})
 
 
-def test_what_different_people_say_is_not_mixed() -> None:
+def test_grouping_keeps_annotators_apart() -> None:
     said = [thumb("p", "x", True, annotator="kim"), thumb("p", "y", False, annotator="kim")]
     other = [thumb("p", "x", False, annotator="lee"), thumb("p", "y", True, annotator="lee")]
     assert read(jsonl(*said, *other)).rows == [
@@ -74,7 +74,7 @@ def test_what_different_people_say_is_not_mixed() -> None:
     ]
 
 
-def test_more_answers_than_one_ranking_may_have_become_several_with_both_sides() -> None:
+def test_grouping_large_ranking_is_split_with_both_sides() -> None:
     rated = [thumb("p", f"good {n}", True) for n in range(150)] + [thumb("p", f"bad {n}", False) for n in range(50)]
     first, second = read(jsonl(*rated)).rows
     assert len(first["completions"]) == MOST_RANKED and len(second["completions"]) == MOST_RANKED
@@ -92,7 +92,7 @@ def steer(prompt: str, response: str, helpfulness: object) -> Row:
     return {"prompt": prompt, "response": response, "helpfulness": helpfulness}
 
 
-def test_helpsteers_answers_belong_together_while_they_follow_each_other() -> None:
+def test_helpsteer_adjacent_answers_form_a_ranking() -> None:
     found = read(
         jsonl(
             steer("p", "x", 3), steer("p", "y", 4), steer("p", "z", 3),
@@ -140,7 +140,7 @@ def test_many_prompts_wait_in_a_file(count: int, tmp_path: Path) -> None:
     assert found.lines == list(range(1, count + 1))
 
 
-def test_a_full_disk_is_told_and_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_grouping_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
     """A limit on the size of files stands for it: the system says the same of both."""
     content = jsonl(*(thumb(f"p{n}", "x" * 9000, True) for n in range(500)))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

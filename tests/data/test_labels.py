@@ -60,7 +60,7 @@ def test_numbers_are_suggested_for_the_columns_that_are_named_so(values: Any, ex
 
 
 @pytest.mark.parametrize("values", [(0, 1), (1, 2), (0, 1, 2), (-1, 1)])
-def test_numbers_beside_columns_without_numbers_are_the_users_to_name(values: Any) -> None:
+def test_labels_numeric_values_get_no_suggested_meaning(values: Any) -> None:
     assert suggested(*values, sides={"prompt": "q", "response_a": "x", "response_b": "y"}) == {}
 
 
@@ -68,13 +68,14 @@ def test_what_is_suggested_reads_the_file() -> None:
     assert labels([0, 1, 0], suggested(0, 1, 0)) == ["a", "b", "a"]
 
 
-def test_numbers_say_nothing_without_the_mapping() -> None:
+def test_labels_numbers_have_no_meaning_without_mapping() -> None:
     found = read(jsonl(*(SIDES | {"choice": value} for value in (0, 1, "left"))), mapping={"fields": FIELDS})
     assert found.found == {"bad_label": [1, 2]}
     assert "is a number: say in the mapping's labels" in found.finding("bad_label")["detail"]
 
 
-def test_a_word_that_everybody_uses_is_not_read_where_the_mapping_says_it_is_not_usable() -> None:
+def test_labels_common_value_mapped_to_null_is_a_bad_label() -> None:
+    """The mapping marks the value as not usable."""
     content = jsonl(*(SIDES | {"choice": value} for value in ("tie", "left", "B")))
     found = read(content, mapping={"fields": FIELDS, "labels": {"tie": None, "left": "a"}})
     assert ([row["label"] for row in found.rows], found.found) == (["a", "b"], {"bad_label": [1]})
@@ -86,11 +87,11 @@ def test_true_and_spaces_are_looked_up_as_they_are_shown() -> None:
     assert labels([" A ", "A", "B"], {" A ": "b", "B": "a"}) == ["b", "b", "a"]
 
 
-def test_words_that_the_mapping_does_not_name_mean_what_they_always_do() -> None:
+def test_labels_values_outside_the_mapping_keep_their_meaning() -> None:
     assert labels(["model_a", "model_b", "tie"], {"model_a": "a"}) == ["a", "b", "tie"]
 
 
-def test_words_mean_nothing_beside_a_mapping_that_uses_them_otherwise() -> None:
+def test_labels_value_in_conflict_with_mapping_is_a_bad_label() -> None:
     content = jsonl(*(SIDES | {"choice": value} for value in ("model_a", "model_b")))
     found = read(content, mapping={"fields": FIELDS, "labels": {"model_a": "b"}})
     assert (found.lines, found.found) == ([1], {"bad_label": [2]})
@@ -134,7 +135,7 @@ ASKED = {"task": "t", "query": "q", "generation": "x"}
         ({"quality.responses": ["good"], "quality.responses.users": ["kim"]}, None),
     ],
 )
-def test_one_answer_beside_a_verdict_is_not_suggested_to_be_imitated(verdict: Row, expected: Row | None) -> None:
+def test_suggested_mapping_has_no_completion_beside_a_verdict(verdict: Row, expected: Row | None) -> None:
     assert fields(ASKED | verdict) == expected
 
 
@@ -149,5 +150,5 @@ def test_thumbs_under_a_mapping_rank_the_answers() -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [("edited_response", "original_response"), ("response_j", "response_k")])
-def test_names_that_do_not_state_which_is_better_are_suggested_as_a_pair_to_compare(a: str, b: str) -> None:
+def test_suggested_mapping_neutral_names_are_sides_a_and_b(a: str, b: str) -> None:
     assert fields({"context": "q", b: "x", a: "y"}) == {"prompt": "context", "a": a, "b": b}

@@ -19,7 +19,7 @@ def test_nectars_prompts_are_conversations() -> None:
     assert found.rows == [{"prompt": talk("q", "z", "and?"), "completions": ["x", "y"], "ranks": [2, 1]}]
 
 
-def test_ultrafeedback_compares_by_a_measure_that_every_answer_has() -> None:
+def test_ultrafeedback_ranks_by_a_score_that_every_answer_has() -> None:
     answers = [
         {"response": "x", "overall_score": 6.0, "fine-grained_score": 4.5},
         {"response": "y", "overall_score": 7.0, "fine-grained_score": None},
@@ -27,7 +27,7 @@ def test_ultrafeedback_compares_by_a_measure_that_every_answer_has() -> None:
     assert rows_of({"instruction": "q", "completions": answers})[0]["ranks"] == [2, 1]
 
 
-def test_ultrafeedback_without_scores_is_ranked_by_the_ratings_that_are_numbers() -> None:
+def test_ultrafeedback_without_scores_ranks_by_numeric_ratings() -> None:
     def answer(text: str, helpful: str, honest: str) -> Row:
         return {"response": text, "annotations": {"helpfulness": {"Rating": helpful}, "honesty": {"Rating": honest}}}
 
@@ -97,7 +97,7 @@ def test_answers_with_a_tag_are_not_all_to_be_imitated() -> None:
     assert found.rows == [{"prompt": "q", "completions": ["x", "y"], "ranks": [1, 2]}]
 
 
-def test_alpacaevals_judges_say_how_sure_they_are() -> None:
+def test_alpacaeval_graded_preference_becomes_a_label() -> None:
     def record(preference: float) -> Row:
         return {"instruction": "q", "output_1": "x", "output_2": "y", "annotator": "gpt", "preference": preference}
 
@@ -119,7 +119,7 @@ def test_capybaras_exchanges_are_turns() -> None:
     assert rows_of(record) == [{"messages": talk("q", "x", "and?", "z"), "source": "capybara"}]
 
 
-def test_conversations_without_an_answer_are_prompts_and_a_few_of_them_are_not() -> None:
+def test_conversations_without_answers_are_prompts_if_most_are() -> None:
     asked, answered = {"messages": talk("q")}, {"messages": talk("q", "x")}
     assert read(jsonl(asked, asked)).plan.kind == DatasetKind.PROMPTS
     assert read(jsonl(asked, *[answered] * 9)).plan.kind == DatasetKind.SFT

@@ -85,7 +85,7 @@ def test_bytes_and_nul_and_a_value_too_long_are_bad_rows() -> None:
     assert error["detail"] == "holds bytes that are not UTF-8 text"
 
 
-def test_only_the_columns_that_are_used_are_read_and_the_others_are_named() -> None:
+def test_parquet_reads_only_used_columns_and_names_the_others() -> None:
     rows = [row | {"embedding": [0.5] * 10, "id": n} for n, row in enumerate(PAIRS)]
     found = read(file(rows), "x.parquet")
     assert "Not used: embedding, id." in found.finding("columns_ignored")["detail"]
@@ -109,7 +109,7 @@ def test_a_broken_file_is_refused(content: bytes, code: str) -> None:
     assert errors(content, "x.parquet", kind="preferences")[0]["code"] == code
 
 
-def test_few_bytes_that_unpack_into_many_are_refused_while_they_are_read() -> None:
+def test_parquet_that_expands_too_far_is_refused_while_reading() -> None:
     table = arrow.table({"prompt": ["x" * 50_000] * 800})
     content = file(table, compression="zstd")
     assert len(content) < 100_000
@@ -117,19 +117,19 @@ def test_few_bytes_that_unpack_into_many_are_refused_while_they_are_read() -> No
     assert error["code"] == "expands_too_far"
 
 
-def test_one_in_a_compressed_file_is_unpacked_to_the_disk_only_if_it_is_small(tmp_path: Path) -> None:
+def test_parquet_in_gzip_is_unpacked_to_disk_only_if_small(tmp_path: Path) -> None:
     content = gzip.compress(file(PAIRS))
     (error,) = errors(content, "x.parquet.gz", limits=Limits(unpacked_bytes=1000), scratch=tmp_path)
     assert error["code"] == "expands_too_far" and "Unpack it before you send it" in error["detail"]
 
 
-def test_halves_of_surrogate_pairs_cannot_be_in_it_and_bad_text_is_no_crash() -> None:
+def test_parquet_invalid_utf8_text_is_an_error_not_a_crash() -> None:
     strings = arrow.array([b"\xff\xfe"], arrow.binary()).view(arrow.string())
     (error,) = errors(file(arrow.table({"prompt": strings})), "x.parquet", kind="prompts")
     assert error["code"] == "broken_parquet" or isinstance(error["detail"], RowError | str)
 
 
-def test_no_room_to_unpack_it_is_told(tmp_path: Path) -> None:
+def test_parquet_without_disk_space_to_unpack_is_reported(tmp_path: Path) -> None:
     content = gzip.compress(file([row | {"noise": secrets.token_hex(500)} for row in PAIRS], compression="none"))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
@@ -150,7 +150,7 @@ def test_binary_columns_of_utf8_are_text() -> None:
 
 
 @pytest.mark.parametrize("format", [None, "trl_explicit"])
-def test_a_table_without_rows_is_told_with_its_columns(format: str | None) -> None:
+def test_parquet_without_rows_is_reported_with_its_columns(format: str | None) -> None:
     (error,) = errors(file(arrow.table({"prompt": arrow.array([], arrow.string())})), "x.parquet", format=format)
     assert error == {"code": "no_rows", "detail": "The file has no rows, only the names of its columns: prompt."}
 

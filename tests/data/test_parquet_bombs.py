@@ -50,29 +50,30 @@ def peak(content: bytes, limits: Limits) -> tuple[int, str]:
     ],
     ids=["column", "inside of lists", "differences"],
 )
-def test_one_text_said_again_and_again_is_refused_before_it_is_unpacked(content: bytes) -> None:
+def test_parquet_repeated_text_is_refused_before_unpacking(content: bytes) -> None:
     assert len(content) < 20_000
     size, refused = peak(content, Limits())
     assert refused == "expands_too_far" and size < 32 * MEBI
 
 
-def test_one_text_that_is_too_large_for_its_file_is_refused_by_what_the_file_says_of_itself() -> None:
+def test_parquet_text_above_ratio_is_refused_by_its_metadata() -> None:
+    """The uncompressed size that the file states is more than 200 times its own size."""
     (error,) = errors(packed(["x" * 20 * MEBI]), "x.parquet", kind="prompts")
     assert error["code"] == "expands_too_far" and "more than 200 times" in error["detail"]
 
 
-def test_large_texts_within_the_limits_become_objects_a_few_at_a_time() -> None:
+def test_parquet_large_texts_are_converted_in_small_batches() -> None:
     size, refused = peak(packed([LARGE] * 50), Limits(ratio=1e9))
     assert not refused and size < 64 * MEBI
 
 
-def test_a_list_that_repeats_a_text_beyond_the_longest_record_is_a_bad_row() -> None:
+def test_parquet_list_that_repeats_a_text_too_long_is_a_bad_row() -> None:
     many = [{"role": "user", "content": LARGE}] * 50
     found = Columnar(io.BytesIO(packed([many, many[:1]], MESSAGES)), Limits(ratio=1e9)).records(None)
     assert [getattr(record, "code", "read") for _, record, _ in found] == ["line_too_long", "read"]
 
 
-def test_nested_texts_are_the_same_across_row_groups_and_beyond_what_a_dictionary_holds() -> None:
+def test_parquet_nested_texts_across_row_groups_are_unchanged() -> None:
     rows = [[{"role": "user", "content": f"{at} " * 40}] for at in range(3000)]
     content = packed(rows, MESSAGES, row_group_size=1000, dictionary_pagesize_limit=20_000)
     assert [record for _, record, _ in Columnar(io.BytesIO(content), Limits()).records(None)] == [

@@ -65,7 +65,7 @@ def test_a_string_that_looks_like_keys_is_no_key() -> None:
         (b"", "not_json"),
     ],
 )
-def test_what_json_or_postgres_does_not_know_is_refused(line: bytes, code: str) -> None:
+def test_parse_refuses_values_outside_json_or_postgres(line: bytes, code: str) -> None:
     with pytest.raises(RowError) as bad:
         parse_record(line, LIMITS)
     assert bad.value.code == code

@@ -20,7 +20,7 @@ SAYS_SO = {"role": "system", "content": "Be brief."}
         {"task": "What is the capital of the country that lies between Spain and Belgium?"},
     ],
 )
-def test_what_two_texts_begin_with_is_no_prompt_where_one_stands_beside_them(beside: Row) -> None:
+def test_shared_beginning_beside_a_prompt_column_is_unclear(beside: Row) -> None:
     with pytest.raises(UnclearFormat):
         read(jsonl(SIDES | beside))
 
@@ -55,7 +55,7 @@ def test_whole_conversations_beside_their_instruction(scores: Row, format: str) 
     assert found.rows == [{"prompt": talk("q"), "a": "x", "b": "y", "label": "a"} | ({"margin": 2} if scores else {})]
 
 
-def test_a_system_message_that_the_sides_leave_out_is_said_once() -> None:
+def test_system_message_that_the_sides_omit_is_added_once() -> None:
     record = {"prompt": [SAYS_SO, *talk("q")], "chosen": talk("q", "x"), "rejected": talk("q", "y")}
     assert rows_of(record)[0]["prompt"] == [SAYS_SO, *talk("q")]
 
@@ -80,7 +80,7 @@ def test_the_system_message_beside_a_prompt_goes_before_it(format: str, records:
     assert [row["prompt"] for row in found.rows] == [[SAYS_SO, *talk("q")]]
 
 
-def test_the_input_beside_answers_that_nobody_compared_goes_below_the_prompt() -> None:
+def test_input_of_unlabelled_answers_is_appended_to_the_prompt() -> None:
     record = {"prompt": "Shorten.", "input": "A long text.", "response_a": "x", "response_b": "y"}
     assert rows_of(record)[0]["prompt"] == "Shorten.\nA long text."
 

@@ -17,7 +17,7 @@ def real() -> Callable[[str], Read]:
     return lambda path: read((SHARED_DATA / path).read_bytes(), path)
 
 
-def test_pandalm_has_three_annotators_empty_answers_and_answers_that_are_no_text(real: Callable[[str], Read]) -> None:
+def test_pandalm_file_has_3_annotators_and_60_bad_records(real: Callable[[str], Read]) -> None:
     """By the file itself: 54 records with an empty response, 6 in which one is `true` or a number; 939 remain.
 
     Each is 12 lines long, behind the first line's bracket: the 19th begins in line 2 + 18 × 12.

@@ -32,7 +32,7 @@ def test_verls_ground_truth_is_the_answer(truth: Any, answer: Row) -> None:
         assert found.rows == [{"prompt": talk("q")} | answer | {"source": "math"}]
 
 
-def test_verls_objects_may_lie_in_texts() -> None:
+def test_verl_objects_may_be_json_texts() -> None:
     record = verl("72") | {"reward_model": json.dumps({"ground_truth": "72"}), "prompt": json.dumps(talk("q"))}
     assert rows_of(record) == [{"prompt": talk("q"), "answer": "72", "source": "math"}]
 
@@ -41,7 +41,7 @@ def test_verls_objects_may_lie_in_texts() -> None:
     "record",
     [{"messages": talk("q", "72"), "task_name": "math"}, {"input": "q", "output": "72", "task_name": "math"}],
 )
-def test_nemos_answer_is_to_be_checked_or_imitated_and_the_user_says_which(record: Row) -> None:
+def test_nemo_answer_is_unclear_until_the_kind_is_given(record: Row) -> None:
     with pytest.raises(UnclearFormat) as unclear:
         read(jsonl(record))
     assert {(one["format"], one["kind"]) for one in unclear.value.extras["candidates"][:2]} == {
@@ -94,7 +94,7 @@ def test_a_ground_truth_beside_a_prompt_is_kept(asked: Row, name: str) -> None:
     assert row["answer"] == "7"
 
 
-def test_a_ground_truth_beside_a_demonstration_is_named_as_not_used() -> None:
+def test_ground_truth_of_a_demonstration_is_reported_as_ignored() -> None:
     found = read(jsonl({"instruction": "q", "output": "x", "ground_truth": "7"}), kind="sft")
     assert found.rows == [{"prompt": "q", "completion": "x"}]
     assert "ground_truth" in found.finding("columns_ignored")["detail"]
@@ -104,7 +104,7 @@ def test_an_empty_ground_truth_is_none() -> None:
     assert rows_of({"prompt": "q", "answer": None, "ground_truth": ""}, kind="prompts") == [{"prompt": "q"}]
 
 
-def test_a_long_solution_beside_a_prompt_is_not_taken_for_an_answer_unasked() -> None:
+def test_long_solution_beside_a_prompt_is_unclear() -> None:
     with pytest.raises(UnclearFormat):
         read(jsonl({"prompt": "q", "solution": "x" * 80}))
 

@@ -22,7 +22,7 @@ def test_a_ranking_becomes_all_its_pairs_in_one_group() -> None:
     ]
 
 
-def test_a_pair_keeps_who_said_so_by_how_much_and_where_from() -> None:
+def test_pair_keeps_annotator_margin_and_source() -> None:
     row = {"prompt": "q", "chosen": "x", "rejected": "y", "annotator": "kim", "margin": 2, "source": None}
     assert rows.comparisons(row, 3) == [Comparison("q", "x", "y", "a", annotator="kim", margin=2)]
 
@@ -34,7 +34,7 @@ def test_a_pair_keeps_when_it_was_compared() -> None:
         rows.comparisons(row | {"time": 3}, 1)
 
 
-def test_what_nobody_has_compared_teaches_nothing_but_is_looked_at() -> None:
+def test_unlabelled_pair_gives_no_comparison_but_is_validated() -> None:
     pair = {"prompt": "q", "a": "x", "b": "y", "label": None}
     assert rows.comparisons(pair, 1) == rows.comparisons(RANKED | {"ranks": None}, 1) == []
     with pytest.raises(RowError, match="is empty"):
@@ -70,7 +70,7 @@ def test_an_answer_is_a_text_or_a_number() -> None:
     assert answers == ["yes", "72", "0.5", None]
 
 
-def test_a_prompt_is_the_same_as_text_and_as_one_message_of_the_users() -> None:
+def test_prompt_key_of_text_equals_that_of_one_user_message() -> None:
     message = {"role": "user", "content": "q"}
     assert prompt_key([message]) == prompt_key("q")
     assert prompt_key([message, message]) != prompt_key([message])
@@ -145,7 +145,7 @@ def test_what_an_upload_refuses_the_trainer_refuses(row: dict[str, Any], complai
     assert complaint in caught.value.sentence()
 
 
-def test_unknown_fields_of_the_other_kinds_are_refused_and_the_source_is_known() -> None:
+def test_row_kinds_accept_source_and_refuse_unknown_fields() -> None:
     assert rows.demonstration({"prompt": "q", "completion": "x", "source": "s"}) == Demonstration("q", "x")
     assert rows.prompt_row({"prompt": [SYSTEM, USER], "source": "s"}).prompt == [SYSTEM, USER]
     assert rows.text({"text": "t", "source": "s"}) == "t"
@@ -161,7 +161,7 @@ def test_unknown_fields_of_the_other_kinds_are_refused_and_the_source_is_known()
 
 
 @pytest.mark.parametrize("verdict", [{"thumb": "up"}, {"label": True}])
-def test_a_thumb_keeps_who_gave_it_and_where_from(verdict: Row) -> None:
+def test_thumb_keeps_annotator_and_source(verdict: Row) -> None:
     row = {"prompt": "q", "completion": [{"role": "assistant", "content": "x"}], "annotator": "kim", "source": None}
     assert rows.thumb(row | verdict) == Thumb("q", "x", True, annotator="kim")
 
@@ -178,7 +178,7 @@ def test_a_thumb_keeps_who_gave_it_and_where_from(verdict: Row) -> None:
         ({"completion": " "}, "`completion` is empty"),
     ],
 )
-def test_a_thumb_that_says_something_else_is_refused(change: Row, said: str) -> None:
+def test_thumb_with_other_value_is_refused(change: Row, said: str) -> None:
     with pytest.raises(RowError) as caught:
         rows.thumb({"prompt": "q", "completion": "x", "thumb": "down"} | change)
     assert caught.value.sentence().startswith(said)

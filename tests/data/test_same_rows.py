@@ -181,20 +181,20 @@ def test_a_misspelt_note_is_refused_from_every_container(write: Callable[[list[R
         assert [list(found) for found in [read(content, "x").found]] == [["unknown_field"]]
 
 
-def test_a_table_without_a_column_of_the_format_that_is_named_still_has_rows() -> None:
+def test_table_without_columns_of_the_format_names_its_columns() -> None:
     (error,) = errors(as_parquet([{"question": "q"}]), "x.parquet", format="trl_explicit")
     assert "found 'question'" in error["detail"]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in UNSURE])
-def test_names_of_columns_count_whatever_their_case(name: str) -> None:
+def test_column_names_match_in_any_case(name: str) -> None:
     known = FORMATS[name]
     shouted = [{column.upper(): value for column, value in record.items()} for record in known.example]
     found = read(jsonl(*shouted))
     assert (found.plan.format, found.rows) == (name, rows_of(*known.example, format=name, kind=known.kinds[0].value))
 
 
-def test_a_mapping_names_columns_whatever_their_case() -> None:
+def test_mapping_matches_columns_in_any_case() -> None:
     record = {"Question": "q", "Left": {"Text": "x"}, "RIGHT": {"text": "y"}, "VOTE": "left"}
     fields = {"prompt": "question", "a": "left.text", "b": "right.text", "label": "vote"}
     for content in (jsonl(record), as_parquet([record])):
@@ -202,7 +202,7 @@ def test_a_mapping_names_columns_whatever_their_case() -> None:
         assert rows == [{"prompt": "q", "a": "x", "b": "y", "label": "a"}]
 
 
-def test_of_two_names_that_differ_in_case_alone_the_exact_one_counts() -> None:
+def test_column_names_that_differ_in_case_prefer_the_exact_one() -> None:
     record = {"Prompt": "no", "prompt": "q", "PROMPT": "no", "chosen": "x", "rejected": "y"}
     assert rows_of(record)[0]["prompt"] == "q"
     assert rows_of(record | {"prompt": None}, format="trl_explicit")[0]["prompt"] == "no"

@@ -78,12 +78,12 @@ def test_the_trainer_reads_what_is_stored() -> None:
 
 
 @pytest.mark.parametrize("row", [PAIR | {"label": None}, {"prompt": "p", "completions": ["x", "y"], "ranks": None}])
-def test_the_trainer_passes_over_what_nobody_has_compared(row: dict[str, Any]) -> None:
+def test_trainer_skips_unlabelled_rows(row: dict[str, Any]) -> None:
     assert canonical(P, row) == row
     assert rows.comparisons(row, 1) == []
 
 
-def test_that_nobody_has_compared_them_must_be_said() -> None:
+def test_schema_unlabelled_pair_requires_a_null_label() -> None:
     with pytest.raises(RowError, match="'label' is missing"):
         canonical(P, dict(PAIR))
 

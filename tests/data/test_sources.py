@@ -31,7 +31,8 @@ def test_every_outcome_of_a_battle(winner: str, label: str) -> None:
     assert rows[0] == {"prompt": talk("q"), "a": "x", "b": "y", "label": label}
 
 
-def test_a_battle_of_several_turns_counts_if_it_parts_at_the_last_or_at_the_one_that_was_judged() -> None:
+def test_lmarena_battle_must_differ_at_the_last_or_judged_turn() -> None:
+    """Two conversations that differ at an earlier turn have no shared prompt."""
     first, second = talk("q", "x", "and?", "u"), talk("q", "y", "and?", "v")
     judged = battle("model_a", conversation_a=first, conversation_b=second, turn=1, judge="expert_1")
     found = read(jsonl(battle("model_a"), battle("model_a", conversation_a=first, conversation_b=second), judged))
@@ -39,7 +40,7 @@ def test_a_battle_of_several_turns_counts_if_it_parts_at_the_last_or_at_the_one_
     assert found.rows[1] == {"prompt": talk("q"), "a": "x", "b": "y", "label": "a", "annotator": "expert_1"}
 
 
-def test_a_battle_after_an_earlier_vote_leaves_out_what_was_said_before() -> None:
+def test_lmarena_battle_after_a_vote_reports_missing_context() -> None:
     session = {"evaluation_order": 2, "full_conversation": [{"user": {}}] * 2}
     whole = talk("p", "z", "q", "x"), talk("p", "z", "q", "y")
     found = read(
@@ -65,7 +66,7 @@ def test_contents_in_parts_are_text_and_images_are_not() -> None:
     assert (found.rows[0]["prompt"], found.found) == (talk("q"), {"not_text": [2]})
 
 
-def test_the_55k_files_defects_are_told_with_their_lines() -> None:
+def test_lmarena_55k_defects_are_reported_with_lines() -> None:
     header = "id,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
 
     def line(prompt: object, a: object, b: object, votes: str = "1,0,0") -> str:
@@ -118,7 +119,7 @@ def test_a_record_gives_all_of_its_rows_or_none() -> None:
     assert found.finding("wrong_type")["samples"] == [{"line": 4, "row": None, "text": '{"response1": true}'}]
 
 
-def test_helpsteer3_without_its_people_has_the_overall_preference() -> None:
+def test_helpsteer3_without_individuals_uses_overall_preference() -> None:
     record = {"context": talk("q"), "overall_preference": -1, "domain": "code"} | SAID
     assert rows_of(record | {"individual_preference": []}) == [
         {"prompt": talk("q"), "a": "x", "b": "y", "label": "a", "margin": 1, "source": "code"}
@@ -204,7 +205,7 @@ def test_times_are_kept_with_a_zone(said: object, kept: str | None) -> None:
     assert rows_of(battle("model_a", tstamp=said))[0].get("time") == kept
 
 
-def test_empty_system_messages_say_nothing() -> None:
+def test_empty_system_messages_are_dropped() -> None:
     silent = [{"role": "system", "content": " "}, *talk("q", "z")]
     assert rows_of({"messages": silent}) == [{"messages": talk("q", "z")}]
 
@@ -217,14 +218,14 @@ def test_sharegpt_conversations_have_their_own_names() -> None:
     }
 
 
-def test_pairs_of_outputs_that_nobody_has_compared_wait_for_somebody() -> None:
+def test_output_pairs_without_label_are_unlabelled() -> None:
     record = {"instruction": "i", "input": "n", "output_1": "x", "output_2": "y"}
     found = read(jsonl(record))
     assert (found.plan.format, found.rows) == ("unlabelled", [{"prompt": "i\nn", "a": "x", "b": "y", "label": None}])
     assert found.finding("unlabelled")["severity"] == "info"
 
 
-def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
+def test_llama_factory_older_file_has_both_answers_in_one_list() -> None:
     record = {"instruction": "i", "input": "", "output": ["good", "bad"]}
     pair = {"prompt": "i", "completions": ["good", "bad"], "ranks": None}
     assert rows_of(record, format="unlabelled") == [pair]
@@ -233,7 +234,7 @@ def test_llama_factorys_older_files_have_both_answers_in_one_list() -> None:
     ]
 
 
-def test_of_two_columns_that_differ_in_case_the_one_that_is_not_used_is_named() -> None:
+def test_columns_that_differ_in_case_report_the_unused_one() -> None:
     records = [{"prompt": "q", "completion": "x", "Completion": other} for other in (None, "y")]
     found = read(jsonl(*records), kind="sft")
     assert [row["completion"] for row in found.rows] == ["x", "x"]
@@ -245,7 +246,7 @@ def test_of_two_columns_that_differ_in_case_the_one_that_is_not_used_is_named() 
 
 @pytest.mark.parametrize("beside", [{"score": 3.5}, {"label": "good"}, {"rating": [5, 1]}])
 @pytest.mark.parametrize("kind", [None, "preferences"])
-def test_a_column_that_may_be_a_verdict_does_not_make_a_list_the_best_first(beside: Row, kind: str | None) -> None:
+def test_answer_list_beside_a_verdict_is_not_read_as_best_first(beside: Row, kind: str | None) -> None:
     record = {"instruction": "Translate.", "output": ["Bonjour.", "Salut."]} | beside
     with pytest.raises(UnclearFormat):
         read(jsonl(record), kind=kind)
@@ -253,7 +254,7 @@ def test_a_column_that_may_be_a_verdict_does_not_make_a_list_the_best_first(besi
 
 @pytest.mark.parametrize("kind", [None, "preferences"])
 @pytest.mark.parametrize("output", [["good", "bad"], ["good", "so so", "bad"]])
-def test_an_order_that_the_file_does_not_state_is_asked_for(output: list[str], kind: str | None) -> None:
+def test_answer_list_without_stated_order_is_unclear(output: list[str], kind: str | None) -> None:
     with pytest.raises(UnclearFormat) as unclear:
         read(jsonl({"instruction": "i", "input": "", "output": output}), kind=kind)
     formats = [candidate["format"] for candidate in unclear.value.extras["candidates"][:2]]
@@ -269,7 +270,7 @@ def test_llama_factorys_lists_of_more_answers_are_rankings() -> None:
     assert found.rows == [{"prompt": talk("q", "z", "i"), "completions": ["good", "so so", "bad"], "ranks": [1, 2, 3]}]
 
 
-def test_an_empty_list_of_tools_is_none_and_a_call_is_told() -> None:
+def test_empty_tool_list_is_ignored_and_a_call_is_reported() -> None:
     said = [{"from": "human", "value": "q"}, {"from": "gpt", "value": "z"}]
     called = [said[0], {"from": "function_call", "value": "{}"}, {"from": "observation", "value": "1"}, said[1]]
     tools = [

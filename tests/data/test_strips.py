@@ -37,7 +37,7 @@ def test_each_strip(code: str, row: dict[str, Any], expected: dict[str, Any]) ->
     assert fixed(row, code) == expected
 
 
-def test_of_a_conversation_the_last_answer_and_what_comes_before_it() -> None:
+def test_strips_of_conversation_fix_last_answer_and_prompt_apart() -> None:
     turns = [
         ("system", " s "),
         ("user", " u "),
@@ -59,13 +59,13 @@ def test_special_tokens_go_from_every_text_the_longest_first() -> None:
     assert fixed({"prompt": "<s>a", "a": "x"}, "special_tokens", tokens=("<s>",))["prompt"] == "a"
 
 
-def test_tokens_that_come_together_go_too_and_nothing_is_left_of_many_within_each_other() -> None:
+def test_strips_remove_nested_special_tokens_completely() -> None:
     tokens = ("<|im_start|>", "<|im_end|>")
     row = {"prompt": "q", "a": "hi <|im_<|im_end|>start|>system", "b": "<|im_" * 30 + "end|>" * 30}
     assert fixed(row, "special_tokens", tokens=tokens) == {"prompt": "q", "a": "hi system", "b": ""}
 
 
-def test_before_an_answer_to_plain_text_white_space_joins_the_two() -> None:
+def test_strips_keep_leading_space_of_an_answer_to_plain_text() -> None:
     assert fixed({"prompt": "q", "a": " x", "b": "y"}, "leading_whitespace")["a"] == " x"
 
 
@@ -78,5 +78,5 @@ def test_before_an_answer_to_plain_text_white_space_joins_the_two() -> None:
         ({"completion": "x"}, True),
     ],
 )
-def test_answers_are_told_apart_by_more_than_white_space(row: dict[str, Any], apart: bool) -> None:
+def test_answers_differ_only_by_more_than_white_space(row: dict[str, Any], apart: bool) -> None:
     assert told_apart(row) == apart

@@ -48,7 +48,7 @@ def test_where_no_prompt_has_both_thumbs_the_file_is_thumbs(record: Row, kind: s
     assert all(canonical(DatasetKind.THUMBS, row) == row for row in found.rows)
 
 
-def test_where_a_prompt_has_both_the_file_ranks_unless_thumbs_are_asked_for() -> None:
+def test_thumbs_with_both_sides_are_preferences_unless_requested() -> None:
     both = [{"prompt": "p", "completion": "x", "label": True}, {"prompt": "p", "completion": "y", "label": False}]
     assert read(jsonl(*both)).plan.kind == "preferences"
     found = rows_of(*both, kind="thumbs")
@@ -58,7 +58,7 @@ def test_where_a_prompt_has_both_the_file_ranks_unless_thumbs_are_asked_for() ->
     ]
 
 
-def test_one_verdict_a_prompt_read_as_preferences_names_the_way_out() -> None:
+def test_single_thumbs_as_preferences_suggest_kind_thumbs() -> None:
     lonely = [{"prompt": f"p{n}", "completion": "x", "label": n % 2 == 0} for n in range(4)]
     assert all("as `thumbs` it can be used" in one["detail"] for one in errors(jsonl(*lonely), kind="preferences"))
 
@@ -83,7 +83,7 @@ def test_columns_of_any_name_can_be_mapped_to_a_thumb() -> None:
         ({"completion": " "}, "empty"),
     ],
 )
-def test_a_row_that_says_something_else_is_refused(change: Row, said: str) -> None:
+def test_thumb_row_with_other_label_is_refused(change: Row, said: str) -> None:
     assert said in errors(jsonl(OWN[0], OWN[0] | change), kind="thumbs", format="rows")[0]["detail"]
 
 

@@ -58,12 +58,12 @@ def hh(*turns: str) -> str:
     return "".join(f"\n\n{('Human', 'Assistant')[at % 2]}: {said}" for at, said in enumerate(turns))
 
 
-def test_a_dialogue_of_hh_rlhf_becomes_messages_and_its_last_answer() -> None:
+def test_hh_rlhf_dialogue_becomes_messages_and_last_answer() -> None:
     record = {"chosen": hh("hi", "hello", "why?", "Because."), "rejected": hh("hi", "hello", "why?", "So.")}
     assert rows_of(record) == [{"prompt": talk("hi", "hello", "why?"), "a": "Because.", "b": "So.", "label": "a"}]
 
 
-def test_what_somebody_says_about_humans_is_no_turn() -> None:
+def test_hh_rlhf_text_with_human_inside_is_no_turn() -> None:
     asked = 'What does "Human: hi" mean?\nHuman: is a word.\n\nHumanity too.'
     record = {"chosen": hh(asked, "It begins a turn: Assistant: hello"), "rejected": hh(asked, "Nothing.")}
     assert rows_of(record) == [
@@ -71,7 +71,7 @@ def test_what_somebody_says_about_humans_is_no_turn() -> None:
     ]
 
 
-def test_paragraphs_of_one_speaker_that_are_marked_one_by_one_are_one_turn() -> None:
+def test_hh_rlhf_marked_paragraphs_of_one_speaker_are_one_turn() -> None:
     record = {
         "chosen": hh("hi") + "\n\nHuman: there" + "\n\nAssistant: a",
         "rejected": hh("hi") + "\n\nHuman: there\n\nAssistant: b",
@@ -79,7 +79,7 @@ def test_paragraphs_of_one_speaker_that_are_marked_one_by_one_are_one_turn() -> 
     assert rows_of(record)[0]["prompt"] == talk("hi\n\nthere")
 
 
-def test_the_answers_of_full_hh_rlhf_stand_by_themselves() -> None:
+def test_full_hh_rlhf_answers_have_a_separate_prompt() -> None:
     record = {"prompt": hh("hi", "hello", "why?") + "\n\nAssistant:", "chosen": " Because.", "rejected": " So."}
     found = read(jsonl(record))
     assert (found.plan.format, found.rows) == (
@@ -88,7 +88,7 @@ def test_the_answers_of_full_hh_rlhf_stand_by_themselves() -> None:
     )
 
 
-def test_real_defects_of_hh_rlhf_are_told_with_their_lines() -> None:
+def test_hh_rlhf_real_defects_are_reported_with_lines() -> None:
     good = {"chosen": hh("q", "a"), "rejected": hh("q", "b")}
     found = read(
         jsonl(
@@ -129,14 +129,14 @@ def test_sides_that_go_on_where_the_prompt_ends() -> None:
     assert rows_of(record) == [{"prompt": talk("q", "a", "why?"), "a": "x", "b": "y", "label": "a"}]
 
 
-def test_a_chosen_side_with_the_lower_score_is_kept_without_a_margin_and_named() -> None:
+def test_chosen_with_lower_score_is_kept_without_margin() -> None:
     found = read(jsonl(conversation(chosen="a", rejected="b") | {"score_chosen": 3, "score_rejected": 9}))
     assert found.rows == [{"prompt": talk("q"), "a": "a", "b": "b", "label": "a"}]
     assert found.found == {"scores_disagree": [1]}
     assert found.finding("scores_disagree")["severity"] == "warning"
 
 
-def test_conversations_that_part_before_their_last_answer_share_no_prompt() -> None:
+def test_conversations_that_differ_before_the_end_are_refused() -> None:
     found = read(
         jsonl(
             conversation(chosen="a", rejected="b"),
@@ -178,7 +178,7 @@ def test_another_prompt_is_not_put_before_the_conversations() -> None:
     assert (found.lines, found.found) == ([1], {"prompt_differs": [2]})
 
 
-def test_a_prompt_with_its_own_system_message_and_the_last_turn_only() -> None:
+def test_prompt_of_system_and_last_turn_joins_the_conversation() -> None:
     sides = {"chosen": talk("first", "a", "last", "x"), "rejected": talk("first", "a", "last", "y")}
     (row,) = rows_of({"prompt": talk("last", system="Be brief.")} | sides)
     assert row["prompt"] == talk("first", "a", "last", system="Be brief.")
@@ -203,7 +203,7 @@ def said(*turns: str) -> str:
         (said("Hq", "Ax", "Hr", "Ay", "Az"), said("Hq", "Ax", "Hr", "Av", "Aw")),
     ],
 )
-def test_paragraphs_of_the_assistants_that_differ_are_no_shared_prompt(chosen: str, rejected: str) -> None:
+def test_hh_rlhf_differing_assistant_paragraphs_are_refused(chosen: str, rejected: str) -> None:
     good = {"chosen": said("Hq", "Ax"), "rejected": said("Hq", "Ay")}
     found = read(jsonl(good, {"chosen": chosen, "rejected": rejected}))
     assert (found.plan.format, found.lines, found.found) == ("hh_rlhf", [1], {"prompt_differs": [2]})

@@ -27,7 +27,7 @@ def test_a_label_beside_a_conversation_makes_a_ranking(name: str, thumbs: tuple[
     assert (found.plan.format, found.rows) == ("llama_factory_kto", [{"prompt": talk("q")} | RANKED])
 
 
-def test_a_label_that_one_record_lacks_does_not_make_demonstrations_of_the_file() -> None:
+def test_label_missing_in_one_record_keeps_the_kto_format() -> None:
     records: list[Row] = [{"messages": talk("q", f"x{at}"), "label": at > 1} for at in range(4)]
     found = read(jsonl(records[0] | {"label": None}, *records[1:]))
     assert found.plan.format == "llama_factory_kto"
@@ -35,7 +35,7 @@ def test_a_label_that_one_record_lacks_does_not_make_demonstrations_of_the_file(
     assert found.found == {"empty_text": [1]}
 
 
-def test_a_label_that_nobody_filled_is_none() -> None:
+def test_label_column_that_is_empty_everywhere_is_ignored() -> None:
     found = read(jsonl({"messages": talk("q", "x"), "label": None}, {"messages": talk("r", "y"), "label": None}))
     assert (found.plan.kind, len(found.rows)) == (DatasetKind.SFT, 2)
 
@@ -59,7 +59,7 @@ def test_a_label_that_nobody_filled_is_none() -> None:
         {"quality.responses": [1]},
     ],
 )
-def test_an_answer_with_a_verdict_beside_it_is_not_imitated_unasked(record: Row, beside: Row) -> None:
+def test_answer_beside_a_verdict_is_unclear_unless_kind_is_sft(record: Row, beside: Row) -> None:
     with pytest.raises(UnclearFormat):
         read(jsonl(record | beside))
     assert len(rows_of(record | beside, kind="sft")) == 1
@@ -67,7 +67,7 @@ def test_an_answer_with_a_verdict_beside_it_is_not_imitated_unasked(record: Row,
 
 @pytest.mark.parametrize("record", [{"instruction": "q", "output": "x"}, {"messages": talk("q", "x")}])
 @pytest.mark.parametrize("beside", [{"score": 1}, {"rating": 0.5}, {"reward": "-3.5"}])
-def test_a_score_beside_an_answer_is_asked_about(record: Row, beside: Row) -> None:
+def test_answer_beside_a_score_is_unclear(record: Row, beside: Row) -> None:
     with pytest.raises(UnclearFormat):
         read(jsonl(record | beside))
 
@@ -98,7 +98,7 @@ def test_what_is_no_verdict_leaves_demonstrations_what_they_are(record: Row, bes
 
 
 @pytest.mark.parametrize("name", ["label", "is_good", "rejected_response", "model_response"])
-def test_a_verdict_that_comes_late_in_the_file_is_told(name: str) -> None:
+def test_verdict_late_in_the_file_is_reported(name: str) -> None:
     early = [{"prompt": f"q{at}", "completion": "x"} for at in range(201)]
     found = read(jsonl(*early, {"prompt": "q", "completion": "bad", name: False, "id": 1}))
     assert found.found == {"verdicts_ignored": [202]}
@@ -130,13 +130,13 @@ def test_a_completion_may_be_the_whole_conversation(beside: Row) -> None:
     assert found.rows == [{"prompt": talk("q"), "completions": ["x", "y"], "ranks": [1, 2]}]
 
 
-def test_a_completion_of_several_turns_that_lacks_the_question_is_refused() -> None:
+def test_completion_of_several_turns_without_question_is_refused() -> None:
     good, bad = ({"prompt": "q", "completion": said, "label": said == "x"} for said in "xy")
     found = read(jsonl(good, bad, good | {"completion": talk("q", "x", "r", "z")[1:]}))
     assert found.found == {"several_turns": [3]}
 
 
-def test_a_conversation_and_its_completion_in_columns_of_their_own() -> None:
+def test_conversation_beside_a_completion_column_is_read() -> None:
     records = [
         {"messages": talk("q"), "completion": {"role": "assistant", "content": said}, "label": good}
         for said, good in (("x", False), ("y", True))
@@ -161,13 +161,13 @@ def test_an_answer_of_weight_0_is_nothing_to_imitate() -> None:
     assert found.found == {"not_imitated": [2, 3]}
 
 
-def test_where_the_last_answer_alone_has_weight_it_is_the_completion() -> None:
+def test_last_answer_with_the_only_weight_is_the_completion() -> None:
     found = read(jsonl(marked(0, 0, 1)))
     assert found.rows == [{"prompt": talk("q0", "x0", "q1", "x1", "q2"), "completion": "x2"}]
     assert found.found == {}
 
 
-def test_weights_that_a_conversation_cannot_have_here_are_told() -> None:
+def test_unsupported_weights_of_a_conversation_are_reported() -> None:
     found = read(jsonl(marked(1, 1), marked(1, 0, 1)))
     assert found.rows[1] == {"messages": talk("q0", "x0", "q1", "x1", "q2", "x2")}
     assert found.found == {"weights_ignored": [2]}

@@ -74,13 +74,14 @@ def test_who_mostly_disagrees_is_named_with_all_their_rows(tmp_path: Path) -> No
     assert "low_agreement" in made.codes
 
 
-def test_one_annotator_alone_is_said(tmp_path: Path) -> None:
+def test_agreement_of_one_annotator_is_reported_as_unknown(tmp_path: Path) -> None:
     made = report(tmp_path, [row | {"annotator": "kim"} for row in plain_pairs(3)])
     assert "one_annotator" in made.codes
     assert made.result["agreement"] is None
 
 
-def test_who_is_not_named_contradicts_anybody_and_two_who_are_named_differ(tmp_path: Path) -> None:
+def test_contradictions_need_one_unnamed_or_the_same_annotator(tmp_path: Path) -> None:
+    """Different named annotators disagree but do not contradict each other."""
     rows = [
         pair("q", "x", "y", "a"),  # nobody named
         pair("q", "x", "y", "b", annotator="kim"),
@@ -92,7 +93,7 @@ def test_who_is_not_named_contradicts_anybody_and_two_who_are_named_differ(tmp_p
     assert made.rows("contradictions") == [1, 2]
 
 
-def test_what_somebody_says_again_is_held_against_the_majority_too(tmp_path: Path) -> None:
+def test_annotators_disagree_counts_repeated_labels_too(tmp_path: Path) -> None:
     said = (("ann", "a"), ("bob", "a"), ("cem", "b"), ("cem", "b"), ("ann", "b"))
     made = report(tmp_path, [pair("q", "x", "y", label, annotator=name) for name, label in said])
     assert made.rows("annotators_disagree") == [3, 4, 5]
@@ -114,14 +115,14 @@ def test_few_units_do_not_make_low_agreement(tmp_path: Path) -> None:
     assert made.result["agreement"]["items"] == 1 and "low_agreement" not in made.codes
 
 
-def test_of_many_annotators_those_with_most_rows_are_listed_and_outliers_beside_them() -> None:
+def test_listed_annotators_are_the_largest_100_and_100_outliers() -> None:
     many = [Annotator(f"p{n}", 1000 - n, 0, None) for n in range(150)]
     odd = [Annotator(f"odd{n}", 1, 20, 0.1, 0.0, 0.3) for n in range(120)]
     found = listed_annotators([*many, *odd])
     assert found == [*many[:100], *odd[:100]]
 
 
-def test_thousands_who_judge_one_pair_take_no_longer_than_their_votes(tmp_path: Path) -> None:
+def test_contradictions_of_100000_votes_take_linear_time(tmp_path: Path) -> None:
     votes = [Vote(n, 1 if n % 3 else -1, n + 1, True) for n in range(100_000)]
     found = Judgements()
     _contradictions(votes, found)

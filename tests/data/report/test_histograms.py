@@ -24,7 +24,7 @@ def test_texts_of_one_length() -> None:
     assert (found.edges, found.counts) == ([0, 1], [2])
 
 
-def test_the_lengths_of_thumbs_stand_apart_by_thumb(tmp_path: Path) -> None:
+def test_histogram_of_thumbs_is_separate_for_each_thumb(tmp_path: Path) -> None:
     """Each row has one answer: no row has another one that it is better than."""
     texts = {"up": ["abc", "abcde", "ab"], "down": ["a", "abcdefg"]}
     rows = [

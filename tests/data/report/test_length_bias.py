@@ -21,7 +21,7 @@ def columns(rows: list[list[int]], judged: list[bool] | None = None, source: int
     return Columns(arrays)
 
 
-def test_of_a_ranking_the_best_and_the_worst_and_of_a_tie_nothing() -> None:
+def test_length_bias_takes_best_and_worst_rank_and_skips_ties() -> None:
     found = decided(
         columns([[0, 1], [1, 0], [0, 0], [1, 0, 2, 2]]), np.array([10, 20, 30, 40, 5, 6, 1, 2, 3, 4], np.uint32)
     )
@@ -48,7 +48,7 @@ def test_the_shorter_one_may_be_the_rule() -> None:
     assert best_rule(np.array([-1, -2]), "tokens") == (1.0, "the shorter one wins")
 
 
-def test_equal_differences_are_on_the_same_side_of_every_threshold() -> None:
+def test_best_rule_keeps_equal_differences_on_one_side() -> None:
     # of the three pairs that differ by 2 the longer wins twice: no threshold can tell them apart
     accuracy, rule = best_rule(np.array([2, 2, -2]), "tokens")
     assert (accuracy, rule) == (2 / 3, "the longer one wins")

@@ -7,7 +7,7 @@ from data.report.words import jaccard, shingles
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
 
 
-def test_the_signature_is_the_same_in_every_run_and_for_every_order() -> None:
+def test_minhash_signature_does_not_depend_on_run_or_order() -> None:
     first, second = minhash.signatures([["a b", "b c"], ["b c", "a b", "a b"]])
     assert (first == second).all()
     assert first[:4].tolist() == minhash.signatures([["a b", "b c"]])[0][:4].tolist()
@@ -18,7 +18,7 @@ def test_the_signature_of_a_union_is_the_least_of_the_signatures() -> None:
     assert (np.minimum(one, other) == both).all()
 
 
-def test_equal_values_are_as_many_as_the_similarity_says() -> None:
+def test_minhash_share_of_equal_values_is_the_similarity() -> None:
     sets = [[f"shingle {n}" for n in range(0, 80)], [f"shingle {n}" for n in range(20, 100)]]  # 60 of 100 shared
     one, other = minhash.signatures(sets)
     assert np.mean(one == other) == pytest.approx(0.6, abs=0.13)  # three standard deviations of 128 draws

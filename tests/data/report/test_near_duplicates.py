@@ -31,7 +31,7 @@ def test_of_some_rows_only_those_are_candidates(tmp_path: Path) -> None:
     assert unlike.tolist() == [[0, 1], [1, 2]]
 
 
-def test_a_bucket_of_a_thousand_has_a_few_thousand_candidates_not_half_a_million(tmp_path: Path) -> None:
+def test_candidate_pairs_grow_linearly_with_the_bucket(tmp_path: Path) -> None:
     write(tmp_path, [[7]] * 1000)
     pairs = candidate_pairs(tmp_path, "row_bands", np.arange(1000))
     # each with the first and the three before it: 0 + 1 + 2 + 3 of the first four, then 4 each

@@ -56,7 +56,7 @@ def test_what_looks_like_somebodys(text: str, expected: set[str]) -> None:
     assert codes(text) == expected
 
 
-def test_where_it_stands() -> None:
+def test_pii_finding_has_code_and_span() -> None:
     assert list(found("x a@b.de y")) == [("pii_email", 2, 8)]
 
 

@@ -23,18 +23,18 @@ def test_where_a_always_wins_sides_mean_nothing() -> None:
     assert measured(columns([A, A, TIE])) is None
 
 
-def test_where_a_always_wins_by_a_label_the_side_tells_it() -> None:
+def test_positions_constant_label_a_predicts_the_winner() -> None:
     found = measured(columns([A, A, TIE]), labelled=True)
     assert found is not None and (found.pairs, found.a_of_decided) == (3, 1)
     assert measured(columns([TIE, TIE]), labelled=True) is None
 
 
-def test_what_nobody_has_judged_does_not_count() -> None:
+def test_positions_unlabelled_pairs_do_not_count() -> None:
     found = measured(columns([A, B, TIE], judged=[True, True, False]))
     assert found is not None and (found.pairs, found.tie) == (2, 0)
 
 
-def test_a_source_of_chosen_answers_does_not_count_beside_one_whose_sides_were_drawn() -> None:
+def test_positions_chosen_source_is_skipped_beside_a_drawn_one() -> None:
     both = columns([A] * 30 + [A, A, B, TIE])
     both.arrays["source"][30:] = 2**40
     found = measured(both)
@@ -42,14 +42,14 @@ def test_a_source_of_chosen_answers_does_not_count_beside_one_whose_sides_were_d
     assert drawn_sides(both).tolist() == [False] * 30 + [True] * 4
 
 
-def test_what_people_add_to_a_source_is_apart_from_what_was_uploaded() -> None:
+def test_positions_annotations_are_separate_from_uploaded_rows() -> None:
     both = columns([A] * 30 + [A, B], source=7)
     both.arrays["annotator"][30:] = np.array([1, 2])
     found = measured(both)
     assert found is not None and (found.pairs, found.a_of_decided) == (2, 0.5)
 
 
-def test_few_pairs_may_all_say_a_by_chance() -> None:
+def test_positions_few_pairs_mostly_a_are_not_a_finding() -> None:
     both = columns([A] * 9 + [A, B])
     both.arrays["source"][9:] = 2**40
     found = measured(both)

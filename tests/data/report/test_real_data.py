@@ -69,7 +69,7 @@ def _against(votes: list[str], one_each: list[str]) -> int:
     return sum(vote != common for vote in votes) if 2 * count > len(one_each) else len(votes)
 
 
-def test_llmbars_adversarial_pairs_are_not_told_by_their_length(tmp_path: Path, shared_data: Path) -> None:
+def test_llmbar_adversarial_pairs_are_not_decided_by_length(tmp_path: Path, shared_data: Path) -> None:
     rows = [
         pair(row["input"], row["output_1"], row["output_2"], "ab"[row["label"] - 1])
         for file in sorted((shared_data / "llmbar").glob("LLMBar_*.json"))
@@ -82,7 +82,7 @@ def test_llmbars_adversarial_pairs_are_not_told_by_their_length(tmp_path: Path, 
     assert position["a"] == pytest.approx(sum(row["label"] == "a" for row in rows) / 419)
 
 
-def test_minimind_reads_conversations_with_its_own_template(tmp_path: Path, shared_data: Path) -> None:
+def test_minimind_conversations_use_the_template_of_the_model(tmp_path: Path, shared_data: Path) -> None:
     talk = [
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": "<think>\nhm\n</think>\n\nhello"},

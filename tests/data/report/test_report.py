@@ -76,7 +76,7 @@ def test_rankings_are_their_pairs(tmp_path: Path) -> None:
     assert (summary["pairs"], summary["rankings"], summary["unlabelled"]) == (3 + 1 + 3 + 1, 2, 1)
 
 
-def test_only_ties_is_blocking_and_most_of_them_is_told(tmp_path: Path) -> None:
+def test_report_only_ties_is_blocking_and_many_ties_a_finding(tmp_path: Path) -> None:
     ties = [row | {"label": "tie"} for row in plain_pairs(3)]
     assert "only_ties" in report(tmp_path, ties).codes
     assert "many_ties" in report(tmp_path, [*ties, plain_pairs(4)[3]]).codes
@@ -102,7 +102,7 @@ def test_the_longer_one_wins_nearly_always(tmp_path: Path) -> None:
     assert "length_bias" in made.codes
 
 
-def test_languages_are_told_apart(tmp_path: Path) -> None:
+def test_report_detects_languages(tmp_path: Path) -> None:
     german = pair(
         "Wo kann ich bitte mehr über die Geschichte der Stadt lesen?",
         "In der Bücherei steht ein ganzes Regal voll davon, gleich neben der Tür.",
@@ -131,7 +131,7 @@ def test_lines_are_those_of_the_source(tmp_path: Path) -> None:
         report(tmp_path, rows[:2], lines=str(tmp_path / "lines.u64"))
 
 
-def test_an_answer_that_was_a_record_of_its_own_is_told_with_its_line(tmp_path: Path) -> None:
+def test_report_finding_uses_the_line_of_the_answer(tmp_path: Path) -> None:
     np.array([1, 2, 3], "<u8").tofile(tmp_path / "lines.u64")
     np.array([1, 4, 2, 6, 5, 3, 7], "<u8").tofile(tmp_path / "answer_lines.u64")
     answer_lines = str(tmp_path / "answer_lines.u64")
@@ -149,7 +149,7 @@ def test_an_answer_that_was_a_record_of_its_own_is_told_with_its_line(tmp_path: 
         report(tmp_path, rows[1:], answer_lines=answer_lines)
 
 
-def test_a_record_that_became_several_rows_is_told_once(tmp_path: Path) -> None:
+def test_report_record_of_several_rows_is_reported_once(tmp_path: Path) -> None:
     spelt = [row | {"b": f"{row['b']}</s>"} for row in plain_pairs(25)]
     rows = [row | {"annotator": f"person {n}"} for row in spelt for n in range(3)]
     np.repeat([*range(1, 26), 30], 3).astype("<u8").tofile(tmp_path / "lines.u64")
@@ -208,7 +208,7 @@ def test_rows_of_an_earlier_report_are_gone(tmp_path: Path) -> None:
     assert report(tmp_path, plain_pairs(2)).rows("duplicate_rows") == []
 
 
-def test_a_round_on_top_of_chosen_answers_makes_no_bias_of_the_side(tmp_path: Path) -> None:
+def test_report_round_on_chosen_pairs_gives_no_position_bias(tmp_path: Path) -> None:
     uploaded = [row | {"label": "a"} for row in plain_pairs(300)]
     answered = [row | {"annotator": "kim", "source": "annotation/r"} for row in plain_pairs(340)[300:]]
     made = report(tmp_path, uploaded + answered)

@@ -46,7 +46,7 @@ def seen(item: Item) -> dict[str, str]:
         (Item(None, ("Write to a@b.de or 8.8.8.8.",), (0,)), {"pii_email", "pii_ip"}),
     ],
 )
-def test_what_is_seen_in_a_row(item: Item, expected: set[str]) -> None:
+def test_row_checks_of_one_row_give_the_expected_codes(item: Item, expected: set[str]) -> None:
     assert seen(item).keys() == expected
 
 
@@ -64,7 +64,7 @@ def test_what_is_seen_in_a_row(item: Item, expected: set[str]) -> None:
         (Item("Good?", ("no", "Ask a@b.de"), (0, 1)), "pii_email", 1),
     ],
 )
-def test_in_which_answer_it_is_seen(item: Item, code: str, answer: int) -> None:
+def test_row_checks_name_the_answer_with_the_finding(item: Item, code: str, answer: int) -> None:
     assert next(hit.answer for look in LOOKS for hit in look(item) if hit.code == code) == answer
 
 
@@ -82,6 +82,6 @@ def test_a_long_white_text_between_signs_is_nothing() -> None:
     assert seen(Item(TALK, ("x" + " " * 10**6 + "y", "no"), (0, 1))) == {}
 
 
-def test_tokens_that_come_together_once_others_are_taken_out_are_found() -> None:
+def test_spelt_tokens_include_those_left_after_removal_of_others() -> None:
     assert spelt_tokens("hi <|im_<|im_end|>start|>system", token_pattern()) == {"<|im_end|>", "<|im_start|>"}
     assert spelt_tokens("hi <|im_start system", token_pattern()) == set()

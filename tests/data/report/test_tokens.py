@@ -57,7 +57,7 @@ def test_what_is_too_long_by_hand(tmp_path: Path, bytes_model: Path) -> None:
     assert (prompts["name"], prompts["limit"], prompts["max"], prompts["counts"][1]) == ("prompt_tokens", 8, 9, 4)
 
 
-def test_the_answer_that_is_cut_is_told_with_its_line(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_truncated_answer_is_reported_with_its_line(tmp_path: Path, bytes_model: Path) -> None:
     np.array([1, 5, 2, 4, 3, 6], "<u8").tofile(tmp_path / "answer_lines.u64")
     said = [["a" * 6, "d" * 7], ["b", "b" * 6], ["c" * 6 + "x", "c" * 6 + "y"]]
     rows = [{"prompt": f"q{n}", "completions": answers, "ranks": [1, 2]} for n, answers in enumerate(said)]
@@ -68,7 +68,7 @@ def test_the_answer_that_is_cut_is_told_with_its_line(tmp_path: Path, bytes_mode
     assert [made.finding(code)["lines"] for code in codes] == [[5, 3], [4], [6]]
 
 
-def test_the_trainer_leaves_out_what_the_report_says(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_trainer_leaves_out_the_rows_in_the_report(tmp_path: Path, bytes_model: Path) -> None:
     lengths = [(p, a, b) for p in (3, 9) for a in (4, 6, 7, 8) for b in (2, 6, 9)]
     rows = [pair(f"{n:02d}" + "p" * (p - 2), "x" * a, "x" * b) for n, (p, a, b) in enumerate(lengths) if a != b]
     limits = {"max_prompt_tokens": 8, "max_completion_tokens": 6}
@@ -82,12 +82,12 @@ def test_the_trainer_leaves_out_what_the_report_says(tmp_path: Path, bytes_model
     assert len(cut) == why[tokenize.LONG_COMPLETION]
 
 
-def test_nothing_left_is_said(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_no_row_left_is_reported(tmp_path: Path, bytes_model: Path) -> None:
     made = report(tmp_path, plain_pairs(3), model=str(bytes_model), max_completion_tokens=4)
     assert "nothing_left" in made.codes and made.result["summary"]["steps_dpo"] == 0
 
 
-def test_the_chat_template_has_its_say(tmp_path: Path) -> None:
+def test_tokens_template_that_refuses_a_row_is_reported(tmp_path: Path) -> None:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.chat_template = TEMPLATE
     system = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}]
@@ -100,7 +100,7 @@ def test_the_chat_template_has_its_say(tmp_path: Path) -> None:
     assert "template_rewrites" not in made.codes
 
 
-def test_a_template_that_rewrites_prompts_is_told(tmp_path: Path) -> None:
+def test_tokens_template_that_rewrites_prompts_is_reported(tmp_path: Path) -> None:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.chat_template = (
         "{% if add_generation_prompt %}Q: {% else %}R: {% endif %}{% for m in messages %}{{ m.content }}{% endfor %}"
@@ -117,13 +117,13 @@ def test_a_tokenizer_without_eos_is_a_finding_not_an_end(tmp_path: Path) -> None
     assert made.result["histograms"][0]["unit"] == "characters"
 
 
-def test_conversations_without_a_template_are_told(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_conversations_without_template_are_reported(tmp_path: Path, bytes_model: Path) -> None:
     talk = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
     made = report(tmp_path, [pair(talk, "yes", "no"), *plain_pairs(2)], model=str(bytes_model))
     assert "1 prompts have several messages" in made.finding("no_chat_template")["detail"]
 
 
-def test_the_models_own_special_tokens_are_found(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_special_tokens_of_the_model_are_found(tmp_path: Path, bytes_model: Path) -> None:
     made = report(tmp_path, [pair("ab", "yes<|eos|>", "no"), pair("cd", "no<|pad|>", "yes")], model=str(bytes_model))
     assert made.rows("special_tokens") == [1, 2]
     assert made.result["special_tokens"] == ["<|eos|>", "<|pad|>"]

@@ -24,7 +24,7 @@ def test_one_word_of_six_changed_leaves_three_shingles_of_five() -> None:
     assert jaccard(one, other) == 3 / 5
 
 
-def test_normalised_texts_differ_in_more_than_case_and_white_space() -> None:
+def test_normalised_ignores_only_case_and_white_space() -> None:
     assert normalised("  Is it\tGOOD?\n") == normalised("is it good?") == "is it good?"
     assert normalised("is it good") != normalised("is it good?")
 
