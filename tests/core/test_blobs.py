@@ -29,7 +29,7 @@ def test_what_is_put_can_be_read_copied_and_listed(blobs: LocalBlobs, file: Path
     assert list(blobs.list("a")) == ["a/b/c"] and blobs.exists("a/b/c") and not blobs.exists("a/b")
 
 
-def test_a_put_replaces(blobs: LocalBlobs, file: Path) -> None:
+def test_blobs_put_replaces(blobs: LocalBlobs, file: Path) -> None:
     blobs.put_file("a", file)
     file.write_bytes(b"other")
     blobs.put_file("a", file)
@@ -67,7 +67,7 @@ def test_no_key_leaves_the_folder(blobs: LocalBlobs, key: str) -> None:
         blobs.open(key)
 
 
-def test_what_a_killed_process_was_writing_goes_after_a_day(blobs: LocalBlobs, file: Path, tmp_path: Path) -> None:
+def test_blobs_partial_file_is_deleted_after_a_day(blobs: LocalBlobs, file: Path, tmp_path: Path) -> None:
     blobs.put_file("a/b", file)
     old, young = (tmp_path / "blobs" / "a" / f".incoming-{name}" for name in ("old", "young"))
     for draft in (old, young):

@@ -33,7 +33,7 @@ def python(code: str, output: Path) -> child.Child:
 
 
 @pytest.mark.parametrize("how", ["kernel", "pipe"])
-def test_a_child_dies_when_its_parent_is_killed(how: str) -> None:
+def test_child_ends_when_its_parent_is_killed(how: str) -> None:
     command = [sys.executable, "-c", PARENT, "import time; time.sleep(60)", how, str(int(signal.SIGKILL))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -57,7 +57,7 @@ def test_the_death_signal_can_be_a_polite_one(tmp_path: Path) -> None:
     eventually(said.exists)
 
 
-def test_stop_asks_first(tmp_path: Path) -> None:
+def test_child_stop_sends_sigterm_first(tmp_path: Path) -> None:
     running = child.start(["sleep", "60"])
     assert running.poll() is None
     assert running.stop(grace=5) == -signal.SIGTERM
@@ -119,9 +119,7 @@ def test_only_the_main_thread_may_start_one() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give itself away")
 @pytest.mark.parametrize("identity", ["namespace", "nobody"])
-def test_root_can_start_a_child_that_is_not_root_but_opens_roots_folders(
-    identity: child.Identity, tmp_path: Path
-) -> None:
+def test_child_of_root_with_other_uid_can_read_root_folders(identity: child.Identity, tmp_path: Path) -> None:
     secret = tmp_path / "private" / "secret"
     secret.parent.mkdir(mode=0o700)
     secret.write_text("hello")

@@ -100,7 +100,7 @@ def draft(tmp_path: Path) -> Iterator[Draft]:
         yield out.finish()
 
 
-def test_of_two_who_store_the_same_rows_the_second_finds_the_first_s(
+def test_race_second_put_of_the_same_rows_reuses_the_first(
     session: Session, draft: Draft, meanwhile: Meanwhile
 ) -> None:
     blobs = blob_store(get_settings())
@@ -112,9 +112,7 @@ def test_of_two_who_store_the_same_rows_the_second_finds_the_first_s(
     assert blobs.exists(mine.blob_key)
 
 
-def test_rows_that_come_back_while_they_are_removed_are_stored_again(
-    session: Session, draft: Draft, meanwhile: Meanwhile
-) -> None:
+def test_race_put_during_release_stores_the_rows_again(session: Session, draft: Draft, meanwhile: Meanwhile) -> None:
     blobs = blob_store(get_settings())
     row_store.put(session, blobs, draft)
     session.commit()

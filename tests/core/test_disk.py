@@ -22,7 +22,7 @@ def little_room() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_the_system_s_own_error_is_told() -> None:
+def test_disk_full_errors_converts_the_system_error() -> None:
     """Linux has a device that is always full."""
     with pytest.raises(DiskFull), disk_full_errors(), Path("/dev/full").open("wb", buffering=0) as file:
         file.write(b"x")
@@ -42,7 +42,7 @@ def test_a_draft_that_does_not_fit_leaves_nothing(tmp_path: Path, little_room: N
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_a_draft_that_is_not_kept_is_gone_and_never_seen(tmp_path: Path) -> None:
+def test_blobs_draft_not_kept_is_deleted_and_never_listed(tmp_path: Path) -> None:
     blobs = LocalBlobs(tmp_path)
     with blobs.draft("a/b") as draft:
         draft.write(b"half")

@@ -32,7 +32,7 @@ from tests.waiting import eventually
 REPOSITORY = Path(__file__).parents[2]
 
 
-def test_every_setting_says_what_it_is_for() -> None:
+def test_every_setting_has_a_description() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
 
 
@@ -110,7 +110,7 @@ def test_workers_come_stay_and_go(session: Session) -> None:
     assert remove_silent_workers(session) == ["wrk_2"]
 
 
-def test_a_transaction_that_fails_leaves_nothing_and_calls_nobody(settings: Settings) -> None:
+def test_session_scope_error_rolls_back_and_skips_after_commit(settings: Settings) -> None:
     called: list[int] = []
     with pytest.raises(ZeroDivisionError), session_scope() as session:
         keys.create_key(session, "x")
@@ -137,9 +137,8 @@ def test_a_broker_that_hangs_costs_a_moment(tmp_path: Path) -> None:
     assert time.monotonic() - began < 5
 
 
-def test_a_knock_reaches_the_queue_and_a_dead_broker_only_costs_a_warning(
-    redis_url: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_wake_worker_enqueues_and_only_warns_without_a_broker(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The wait for a broker that is down is below two seconds."""
     assert wake_worker(redis_url)
     with celery_app(redis_url).connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")

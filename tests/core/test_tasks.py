@@ -55,7 +55,7 @@ def test_a_new_task_knocks_once_it_is_committed(settings: Settings) -> None:
     assert knocks(settings) == 1
 
 
-def test_the_oldest_goes_first_but_what_nobody_waits_for_last(session: Session, owner: str) -> None:
+def test_claim_takes_oldest_task_and_background_tasks_last(session: Session, owner: str) -> None:
     kinds = ["index", "import", "report", "fix"]
     for kind in kinds:
         tasks.enqueue(session, owner, kind, {})
@@ -82,7 +82,7 @@ def test_two_workers_never_claim_the_same(session: Session, owner: str) -> None:
     assert first.task_id != second.task_id
 
 
-def test_progress_is_told_and_ends_with_one(session: Session, owner: str) -> None:
+def test_task_progress_is_stored_and_ends_with_1(session: Session, owner: str) -> None:
     made = tasks.enqueue(session, owner, "report", {})
     claim = claimed(session)
     report_progress(session, claim, 0.25, "a\x00" + "b" * 1000)
@@ -113,7 +113,7 @@ def test_a_lost_worker_s_writes_are_refused_and_another_goes_on(session: Session
     tasks.finish(session, second, TaskStatus.DONE)
 
 
-def test_the_third_worker_that_is_lost_is_the_last_and_the_version_fails(session: Session, owner: str) -> None:
+def test_task_of_three_lost_workers_fails_with_its_version(session: Session, owner: str) -> None:
     version = importing(session, owner)
     made = tasks.enqueue(session, owner, "import", {"version": version.id})
     for number in (1, 2):
@@ -144,7 +144,7 @@ def test_a_worker_that_stops_costs_the_task_no_try(session: Session, owner: str)
     assert (task(session, made.id).status, made.attempt) == ("queued", 0)
 
 
-def test_who_gave_a_task_back_cannot_take_it_from_the_next(session: Session, owner: str) -> None:
+def test_released_task_rejects_its_former_worker(session: Session, owner: str) -> None:
     tasks.enqueue(session, owner, "import", {})
     first = claimed(session, "dwk_1")
     tasks.release(session, first)
@@ -166,7 +166,7 @@ def test_a_cancelled_task_stops_its_worker_and_fails_its_version(session: Sessio
     tasks.cancel(session, made)  # again changes nothing
 
 
-def test_a_task_that_fails_leaves_a_version_that_is_settled_alone(session: Session, owner: str) -> None:
+def test_failed_task_keeps_the_error_of_a_settled_version(session: Session, owner: str) -> None:
     version = importing(session, owner)
     session.execute(text("UPDATE dataset_versions SET status = 'failed', error = '{\"code\": \"first\"}'"))
     tasks.enqueue(session, owner, "fix", {"version": version.id})

@@ -59,7 +59,7 @@ def rows(engine: Engine, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(text(query))]
 
 
-def test_every_dataset_is_version_1_of_itself_where_its_rows_lie(config: Config, engine: Engine) -> None:
+def test_migration_makes_every_dataset_its_version_1(config: Config, engine: Engine) -> None:
     execute(engine, ROWS)
     command.upgrade(config, AFTER)
     versions = "SELECT id, dataset_id, number, status, origin->>'filename', sha256 FROM dataset_versions ORDER BY id"

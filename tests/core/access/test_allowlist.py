@@ -21,7 +21,7 @@ PREFIXES = ["https://good.example/v1", "http://10.0.0.7:9000/", "http://[::1]"]
         "http://[::1]:80/score",
     ],
 )
-def test_what_lies_below_a_prefix_is_allowed(url: str) -> None:
+def test_allowlist_url_below_a_prefix_is_allowed(url: str) -> None:
     assert url_refusal(url, PREFIXES) is None
 
 
@@ -69,7 +69,7 @@ def test_what_does_not_is_refused(url: str) -> None:
         "ftp://good.example/v1",
     ],
 )
-def test_what_can_be_read_in_two_ways_is_refused_even_where_it_looks_allowed(url: str) -> None:
+def test_allowlist_ambiguous_url_is_refused(url: str) -> None:
     said = url_refusal(url, [*PREFIXES, "https://good.example", "https://evil.example"])
     assert said is not None and "only below" not in said
 

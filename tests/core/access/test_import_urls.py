@@ -48,7 +48,7 @@ def hub(dataset: str, revision: str = "main", path: str = "") -> HubFile:
         ("file:///srv/data/pairs.jsonl", ServerFile(Path("/srv/data/pairs.jsonl")), "pairs.jsonl"),
     ],
 )
-def test_what_an_address_means(url: str, meant: ImportSource, name: str) -> None:
+def test_import_url_is_parsed_to_its_source(url: str, meant: ImportSource, name: str) -> None:
     assert parse_import_url(url, HUB) == meant
     assert parse_import_url(url, HUB).name == name
 
@@ -134,7 +134,7 @@ def test_only_a_prefix_with_a_host_names_it() -> None:
 @pytest.mark.parametrize(
     "prefix", ["data.example", "ftp://x", "https://x?y", "https://x/../y", "file:///", "https://u@x/"]
 )
-def test_a_prefix_that_nobody_understands_is_refused(prefix: str) -> None:
+def test_import_url_invalid_prefix_is_refused(prefix: str) -> None:
     with pytest.raises(ValueError, match=r"prefix|address|folder"):
         check_prefix(prefix)
 

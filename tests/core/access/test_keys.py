@@ -18,7 +18,7 @@ def test_a_key_opens_and_only_its_hash_is_stored(session: Session) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "prx_", "prx_x", "\x00", "\udcff", "' OR 1=1"])
-def test_nothing_else_opens(session: Session, wrong: str) -> None:
+def test_authenticate_wrong_key_is_refused(session: Session, wrong: str) -> None:
     keys.create_key(session, "me")
     with pytest.raises(NotSignedIn):
         keys.authenticate(session, wrong)

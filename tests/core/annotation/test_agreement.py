@@ -21,7 +21,7 @@ def test_alpha_with_missing_answers_as_krippendorff_works_it_out() -> None:
     assert alpha(found) == pytest.approx(0.743, abs=5e-4)
 
 
-def test_alpha_is_one_where_all_agree_and_unknown_where_nothing_varies() -> None:
+def test_alpha_is_1_if_all_agree_and_none_if_nothing_varies() -> None:
     assert alpha([["a", "a"], ["b", "b"], ["tie"]]) == 1.0
     assert alpha([["a", "a"], ["a", "a"]]) is None
     assert alpha([["a"], []]) is None
@@ -44,7 +44,7 @@ def test_kappa_as_cohen_s_formula_has_it() -> None:
     assert kappa([]) is None
 
 
-def test_the_majority_is_one_that_nobody_shares() -> None:
+def test_majority_of_tied_labels_is_none() -> None:
     assert [majority(labels) for labels in ("aab", "ab", "", "b", "aabb")] == ["a", None, None, "b", None]
 
 

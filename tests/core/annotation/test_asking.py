@@ -63,13 +63,13 @@ def test_policies_of_different_jobs_and_a_model_of_none(session: Session, owner:
     ]
 
 
-def test_nobody_is_cut_off_where_their_job_would_not(session: Session, owner: str) -> None:
+def test_asking_response_length_is_the_longest_of_the_jobs(session: Session, owner: str) -> None:
     short, long = (policy(session, owner, ppo={"max_new_tokens": most}) for most in (40, 90))
     assert round_of(session, owner, short, long).source["max_new_tokens"] == 90
     assert round_of(session, owner, short, long, max_new_tokens=7).source["max_new_tokens"] == 7
 
 
-def test_a_job_without_ppo_does_not_say_how_long_its_answers_are(session: Session, owner: str) -> None:
+def test_asking_job_without_ppo_uses_default_response_length(session: Session, owner: str) -> None:
     data = {"sft": make_dataset(session, owner, DatasetKind.SFT).id}
     tuned = policy(session, owner, "sft", stages=["sft"], data=data)
     assert round_of(session, owner, tuned, "some/model").source["max_new_tokens"] == 256

@@ -31,7 +31,7 @@ def closed_rows(session: Session, round_: AnnotationRound) -> list[dict[str, Any
     return [stored.row for stored in rows.stream(blob_store(get_settings()), version)]
 
 
-def test_each_answer_is_a_row_ties_too_but_no_skip_and_no_gold(session: Session) -> None:
+def test_close_writes_answers_and_ties_but_no_skips_or_gold(session: Session) -> None:
     round_ = make_round(session, count=3, gold=4, gold_share=0.5, overlap=2)
     for annotator, labels in (("kim", ["a", "tie", "skip"]), ("lee", ["b", "a"])):
         for label in labels:
@@ -54,7 +54,7 @@ def test_each_answer_is_a_row_ties_too_but_no_skip_and_no_gold(session: Session)
     assert all(datetime.fromisoformat(row["time"]).tzinfo is not None for row in found)
 
 
-def test_a_row_holds_the_completions_where_they_were_seen() -> None:
+def test_close_row_keeps_the_shown_order_of_completions() -> None:
     item = AnnotationItem(round_id="ann_x", prompt="p", completions=["x", "y", "z"], source="pilot")
     when = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     said = Annotation(annotator="kim", choice=None, ranks=[2, 1, 3], shown=[2, 0, 1], answered_at=when)
@@ -67,7 +67,7 @@ def test_a_row_holds_the_completions_where_they_were_seen() -> None:
     assert closing.row_of(pair, chosen) == seen | notes | {"source": "annotation/ann_x"}
 
 
-def test_whoever_always_takes_the_first_is_seen_to_do_so_in_the_rows(session: Session) -> None:
+def test_close_rows_show_an_annotator_who_always_takes_the_first(session: Session) -> None:
     round_ = make_round(session, count=12)
     while items := queue.hand_out(session, round_, "kim").items:
         say(session, round_, "kim", items[0][1].id, "1")
@@ -78,7 +78,7 @@ def test_whoever_always_takes_the_first_is_seen_to_do_so_in_the_rows(session: Se
     assert len({row["a"][:8] for row in found}) == 2, "which of the two it was is another matter"
 
 
-def test_the_answers_come_behind_the_rows_of_the_dataset_that_they_are_added_to(session: Session) -> None:
+def test_close_into_a_dataset_appends_the_answers_as_new_version(session: Session) -> None:
     owner = make_key(session).id
     first = make_version(session, owner)
     round_ = make_round(session, owner, count=1)
@@ -92,7 +92,7 @@ def test_the_answers_come_behind_the_rows_of_the_dataset_that_they_are_added_to(
     assert [stored.row for stored in rows.stream(blob_store(get_settings()), first)] == found[:3]
 
 
-def test_where_answers_cannot_go(session: Session) -> None:
+def test_close_into_an_unsuitable_dataset_is_refused(session: Session) -> None:
     owner, other = make_key(session).id, make_key(session).id
     round_ = make_round(session, owner, count=1)
     with pytest.raises(NothingToClose):
@@ -134,7 +134,8 @@ def fail_to_close(session: Session, round_: AnnotationRound, name: str | None) -
     return again.dataset_id
 
 
-def test_a_round_whose_answers_could_not_be_written_can_be_closed_again_into_the_same(session: Session) -> None:
+def test_close_after_a_failed_write_reuses_the_same_dataset(session: Session) -> None:
+    """The third close after two failed writes makes version 3."""
     round_ = make_round(session, count=1)
     prefer(session, round_, "kim", "a")
     first, second = (fail_to_close(session, round_, name) for name in ("One", None))
@@ -159,7 +160,7 @@ def test_rows_of_the_dataset_keep_the_lines_that_they_came_from(session: Session
     assert [stored.line for stored in rows.stream(blob_store(get_settings()), version)] == [2, 3, 4, 5]
 
 
-def test_the_dataset_that_they_were_to_be_added_to_is_deleted_meanwhile(session: Session) -> None:
+def test_close_into_a_dataset_deleted_meanwhile_pauses_the_round(session: Session) -> None:
     owner = make_key(session).id
     dataset = make_version(session, owner).dataset_id
     round_ = make_round(session, owner, count=1)

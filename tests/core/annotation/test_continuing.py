@@ -37,7 +37,7 @@ def after(base: JobSpec, anchor: str | None = "ckpt_sft", **told: Any) -> JobSpe
     return JobSpec.model_validate(continued(basis, "ds_new@2", "Second", **told))
 
 
-def test_the_next_job_refits_the_reward_model_and_goes_on_from_the_policy() -> None:
+def test_next_job_refits_reward_model_and_starts_from_policy() -> None:
     found = after(spec(), steps=5)
     changed = spec(
         name="Second",
@@ -52,7 +52,7 @@ def test_the_next_job_refits_the_reward_model_and_goes_on_from_the_policy() -> N
     assert found == changed
 
 
-def test_after_thumbs_the_next_job_learns_from_the_pairs_of_the_round() -> None:
+def test_next_job_after_thumbs_trains_on_pairs_of_the_round() -> None:
     data, pointwise = {"thumbs": "ds_thumbs"}, {"loss": "pointwise", "batch_size": 8}
     found = after(spec(data=data, stages=["sft", "reward_model", "kto", "ppo"], reward_model=pointwise))
     assert (found.data.preferences, found.data.thumbs, found.stages) == ("ds_new@2", None, ("reward_model", "ppo"))
@@ -73,7 +73,7 @@ def test_the_kl_stays_anchored_where_it_was() -> None:
     assert after(spec(ppo=moving)).ppo.reference.path is None
 
 
-def test_a_reward_model_from_elsewhere_becomes_the_job_s_own() -> None:
+def test_next_job_adopts_an_external_reward_model() -> None:
     rewards = [{"type": "model", "path": "owner/rm", "weight": 2.0}, {"type": "length", "target": 10}]
     found = after(spec(stages=["sft", "ppo"], rewards=rewards), reward_model="owner/rm")
     assert found.reward_model.path == "owner/rm"
@@ -107,7 +107,7 @@ def closed(session: Session, job: Job) -> AnnotationRound:
     return found
 
 
-def test_the_policy_is_the_last_result_else_the_best_else_the_newest(session: Session, job: Job) -> None:
+def test_basis_policy_is_final_else_best_else_newest_checkpoint(session: Session, job: Job) -> None:
     def policy() -> str:
         return continuation.basis_of(session, job.owner_id, job.id).policy
 
@@ -181,7 +181,7 @@ def test_going_on_queues_a_job_and_notes_it_with_the_round(
     ]
 
 
-def test_what_else_there_is_to_know_before_going_on(session: Session, closed: AnnotationRound) -> None:
+def test_next_job_plan_states_further_conditions(session: Session, closed: AnnotationRound) -> None:
     job = make_job(
         session, closed.owner_id, name="Kind", model={"path": "a/b", "lora": {}}, evaluation={"against": "other/model"}
     )

@@ -15,7 +15,7 @@ RANKING = {"prompt": "p", "completions": ["x", "y", "z"], "ranks": [2, 5, 2]}
 
 
 @given(st.lists(st.floats(0, 1), max_size=40), st.integers(1, 10))
-def test_a_sample_is_the_rows_with_the_smallest_keys_in_their_order(keys: list[float], limit: int) -> None:
+def test_draw_takes_the_rows_with_smallest_keys_in_their_order(keys: list[float], limit: int) -> None:
     rows = [(number, {"key": key}) for number, key in enumerate(keys)]
     found = items.draw(rows, lambda _, row: row["key"], limit)
     assert [keys[number] for number in found] == sorted(set(keys))[:limit]
@@ -39,13 +39,15 @@ def test_rows_without_a_key_are_not_drawn() -> None:
         (RoundKind.RANKING, PAIR, False, False),
     ],
 )
-def test_which_rows_can_be_asked(kind: RoundKind, row: dict[str, Any], labelled: bool, unlabelled: bool) -> None:
+def test_items_only_comparable_rows_become_items(
+    kind: RoundKind, row: dict[str, Any], labelled: bool, unlabelled: bool
+) -> None:
     assert items.is_of(kind, row, labelled=True) is labelled
     assert items.is_of(kind, row, labelled=False) is unlabelled
     assert items.is_of(kind, row, labelled=None) is (labelled or unlabelled)
 
 
-def test_an_item_of_a_row_knows_its_answer_only_as_a_gold_question() -> None:
+def test_item_of_row_has_its_answer_only_as_gold_question() -> None:
     assert items.of_row(7, 3, PAIR) == Draft(3, "p", ["x", "y"], source="pilot", row=7)
     assert items.of_row(7, 3, PAIR, gold=True).gold == {"choice": "b"}
     assert items.of_row(7, 3, RANKING, gold=True).gold == {"ranks": [1, 2, 1]}
@@ -61,7 +63,7 @@ def test_prompts_of_every_kind_of_row() -> None:
     assert items.prompt_key(0, {"prompt": "p"}) != items.prompt_key(1, {"prompt": "p"})
 
 
-def test_completions_that_cannot_be_told_apart_or_stored_are_left_out() -> None:
+def test_item_leaves_out_equal_empty_or_unstorable_completions() -> None:
     texts, whole = ["x", " ", "x", "n\0l", "y"], [True, True, False, True, False]
     found = items.of_completions(1, "p", 9, texts, [0, 0, 1, 1, 2], whole)
     assert found == Draft(1, "p", ["x", "y"], [0, 2], [True, False], row=9)
@@ -76,7 +78,7 @@ def test_there_are_as_many_gold_questions_as_the_share_takes() -> None:
     assert items.gold_needed(0.5, 10**6) == items.MOST_GOLD
 
 
-def test_a_prompt_without_an_item_leaves_no_gap_that_a_gold_question_would_fall_into() -> None:
+def test_without_gaps_renumbers_items_consecutively() -> None:
     first, third = (items.of_completions(place, "p", place + 6, ["x", "y"], [0, 1], [True, True]) for place in (1, 3))
     kept = items.without_gaps([third, None, first])
     assert [(draft.number, draft.row) for draft in kept] == [(1, 7), (2, 9)]

@@ -19,7 +19,7 @@ def saved(session: Session, job: Job, step: int, stage: StageName = "ppo") -> Ch
     return record_checkpoint(session, job.id, 1, event, [], f"at/{step}")
 
 
-def test_a_policy_is_not_pruned_before_it_has_answered(session: Session) -> None:
+def test_pins_policy_is_kept_until_its_completions_are_sampled(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     prompts = make_version(session, job.owner_id, DatasetKind.PROMPTS).dataset_id
@@ -42,7 +42,7 @@ def test_a_policy_is_not_pruned_before_it_has_answered(session: Session) -> None
     assert sorted(prune_checkpoints(session, job.id, 1)) == ["at/1", "at/2"]
 
 
-def test_a_reward_model_that_could_not_score_is_let_go(session: Session) -> None:
+def test_pins_reward_model_that_failed_to_score_is_released(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     round_ = make_round(session, job.owner_id, count=1)

@@ -8,7 +8,7 @@ TURNED = {"prompt": "p", "a": "y", "b": "x", "label": "b"}
 RANKING = {"prompt": "p", "completions": ["x", "z", "y"], "ranks": [1, 7, 3]}
 
 
-def test_a_question_is_the_same_wherever_its_completions_stand() -> None:
+def test_question_key_does_not_depend_on_completion_order() -> None:
     assert row_question_hash(PAIR) == row_question_hash(TURNED)
     assert row_question_hash(PAIR) != row_question_hash(PAIR | {"prompt": "q"})
     assert row_question_hash(PAIR) != row_question_hash(PAIR | {"b": "z"})

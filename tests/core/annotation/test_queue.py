@@ -22,7 +22,7 @@ def counted(session: Session, item_id: str) -> int:
     return session.scalars(select(AnnotationItem.answers).filter_by(id=item_id)).one()
 
 
-def test_asking_again_gives_the_same_item_and_an_answered_one_never_comes_back(session: Session) -> None:
+def test_hand_out_repeats_an_open_item_and_no_answered_one(session: Session) -> None:
     round_ = make_round(session, count=3)
     (first,) = next_ids(session, round_, "kim")
     assert next_ids(session, round_, "kim") == [first]
@@ -40,7 +40,7 @@ def test_several_are_handed_out_ahead_and_stay_in_their_order(session: Session) 
     assert next_ids(session, round_, "kim", 3)[:2] == ahead[1:]
 
 
-def test_what_lacks_least_comes_first(session: Session) -> None:
+def test_hand_out_prefers_items_that_lack_fewest_answers(session: Session) -> None:
     round_ = make_round(session, count=3, overlap=2)
     for _ in range(2):
         prefer(session, round_, "kim", "a")
@@ -48,7 +48,7 @@ def test_what_lacks_least_comes_first(session: Session) -> None:
     assert numbers(session, next_ids(session, round_, "max", 3)) == [2, 3]
 
 
-def test_a_place_is_kept_for_who_was_handed_the_item(session: Session) -> None:
+def test_reservation_blocks_other_annotators_until_it_lapses(session: Session) -> None:
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     assert next_ids(session, round_, "lee") == []
@@ -58,7 +58,7 @@ def test_a_place_is_kept_for_who_was_handed_the_item(session: Session) -> None:
     assert next_ids(session, round_, "kim") == []
 
 
-def test_a_late_answer_is_taken_although_somebody_else_has_answered(session: Session) -> None:
+def test_late_answer_is_stored_after_another_annotator_answered(session: Session) -> None:
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     lapse(session)
@@ -67,7 +67,7 @@ def test_a_late_answer_is_taken_although_somebody_else_has_answered(session: Ses
     assert counted(session, item) == 2
 
 
-def test_a_lapsed_place_that_nobody_took_is_theirs_again(session: Session) -> None:
+def test_lapsed_reservation_without_taker_is_renewed(session: Session) -> None:
     round_ = make_round(session, count=2)
     ahead = next_ids(session, round_, "kim", 2)
     lapse(session)
@@ -96,7 +96,7 @@ def test_choices_are_stored_in_true_positions(session: Session) -> None:
     assert places == {"a", "b"}
 
 
-def test_a_skip_keeps_its_place_for_a_minute_and_then_others_get_it(session: Session) -> None:
+def test_skip_reserves_the_item_for_a_minute(session: Session) -> None:
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     say(session, round_, "kim", item, "skip")
@@ -108,7 +108,7 @@ def test_a_skip_keeps_its_place_for_a_minute_and_then_others_get_it(session: Ses
     assert next_ids(session, round_, "lee") == [item]
 
 
-def test_undo_goes_back_as_far_as_one_likes(session: Session) -> None:
+def test_undo_can_be_repeated_to_the_first_answer(session: Session) -> None:
     round_ = make_round(session, count=3)
     said = [prefer(session, round_, "kim", label) for label in ("a", "tie", "b")]
     back = [answers.undo(session, round_, "kim") for _ in range(4)]
@@ -129,7 +129,7 @@ def test_undo_of_one_item_is_the_same_however_often(session: Session) -> None:
     assert answers.undo(session, round_, "lee") is None
 
 
-def test_gold_questions_are_mixed_in_and_take_nobody_s_place(session: Session) -> None:
+def test_gold_questions_are_mixed_in_without_using_overlap(session: Session) -> None:
     round_ = make_round(session, count=12, gold=6, gold_share=0.25)
     assert queue.standing(session, round_, "kim").total == 16
     while prefer(session, round_, "kim", "a"):
@@ -140,7 +140,7 @@ def test_gold_questions_are_mixed_in_and_take_nobody_s_place(session: Session) -
     assert next_ids(session, round_, "lee") == [], "gold questions alone are not asked"
 
 
-def test_while_paused_nothing_is_handed_out_but_answers_are_taken(session: Session) -> None:
+def test_paused_round_hands_out_nothing_but_accepts_answers(session: Session) -> None:
     round_ = make_round(session, count=2)
     (item,) = next_ids(session, round_, "kim")
     rounds.change(session, round_, RoundChanges(status="paused"))
@@ -151,7 +151,7 @@ def test_while_paused_nothing_is_handed_out_but_answers_are_taken(session: Sessi
     assert len(next_ids(session, round_, "kim")) == 1
 
 
-def test_more_answers_can_be_wanted_later(session: Session) -> None:
+def test_overlap_can_be_raised_later(session: Session) -> None:
     round_ = make_round(session, count=1)
     item = prefer(session, round_, "kim", "a")
     assert next_ids(session, round_, "lee") == []

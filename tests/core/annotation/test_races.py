@@ -60,7 +60,7 @@ def answer_all(round_: AnnotationRound, annotator: str, ahead: int) -> int:
 
 
 @pytest.mark.parametrize("ahead", [1, 3])
-def test_each_item_gets_as_many_answers_as_are_wanted_and_no_more(session: Session, ahead: int) -> None:
+def test_race_each_item_gets_exactly_overlap_answers(session: Session, ahead: int) -> None:
     round_ = make_round(session, count=12, overlap=3)
     with ThreadPoolExecutor(8) as pool:
         counts = list(pool.map(lambda n: answer_all(round_, f"annotator {n}", ahead), range(8)))
@@ -81,7 +81,7 @@ def change_one_s_mind(round_: AnnotationRound, annotator: str) -> None:
                 answers.undo(session, round_, annotator)
 
 
-def test_whatever_people_take_back_no_item_gets_more_than_is_wanted(session: Session) -> None:
+def test_race_undo_never_leads_to_more_than_overlap_answers(session: Session) -> None:
     round_ = make_round(session, count=6, overlap=2)
     with ThreadPoolExecutor(5) as pool:
         list(pool.map(lambda n: change_one_s_mind(round_, f"annotator {n}"), range(5)))
@@ -104,9 +104,7 @@ def test_two_windows_of_one_annotator_get_the_same_item(session: Session, meanwh
     assert found == mine
 
 
-def test_an_item_that_another_holds_at_this_moment_is_waited_for_if_there_is_no_other(
-    session: Session, meanwhile: Meanwhile
-) -> None:
+def test_race_hand_out_waits_for_the_only_locked_item(session: Session, meanwhile: Meanwhile) -> None:
     round_ = make_round(session, count=1, overlap=2)
     found: list[str] = []
     mine = [item.id for _, item in queue.hand_out(session, round_, "kim").items]
@@ -116,7 +114,7 @@ def test_an_item_that_another_holds_at_this_moment_is_waited_for_if_there_is_no_
     assert found == mine
 
 
-def test_whose_own_item_was_taken_waits_for_the_last_one_too(session: Session, meanwhile: Meanwhile) -> None:
+def test_race_lapsed_annotator_waits_for_the_last_locked_item(session: Session, meanwhile: Meanwhile) -> None:
     round_ = make_round(session, count=2)
     (lost,) = next_ids(session, round_, "kim")
     session.execute(text("UPDATE annotations SET reserved_until = now() - interval '1 second'"))
@@ -152,7 +150,7 @@ def test_an_answer_that_comes_after_the_close_is_refused(session: Session, meanw
         late.result(10)
 
 
-def test_of_two_who_close_a_round_the_second_is_told(session: Session, meanwhile: Meanwhile) -> None:
+def test_race_second_close_of_a_round_is_refused(session: Session, meanwhile: Meanwhile) -> None:
     round_ = make_round(session, count=1)
     prefer(session, round_, "kim", "a")
     closing.close(session, round_, None, None)
@@ -162,9 +160,7 @@ def test_of_two_who_close_a_round_the_second_is_told(session: Session, meanwhile
         second.result(10)
 
 
-def test_two_rounds_that_close_into_one_dataset_do_not_lose_each_other_s_answers(
-    session: Session, meanwhile: Meanwhile
-) -> None:
+def test_race_second_close_into_one_dataset_is_refused(session: Session, meanwhile: Meanwhile) -> None:
     owner = make_key(session).id
     dataset = make_version(session, owner).dataset_id
     first, second = (make_round(session, owner, count=1) for _ in range(2))

@@ -33,7 +33,7 @@ def prompts(session: Session, round_: AnnotationRound, gold: bool = False) -> li
     return [item.prompt for item in session.scalars(query) if (item.gold is not None) is gold]
 
 
-def test_after_closing_into_the_source_only_what_nobody_answered_is_asked_again(session: Session) -> None:
+def test_round_after_close_into_source_asks_only_unanswered_rows(session: Session) -> None:
     owner = make_key(session).id
     dataset = make_version(session, owner, content=jsonl([pair(f"p{n}", None) for n in range(4)])).dataset_id
     first = made(session, owner, dataset)
@@ -56,7 +56,7 @@ def test_one_pair_is_one_item_however_many_rows_hold_it(session: Session) -> Non
     assert prompts(session, made(session, owner, rows)) == ["q"]
 
 
-def test_a_pair_whose_labels_contradict_each_other_is_no_gold_question(session: Session) -> None:
+def test_round_contradicting_labels_give_no_gold_question(session: Session) -> None:
     owner = make_key(session).id
     agreed = [pair("agreed", "a"), pair("agreed", "b", a="y", b="x")]
     rows = [*agreed, pair("contradicted", "a"), pair("contradicted", "b"), pair("open", None)]
@@ -66,7 +66,7 @@ def test_a_pair_whose_labels_contradict_each_other_is_no_gold_question(session: 
     assert prompts(session, found) == ["open"]
 
 
-def test_what_is_asked_is_no_gold_question_too(session: Session) -> None:
+def test_round_asked_row_is_not_also_a_gold_question(session: Session) -> None:
     owner = make_key(session).id
     gold = make_version(session, owner, content=jsonl([pair("p0", "a"), pair("q", "b")])).dataset_id
     found = made(session, owner, [pair(f"p{n}", None) for n in range(2)], gold=gold, gold_share=0.5)

@@ -27,7 +27,7 @@ def task_statuses(session: Session) -> list[str]:
     return [task.status for task in session.scalars(kinds)]
 
 
-def test_the_same_model_is_asked_once_and_another_takes_its_place(session: Session, models: list[Checkpoint]) -> None:
+def test_scores_request_same_model_once_and_replace_by_another(session: Session, models: list[Checkpoint]) -> None:
     round_ = make_round(session, count=2)
     for _ in range(2):
         scores.request(session, round_, models[0].id)
@@ -44,7 +44,7 @@ def test_the_same_model_is_asked_once_and_another_takes_its_place(session: Sessi
     assert [pin.checkpoint_id for pin in session.scalars(select(AnnotationPin))] == [models[1].id]
 
 
-def test_scores_of_a_model_that_is_no_longer_asked_are_not_stored(session: Session, models: list[Checkpoint]) -> None:
+def test_scores_of_a_replaced_model_are_not_stored(session: Session, models: list[Checkpoint]) -> None:
     round_ = make_round(session, count=1)
     for model in models:
         scores.request(session, round_, model.id)

@@ -11,20 +11,20 @@ NAMES = st.text(min_size=1, max_size=8)
 
 
 @given(st.integers(2, 9), NAMES, NAMES)
-def test_everybody_sees_every_completion_once_and_the_same_again(count: int, item: str, annotator: str) -> None:
+def test_shuffle_is_a_stable_permutation_for_each_annotator(count: int, item: str, annotator: str) -> None:
     shown = shuffle.order(count, "salt", item, annotator)
     assert sorted(shown) == list(range(count))
     assert shuffle.order(count, "salt", item, annotator) == shown
 
 
-def test_either_side_stands_first_about_as_often() -> None:
+def test_shuffle_puts_each_side_first_equally_often() -> None:
     first = [shuffle.order(2, "salt", f"item_{number}", "kim")[0] for number in range(2000)]
     assert 900 < sum(first) < 1100
     others = [shuffle.order(2, "salt", f"item_{number}", "lee")[0] for number in range(2000)]
     assert 900 < sum(one == other for one, other in zip(first, others, strict=True)) < 1100
 
 
-def test_who_does_not_know_the_salt_does_not_know_the_order() -> None:
+def test_shuffle_order_depends_on_the_salt() -> None:
     both = [[shuffle.order(2, salt, f"item_{number}", "kim")[0] for number in range(2000)] for salt in ("one", "two")]
     assert 900 < sum(one == other for one, other in zip(*both, strict=True)) < 1100
 
@@ -35,7 +35,7 @@ def test_labels_are_those_of_the_sides_not_of_the_places() -> None:
     assert [shuffle.choice_of(label, [1, 0]) for label in ("a", "b", "tie", "skip")] == ["2", "1", "tie", "skip"]
 
 
-def test_a_label_where_the_completions_stand_as_they_were_shown() -> None:
+def test_shuffle_label_refers_to_the_shown_order() -> None:
     assert [shuffle.shown_label(label, [1, 0]) for label in ("a", "b", "tie")] == ["b", "a", "tie"]
     assert [shuffle.shown_label(label, [0, 1]) for label in ("a", "b", "tie")] == ["a", "b", "tie"]
 
@@ -47,7 +47,7 @@ def test_ranks_are_those_of_the_completions_without_gaps() -> None:
 
 
 @given(st.permutations(range(5)), st.lists(st.integers(1, 5), min_size=5, max_size=5))
-def test_ranks_come_back_to_the_places_where_they_were_given(shown: list[int], ranks: list[int]) -> None:
+def test_shuffle_ranks_are_mapped_back_to_their_completions(shown: list[int], ranks: list[int]) -> None:
     back = shuffle.shown_ranks(shuffle.true_ranks(ranks, shown), shown)
     assert [sorted(set(ranks)).index(rank) + 1 for rank in ranks] == back
 

@@ -97,7 +97,7 @@ def test_leaving_bad_records_out_is_instant_and_keeps_the_rows(session: Session,
     assert (again.status, again.number) == ("ready", 3)
 
 
-def test_a_fix_of_a_blocked_version_has_to_decide_about_its_records(session: Session, blocked: DatasetVersion) -> None:
+def test_fix_of_blocked_version_must_resolve_import_findings(session: Session, blocked: DatasetVersion) -> None:
     reported(session, blocked, cycles=1)
     with pytest.raises(InvalidRequest, match="would leave blocking findings of the import undecided: add not_json"):
         apply(session, blocked, "cycles")

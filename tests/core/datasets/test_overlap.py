@@ -87,7 +87,7 @@ def compared(blobs: BlobStore, one: str, two: str) -> overlap.Overlap:
         )
 
 
-def test_equal_prompts_are_counted_with_their_rows_and_shown_with_both_lines(blobs: BlobStore, stored: Store) -> None:
+def test_overlap_exact_counts_prompts_and_rows_with_both_lines(blobs: BlobStore, stored: Store) -> None:
     shared = sentence(1)
     one = stored("preferences", preferences([sentence(0), shared, sentence(2), shared, talk("a", "b", "c")]))
     messages = [{"role": "user", "content": shared}]  # the same prompt as the text
@@ -100,7 +100,7 @@ def test_equal_prompts_are_counted_with_their_rows_and_shown_with_both_lines(blo
     assert (back.prompts, back.rows, back.other_rows) == (2, 2, 3)
 
 
-def test_near_duplicates_are_those_of_a_similarity_of_08_and_more(blobs: BlobStore, stored: Store) -> None:
+def test_overlap_near_duplicates_have_similarity_of_at_least_0_8(blobs: BlobStore, stored: Store) -> None:
     long = [sentence(n) + " " + sentence(n + 100) + " " + sentence(n + 200) for n in range(6)]
     near = [long[0].upper(), long[1] + " indeed", long[2].replace(" ", "  ")]
     far = [" ".join(long[3].split()[:20]), sentence(50)]
@@ -131,9 +131,8 @@ def test_templates_do_not_make_all_pairs(blobs: BlobStore, stored: Store, monkey
     assert fewer is not None and not fewer.complete and 0 < fewer.prompts <= 40
 
 
-def test_until_both_are_indexed_there_is_no_answer_and_without_bands_none_about_likeness(
-    blobs: BlobStore, stored: Store
-) -> None:
+def test_overlap_needs_both_indexes_and_bands_for_near_ones(blobs: BlobStore, stored: Store) -> None:
+    """Without bands, as in data of an older version, only exact matches are counted."""
     one, two = stored("prompts", prompts_of(sentence(1))), stored("prompts", prompts_of(sentence(2)), index=False)
     with pytest.raises(SearchNotReady):
         compared(blobs, one, two)

@@ -23,7 +23,7 @@ def queued(session: Session) -> int:
     return session.scalars(select(func.count()).select_from(DataTask).filter_by(kind="report")).one()
 
 
-def test_the_same_wishes_are_the_same_report(session: Session, version: DatasetVersion) -> None:
+def test_reports_equal_options_share_one_report(session: Session, version: DatasetVersion) -> None:
     first = reports.request(session, version)
     assert reports.request(session, version, {"max_prompt_tokens": 9, "model": None}).id == first.id
     with_model = reports.request(session, version, {"model": "m", "max_prompt_tokens": 9})
@@ -32,7 +32,7 @@ def test_the_same_wishes_are_the_same_report(session: Session, version: DatasetV
     assert queued(session) == 3
 
 
-def test_one_that_failed_is_made_anew(session: Session, version: DatasetVersion) -> None:
+def test_reports_failed_one_is_made_again(session: Session, version: DatasetVersion) -> None:
     report = reports.request(session, version)
     task = session.get_one(DataTask, report.task_id)
     tasks.end(session, task, TaskStatus.FAILED, {"code": "x", "message": "y"})

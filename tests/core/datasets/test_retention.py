@@ -59,7 +59,7 @@ def test_everything_goes_with_a_dataset(
     assert set(session.scalars(select(DataTask.status))) == {"cancelled"}
 
 
-def test_rows_that_another_dataset_holds_stay_and_are_still_indexed(
+def test_retention_shared_rows_stay_and_are_indexed_again(
     session: Session, blobs: BlobStore, version: DatasetVersion
 ) -> None:
     other = make_version(session, make_key(session).id, DatasetKind.PROMPTS, FILE)
@@ -92,7 +92,7 @@ def test_a_moment_that_has_passed_is_no_retention(version: DatasetVersion) -> No
         retention.keep_until(version.dataset, datetime.now(UTC) - timedelta(seconds=1))
 
 
-def test_the_sweeper_deletes_what_is_past_and_in_nobody_s_use(
+def test_retention_sweep_deletes_expired_unused_datasets(
     session: Session, settings: Settings, version: DatasetVersion
 ) -> None:
     job = make_job(session)

@@ -88,7 +88,7 @@ def test_a_page_of_long_rows_ends_early(
         ("'); DROP TABLE jobs", []),
     ],
 )
-def test_words_are_found(
+def test_search_finds_words(
     session: Session, blobs: BlobStore, indexed: DatasetVersion, words: str, rows: list[int]
 ) -> None:
     assert found(session, blobs, indexed, search=words) == rows
@@ -106,27 +106,27 @@ def test_while_the_index_is_made_nothing_is_searched(
     assert [row.split for row in shown.rows] == [None] * 5
 
 
-def test_an_index_that_somebody_else_is_at_is_left_alone(session: Session, indexed: DatasetVersion) -> None:
+def test_search_add_of_a_finished_or_unknown_index_is_refused(session: Session, indexed: DatasetVersion) -> None:
     assert indexed.sha256 is not None
     assert not search.add(session, indexed.sha256, "prompts", 1, ROWS)
     assert not search.add(session, "0" * 64, "prompts", 1, ROWS)
 
 
-def test_an_index_is_asked_for_once(session: Session, version: DatasetVersion) -> None:
+def test_index_is_queued_once(session: Session, version: DatasetVersion) -> None:
     search.request(session, version)
     make_version(session, version.dataset.owner_id, DatasetKind.PROMPTS, jsonl(ROWS))
     queued = session.scalars(select(DataTask).filter_by(kind="index")).all()
     assert [task.args["sha256"] for task in queued] == [version.sha256]
 
 
-def test_an_index_that_was_given_up_is_asked_for_again(session: Session, version: DatasetVersion) -> None:
+def test_index_that_failed_is_queued_again(session: Session, version: DatasetVersion) -> None:
     for task in session.scalars(select(DataTask).filter_by(kind="index")).all():
         tasks.cancel(session, task)
     search.request(session, version)
     assert len(session.scalars(select(DataTask).filter_by(kind="index", status="queued")).all()) == 1
 
 
-def test_a_row_of_more_words_than_postgres_takes_is_found_by_its_first(session: Session, blobs: BlobStore) -> None:
+def test_search_row_above_postgres_limit_matches_its_first_words(session: Session, blobs: BlobStore) -> None:
     words = " ".join(f"w{number}ö" for number in range(300_000))
     version = make_version(session, make_key(session).id, DatasetKind.PROMPTS, jsonl([{"prompt": f"{words} last"}]))
     make_index(session, version)
@@ -182,7 +182,7 @@ def test_another_version_s_report_is_none_of_this_one_s(
 
 
 @pytest.mark.parametrize("filters", [{}, {"search": "fox"}, {"split": "train"}])
-def test_a_sample_is_the_same_for_the_same_seed_and_another_for_another(
+def test_row_sample_is_determined_by_the_seed(
     session: Session, blobs: BlobStore, indexed: DatasetVersion, filters: dict[str, Any]
 ) -> None:
     matching = found(session, blobs, indexed, **filters)
@@ -197,7 +197,7 @@ def test_a_sample_is_the_same_for_the_same_seed_and_another_for_another(
     assert sample(100, 1) == matching
 
 
-def test_beyond_so_many_matches_nobody_counts(
+def test_search_total_stops_at_its_limit(
     session: Session, blobs: BlobStore, indexed: DatasetVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_pages, "MOST_COUNTED", 3)
@@ -205,9 +205,7 @@ def test_beyond_so_many_matches_nobody_counts(
     assert (len(page.rows), page.total) == (4, None)
 
 
-def test_who_searches_has_an_index_made_that_was_given_up(
-    session: Session, blobs: BlobStore, version: DatasetVersion
-) -> None:
+def test_search_queues_an_index_that_failed_before(session: Session, blobs: BlobStore, version: DatasetVersion) -> None:
     for task in session.scalars(select(DataTask).filter_by(kind="index")).all():
         tasks.cancel(session, task)
     session.commit()

@@ -42,7 +42,7 @@ def drafted(folder: Path, rows: list[tuple[int, dict[str, Any]]]) -> Iterator[Dr
         yield out.finish()
 
 
-def test_a_draft_is_canonical_jsonl_with_its_sum_and_where_each_row_begins(tmp_path: Path) -> None:
+def test_draft_is_canonical_jsonl_with_checksum_and_row_offsets(tmp_path: Path) -> None:
     whole = '{"prompt":"a"}\n{"prompt":"ä"}\n{"prompt":"c"}\n'.encode()
     with drafted(tmp_path, ROWS) as draft:
         assert draft.rows_file.read_bytes() == whole
@@ -73,7 +73,7 @@ def test_long_lists_of_numbers_are_written_in_pieces(tmp_path: Path) -> None:
         assert u64.unpacked(draft.index_file.read_bytes()) == list(range(0, 20_000 * 15, 15))
 
 
-def test_a_disk_that_is_full_is_told_as_one_and_leaves_nothing(tmp_path: Path) -> None:
+def test_draft_on_full_disk_raises_disk_full_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(DiskFull), drafting(tmp_path) as out:
         out._out.close()
         out._out = Path("/dev/full").open("wb", buffering=0)  # noqa: SIM115  closed below
@@ -82,7 +82,7 @@ def test_a_disk_that_is_full_is_told_as_one_and_leaves_nothing(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_killed_processes_have_left_goes_after_a_day(tmp_path: Path) -> None:
+def test_drafts_of_killed_processes_are_deleted_after_a_day(tmp_path: Path) -> None:
     long_ago = time.time() - 25 * 3600
     abandoned = [tmp_path / name for name in ("draft-old", "gather-old", "report-old")]
     young, written = tmp_path / "draft-young", tmp_path / "report-long"
@@ -120,7 +120,7 @@ def test_a_store_without_room_leaves_nothing(
     assert session.scalar(select(func.count()).select_from(DatasetContent)) == 0
 
 
-def test_who_lost_the_database_takes_nothing_away(
+def test_put_that_lost_its_connection_deletes_no_blob(
     session: Session, blobs: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lock goes with the connection: while the one still stores its rows, another has stored the same."""
@@ -140,7 +140,7 @@ def test_who_lost_the_database_takes_nothing_away(
     assert len(list(blobs.list("contents"))) == 2
 
 
-def test_rows_whose_blob_is_gone_are_put_there_again(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
+def test_put_restores_a_missing_blob(session: Session, blobs: LocalBlobs, tmp_path: Path) -> None:
     with drafted(tmp_path, ROWS) as draft:
         content = row_store.put(session, blobs, draft)
         blobs.delete_prefix("contents")
@@ -156,7 +156,7 @@ def test_uploads_of_the_same_rows_share_their_content(session: Session, blobs: L
     assert len(list(blobs.list("contents"))) == 2
 
 
-def test_blobs_that_no_row_knows_go_when_they_are_seen_twice(
+def test_unreferenced_blobs_are_deleted_at_the_second_sweep(
     session: Session, blobs: LocalBlobs, tmp_path: Path
 ) -> None:
     version = make_version(session, make_key(session).id, DatasetKind.PROMPTS, b'\n{"prompt": "p"}')

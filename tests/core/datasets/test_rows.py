@@ -57,7 +57,7 @@ def test_an_index_is_made_where_there_is_none(version: DatasetVersion, blobs: Bl
         assert index.read() == b"".join(start.to_bytes(8, "little") for start in (0, 15, 34))
 
 
-def test_rows_that_are_not_there_yet_say_so(session: Session, blobs: BlobStore, version: DatasetVersion) -> None:
+def test_rows_of_an_unfinished_version_are_refused(session: Session, blobs: BlobStore, version: DatasetVersion) -> None:
     dataset = session.get_one(Dataset, version.dataset_id)
     with pytest.raises(DatasetNotReady):
         rows.content_of(versions.new_version(session, dataset, {"type": "upload"}))

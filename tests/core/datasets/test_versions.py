@@ -44,7 +44,7 @@ def test_what_is_no_reference_is_refused(text: str) -> None:
         Reference.parse(text)
 
 
-def test_an_id_alone_means_the_newest_and_a_number_that_one(session: Session, version: DatasetVersion) -> None:
+def test_reference_id_is_newest_version_and_number_is_exact(session: Session, version: DatasetVersion) -> None:
     second = again(session, version)
     assert (second.number, second.parent_id, second.sha256) == (2, version.id, version.sha256)
     assert versions.get(session, owner(version), version.dataset_id).id == second.id
@@ -53,9 +53,7 @@ def test_an_id_alone_means_the_newest_and_a_number_that_one(session: Session, ve
         versions.get(session, owner(version), f"{version.dataset_id}@3")
 
 
-def test_eight_digits_of_the_sum_mean_the_newest_version_with_these_rows(
-    session: Session, version: DatasetVersion
-) -> None:
+def test_reference_checksum_prefix_is_newest_version_with_it(session: Session, version: DatasetVersion) -> None:
     second = again(session, version)
     for digits in (8, 64):
         reference = f"{version.dataset_id}@sha256:{str(version.sha256)[:digits]}"
@@ -84,7 +82,7 @@ def test_a_version_that_is_not_there_yet_cannot_be_used(session: Session, versio
     assert refusal.value.headers["x-should-retry"] == "true"
 
 
-def test_a_version_that_failed_says_why(session: Session, version: DatasetVersion) -> None:
+def test_usable_failed_version_error_states_the_cause(session: Session, version: DatasetVersion) -> None:
     second = importing(session, version)
     versions.fail(session, second, {"code": "invalid_dataset", "message": "no rows"})
     with pytest.raises(DatasetFailed, match=r"Version 2 .*: no rows"):
@@ -109,13 +107,13 @@ def test_a_blocked_version_waits_for_a_decision(session: Session) -> None:
     assert [(found["severity"], found["fix"]) for found in decided.findings] == [("warning", None)]
 
 
-def test_rows_left_out_from_the_start_are_in_nobody_s_way(session: Session) -> None:
+def test_rows_left_out_at_import_leave_the_version_ready(session: Session) -> None:
     ready = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.LEAVE_OUT)
     assert (ready.status, ready.left_out) == ("ready", 1)
     assert [found["severity"] for found in ready.findings] == ["warning"]
 
 
-def test_a_job_is_told_which_field_names_what_cannot_be_used(session: Session) -> None:
+def test_unusable_version_error_names_the_spec_field(session: Session) -> None:
     blocked = make_version(session, make_key(session).id, DatasetKind.PREFERENCES, BAD, BadRows.REPORT)
     with pytest.raises(DatasetBlocked) as refusal:
         make_job(session, owner(blocked), data={"preferences": blocked.dataset_id})

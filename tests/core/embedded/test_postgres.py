@@ -39,7 +39,7 @@ def test_data_stays_between_starts(tmp_path: Path) -> None:
         server.stop(running)
 
 
-def test_after_kill_9_of_its_parent_the_next_start_waits_and_works(tmp_path: Path) -> None:
+def test_postgres_starts_again_after_its_parent_was_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         assert int(parent.stdout.readline()) > 0
@@ -57,7 +57,7 @@ def test_after_kill_9_of_the_server_itself_the_next_start_works(tmp_path: Path) 
     assert server.stop(running) == 0
 
 
-def test_a_pid_file_whose_number_is_now_another_process_does_not_block(tmp_path: Path) -> None:
+def test_postgres_start_ignores_pid_file_of_another_process(tmp_path: Path) -> None:
     server = Postgres(tmp_path, tmp_path / "log")
     server.stop(server.start())
     (tmp_path / "data" / "postmaster.pid").write_text(f"{os.getppid()}\n{tmp_path / 'data'}\n")
@@ -84,7 +84,7 @@ def test_an_interrupted_initdb_is_done_again(tmp_path: Path) -> None:
     assert server.stop(running) == 0
 
 
-def test_a_broken_data_folder_is_reported_with_the_servers_own_words(tmp_path: Path) -> None:
+def test_postgres_start_error_includes_the_server_message(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
     with pytest.raises(StartFailed, match="No such file or directory"):
         Postgres(tmp_path, tmp_path / "log").start()
@@ -97,7 +97,7 @@ def test_a_deep_data_folder_still_gets_a_short_socket(tmp_path: Path) -> None:
     assert server.stop(running) == 0
 
 
-def test_it_dies_with_a_fast_shutdown_when_its_parent_is_killed(tmp_path: Path) -> None:
+def test_postgres_shuts_down_fast_when_its_parent_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         parent.stdout.readline()

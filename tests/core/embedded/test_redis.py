@@ -18,7 +18,7 @@ def test_data_and_address_outlive_a_killed_server(tmp_path: Path) -> None:
     assert server.stop(running) == 0
 
 
-def test_nobody_gets_in_without_the_password(tmp_path: Path) -> None:
+def test_redis_without_password_is_refused(tmp_path: Path) -> None:
     server = Redis(tmp_path, tmp_path / "log")
     running = server.start()
     try:

@@ -102,7 +102,7 @@ def test_a_checkpoint_that_an_unfinished_job_needs_is_not_pruned(session: Sessio
     assert prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
 
 
-def test_one_that_a_job_is_just_being_made_with_is_left_for_the_next_time(session: Session, source: Job) -> None:
+def test_prune_skips_a_checkpoint_that_a_new_job_pins(session: Session, source: Job) -> None:
     ids = [saved(session, source, "ppo", number, final=False).id for number in (1, 2, 3)]
     session.commit()
     spec = JobSpec.model_validate({"model": ids[0], "data": {"prompts": None, **source.spec["data"]}})
@@ -112,7 +112,7 @@ def test_one_that_a_job_is_just_being_made_with_is_left_for_the_next_time(sessio
     assert session.scalar(select(func.count()).select_from(CheckpointPin)) == 1
 
 
-def test_one_that_is_being_pruned_is_no_longer_there_for_a_new_job(session: Session, source: Job) -> None:
+def test_pruned_checkpoint_is_not_found_by_a_new_job(session: Session, source: Job) -> None:
     first, *_ = [saved(session, source, "ppo", number, final=False) for number in (1, 2, 3)]
     prune_checkpoints(session, source.id, 1)
     with pytest.raises(NotFound):
@@ -134,7 +134,7 @@ def test_neither_a_needed_checkpoint_nor_its_job_can_be_deleted(
     assert session.get(Job, needing.id) is not None
 
 
-def test_the_best_takes_the_place_of_the_best_before_it(session: Session, source: Job) -> None:
+def test_best_checkpoint_replaces_the_previous_best(session: Session, source: Job) -> None:
     folder = {"path": "checkpoints/ppo-best", "best": True}
     before = saved(session, source, "ppo", 1, final=False, **folder)
     after = saved(session, source, "ppo", 3, final=False, **folder)
@@ -147,9 +147,7 @@ def test_the_best_takes_the_place_of_the_best_before_it(session: Session, source
     assert [(found.step, found.best) for found in kept] == [(3, True), (5, False), (6, False)]
 
 
-def test_a_best_one_that_was_flagged_in_its_own_folder_becomes_one_like_the_others(
-    session: Session, source: Job
-) -> None:
+def test_old_best_flag_in_a_step_folder_is_cleared_and_prunable(session: Session, source: Job) -> None:
     saved(session, source, "ppo", 1, final=False, best=True)
     for number in (2, 3):
         saved(session, source, "ppo", number, final=False)
@@ -158,7 +156,7 @@ def test_a_best_one_that_was_flagged_in_its_own_folder_becomes_one_like_the_othe
     assert prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000001/1"]
 
 
-def test_a_best_one_that_was_replaced_stays_for_the_job_that_needs_it(session: Session, source: Job) -> None:
+def test_replaced_best_checkpoint_is_kept_for_a_job_that_pins_it(session: Session, source: Job) -> None:
     folder = {"path": "checkpoints/ppo-best", "best": True}
     before = saved(session, source, "ppo", 1, final=False, **folder)
     make_job(session, source.owner_id, model=before.id)
@@ -168,7 +166,7 @@ def test_a_best_one_that_was_replaced_stays_for_the_job_that_needs_it(session: S
     assert (before.best, before.path) == (False, None)
 
 
-def test_each_seed_has_checkpoints_of_its_own(session: Session, source: Job) -> None:
+def test_each_seed_has_separate_checkpoints(session: Session, source: Job) -> None:
     for seed in (7, 8):
         for number in (1, 2, 3):
             path = f"seeds/{seed}/checkpoints/ppo-{number:06d}"

@@ -58,7 +58,7 @@ def _claim(worker_id: str) -> Claim | None:
         return attempts.claim(session, worker_id)
 
 
-def test_a_job_that_somebody_is_claiming_is_skipped_not_waited_for(session: Session) -> None:
+def test_claim_skips_a_job_locked_by_another_claim(session: Session) -> None:
     first, second = make_job(session), make_job(session)
     claim = attempts.claim(session, "wrk_1")  # not committed yet
     other = _claim("wrk_2")
@@ -78,7 +78,8 @@ def test_priority_then_fair_share_then_age_decide(session: Session) -> None:
     assert order == [urgent.id, newer.id, newest.id, older.id]
 
 
-def test_an_expired_lease_puts_the_job_back_and_the_old_attempt_can_write_no_more(session: Session) -> None:
+def test_sweep_requeues_expired_lease_and_rejects_old_attempt(session: Session) -> None:
+    """Every later write of the old attempt is rejected."""
     job = make_job(session)
     running(session, job)
     _expire_leases(session)
@@ -101,7 +102,7 @@ def test_an_expired_lease_puts_the_job_back_and_the_old_attempt_can_write_no_mor
     assert session.get_one(JobAttempt, (job.id, 1)).outcome == "lost"
 
 
-def test_a_swept_job_refuses_its_worker_even_before_another_claims_it(session: Session) -> None:
+def test_swept_job_rejects_its_worker_before_the_next_claim(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     _expire_leases(session)
@@ -110,7 +111,7 @@ def test_a_swept_job_refuses_its_worker_even_before_another_claims_it(session: S
         attempts.renew(session, job.id, 1)
 
 
-def test_a_late_heartbeat_saves_a_lease_that_nobody_has_swept(session: Session) -> None:
+def test_late_heartbeat_renews_an_unswept_lease(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     _expire_leases(session)
@@ -128,7 +129,7 @@ def test_a_cancelled_job_whose_worker_is_lost_is_cancelled(session: Session) -> 
     assert job.status == "cancelled"
 
 
-def test_a_heartbeat_brings_word_of_a_cancel(session: Session) -> None:
+def test_heartbeat_returns_a_cancel_request(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     assert not attempts.renew(session, job.id, 1).cancel_requested
@@ -146,7 +147,7 @@ def test_a_job_that_keeps_losing_workers_fails(session: Session) -> None:
     assert job.error is not None and job.error["code"] == "too_many_attempts"
 
 
-def test_a_job_that_moves_on_is_not_given_up(session: Session) -> None:
+def test_job_with_progress_is_requeued_beyond_max_attempts(session: Session) -> None:
     job = make_job(session)
     for number in range(1, 6):
         attempts.claim(session, "wrk_1")
@@ -160,7 +161,7 @@ def _saved(number: int) -> CheckpointSaved:
     return CheckpointSaved(stage="ppo", step=number, path="checkpoints/x", final=False)
 
 
-def test_release_puts_the_job_back_without_blame(session: Session) -> None:
+def test_release_requeues_the_job_with_outcome_released(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     assert attempts.release(session, job.id, 1, "The worker is going home.") == JobStatus.QUEUED
@@ -168,7 +169,7 @@ def test_release_puts_the_job_back_without_blame(session: Session) -> None:
     assert session.get_one(JobAttempt, (job.id, 1)).outcome == "released"
 
 
-def test_release_of_a_job_that_was_to_be_cancelled_says_that_it_is(session: Session) -> None:
+def test_release_of_job_with_cancel_request_cancels_it(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     request_cancel(session, job)
@@ -204,7 +205,7 @@ def test_a_very_long_message_keeps_its_beginning_and_its_end(session: Session) -
         assert told.startswith("It began so.") and told.endswith("The cause.") and len(told) < 2100
 
 
-def test_what_a_worker_gives_as_its_reason_may_be_unfit_to_store(session: Session) -> None:
+def test_finish_reason_with_unstorable_characters_is_cleaned(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     attempts.lose(session, job.id, 1, "No such file: a\x00b\udcff")
@@ -217,7 +218,7 @@ def test_the_sweep_lists_what_waits(session: Session) -> None:
     assert set(attempts.sweep(session).queued) == {first.id, second.id}
 
 
-def test_a_run_that_ends_before_a_cancel_reaches_it_has_succeeded(session: Session) -> None:
+def test_finish_before_cancel_arrives_is_succeeded(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     request_cancel(session, job)

@@ -68,7 +68,7 @@ def test_a_step_done_again_after_a_resume_replaces_the_first(session: Session) -
     assert [(row.step, row.attempt, row.values["kl"]) for row in rows] == [(1, 1, 0.1), (2, 2, 9.0)]
 
 
-def test_of_two_reports_about_a_step_in_one_batch_the_later_counts(session: Session) -> None:
+def test_append_events_later_metrics_of_a_step_replace_earlier(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     append_events(session, job.id, 1, [step(1, kl=0.1), step(1, kl=0.2)])
@@ -76,7 +76,7 @@ def test_of_two_reports_about_a_step_in_one_batch_the_later_counts(session: Sess
     assert kl.last == [0.2]
 
 
-def test_what_postgres_cannot_hold_is_replaced_where_one_can_see_it(session: Session) -> None:
+def test_append_events_replaces_values_postgres_cannot_store(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     sample = Sample(prompt="a\x00b", response="ok", score=math.nan)
@@ -247,7 +247,7 @@ def test_progress_is_of_the_stages_that_the_job_has(
     assert (now.stage_index, now.stage_count) == (stages.index(present), len(stages))
 
 
-def test_of_several_seeds_the_first_is_a_part_and_the_others_are_counted(session: Session) -> None:
+def test_progress_of_several_seeds_counts_finished_ones(session: Session) -> None:
     job = make_job(session, seeds=4)
     running(session, job)
     append_events(session, job.id, 1, [step(5)])

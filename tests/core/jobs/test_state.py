@@ -37,7 +37,7 @@ def job(session: Session) -> Iterator[Job]:
     yield make_job(session)
 
 
-def test_the_table_speaks_of_every_state() -> None:
+def test_transitions_table_covers_every_state() -> None:
     assert set(TRANSITIONS) == set(JobStatus)
 
 
@@ -46,7 +46,7 @@ def test_nothing_follows_an_end(end: JobStatus) -> None:
     assert not TRANSITIONS[end]
 
 
-def test_every_pair_of_states_is_allowed_or_refused_as_the_table_says(session: Session, job: Job) -> None:
+def test_change_status_follows_the_transitions_table(session: Session, job: Job) -> None:
     for start, to in PAIRS:
         _put(session, job, start)
         seq = job.last_seq
@@ -61,7 +61,7 @@ def test_every_pair_of_states_is_allowed_or_refused_as_the_table_says(session: S
             assert (job.status, job.last_seq) == (start, seq), (start, to)
 
 
-def test_a_move_says_from_where_to_where_and_why(session: Session, job: Job) -> None:
+def test_change_status_event_has_from_to_and_reason(session: Session, job: Job) -> None:
     change_status(session, job, JobStatus.CANCELLED, "changed my mind")
     event = session.scalars(select(JobEvent).filter_by(job_id=job.id, seq=2)).one()
     assert event.type == "status_changed"
@@ -74,7 +74,7 @@ def test_a_refusal_names_what_would_be_allowed(session: Session, job: Job) -> No
     assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "starting"]}
 
 
-def test_of_two_who_move_at_once_the_second_sees_what_the_first_did(session: Session, job: Job) -> None:
+def test_change_status_concurrent_second_sees_the_first(session: Session, job: Job) -> None:
     with Session(session.get_bind()) as other:
         late = other.get_one(Job, job.id)
         change_status(session, job, JobStatus.CANCELLED, "first")

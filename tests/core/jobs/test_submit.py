@@ -28,7 +28,7 @@ def test_a_spec_is_stored_with_every_default(session: Session) -> None:
     assert JobSpec.model_validate(job.spec).model_dump(mode="json") == job.spec
 
 
-def test_a_dataset_must_exist_and_be_one_s_own(session: Session) -> None:
+def test_submit_requires_an_existing_dataset_of_the_owner(session: Session) -> None:
     owner, other = make_key(session).id, make_key(session).id
     for dataset_id in ("ds_nope", make_dataset(session, other).id):
         with pytest.raises(NotFound) as refusal:
@@ -44,7 +44,8 @@ def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:
     assert refusal.value.extras == {"param": "data.prompts"}
 
 
-def test_prompts_to_evaluate_on_are_a_dataset_of_prompts_pinned_like_the_others(session: Session) -> None:
+def test_submit_evaluation_prompts_are_a_pinned_prompts_dataset(session: Session) -> None:
+    """A dataset of another kind is refused."""
     owner = make_key(session).id
     preferences, prompts = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.PROMPTS)
     with pytest.raises(WrongDatasetKind, match=r"holds preferences; data\.evaluation_prompts takes prompts"):

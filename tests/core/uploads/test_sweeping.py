@@ -46,7 +46,7 @@ def left(session: Session) -> list[str]:
     return [upload.id for upload in session.query(Upload)]
 
 
-def test_an_abandoned_upload_goes_with_its_parts(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+def test_sweep_deletes_abandoned_uploads_with_parts(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     old = begun(session, blobs, owner, age=timedelta(seconds=1))
     new = begun(session, blobs, owner, age=timedelta(hours=-1))
     with session_scope() as sweeper:
