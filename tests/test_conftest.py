@@ -11,7 +11,7 @@ from core.settings import Settings
 from tests.conftest import _empty, pytest_make_parametrize_id
 
 
-def test_a_database_of_somebody_else_is_refused(postgres_url: str) -> None:
+def test_empty_refuses_a_database_outside_the_tests(postgres_url: str) -> None:
     with pytest.raises(RuntimeError, match="refusing to empty the database 'postgres'"):
         _empty(postgres_url.replace(f"proximal_test_{os.getpid()}", "postgres"))
 

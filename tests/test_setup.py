@@ -55,7 +55,7 @@ def test_a_step_whose_result_was_deleted_is_done_again(steps: ModuleType, tmp_pa
         ("something new", "The whole output is in"),
     ],
 )
-def test_a_failure_says_what_to_do(steps: ModuleType, said: str, advice: str, tmp_path: Path) -> None:
+def test_setup_failure_names_the_remedy(steps: ModuleType, said: str, advice: str, tmp_path: Path) -> None:
     with pytest.raises(steps.SetupError, match=advice) as caught:
         steps.run("step", [sys.executable, "-c", f"import sys; sys.exit({said!r})"], tmp_path / "log")
     assert said.splitlines()[0] in str(caught.value)

@@ -76,7 +76,7 @@ def test_from_unlabelled_pairs_to_the_rows_of_a_dataset(client: TestClient, pair
         assert row[row["label"]] == shown[row["prompt"], row["annotator"]], "what was chosen is what was seen"
 
 
-def test_the_labelled_rows_are_the_gold_questions_of_the_unlabelled(client: TestClient, pairs: str) -> None:
+def test_round_of_mixed_rows_uses_labelled_ones_as_gold(client: TestClient, pairs: str) -> None:
     made = create(client, pairs, gold_share=0.4)
     assert (made["items"], made["gold_items"], made["gold"]) == (3, 2, f"{pairs}@1")
     seen = answer_all(client, made["id"], "kim", "tie")
@@ -85,7 +85,7 @@ def test_the_labelled_rows_are_the_gold_questions_of_the_unlabelled(client: Test
     assert (progress["gold_right"], progress["ties"]) == (0, 3) and progress["gold_of"] >= 1
 
 
-def test_undo_over_rest_shows_what_was_said(client: TestClient, pairs: str) -> None:
+def test_undo_returns_the_item_with_its_previous_answer(client: TestClient, pairs: str) -> None:
     round_id = create(client, pairs)["id"]
     first, *_ = answer_all(client, round_id, "kim", "2")[::-1]
     undone = client.post(f"{ROUNDS}/{round_id}/undo", json={"annotator": "kim"}).json()
@@ -96,7 +96,7 @@ def test_undo_over_rest_shows_what_was_said(client: TestClient, pairs: str) -> N
     assert client.post(f"{ROUNDS}/{round_id}/undo", json=named).json()["item"] is None
 
 
-def test_results_tell_everything_and_can_be_those_that_differ(client: TestClient, pairs: str) -> None:
+def test_results_are_complete_and_can_be_limited_to_differing(client: TestClient, pairs: str) -> None:
     round_id = create(client, pairs, overlap=2)["id"]
     answer_all(client, round_id, "kim", "1")
     assert client.get(f"{ROUNDS}/{round_id}/items?only=disagreed").json()["data"] == []
@@ -120,7 +120,7 @@ def test_a_round_is_paused_opened_listed_and_deleted(client: TestClient, pairs: 
     problem(client.get(f"{ROUNDS}/{made['id']}"), 404, "not_found")
 
 
-def test_a_round_that_nothing_can_be_made_from_says_why(client: TestClient, session: Session, owner: Any) -> None:
+def test_round_from_unusable_source_is_refused_with_a_reason(client: TestClient, session: Session, owner: Any) -> None:
     labelled = make_version(session, owner[0].id, content=jsonl(LABELLED)).dataset_id
     session.commit()
     made = create(client, labelled)
@@ -162,7 +162,7 @@ def test_a_round_that_names_what_is_not_there(client: TestClient, session: Sessi
         assert problem(client.post(ROUNDS, json={"source": source}), status, code)["param"] == param
 
 
-def test_answers_that_are_none(client: TestClient, pairs: str) -> None:
+def test_invalid_answers_are_refused(client: TestClient, pairs: str) -> None:
     round_id = create(client, pairs)["id"]
     (item,) = client.post(f"{ROUNDS}/{round_id}/next", json={"annotator": "kim"}).json()["items"]
     path = f"{ROUNDS}/{round_id}/items/{item['id']}/answer"
@@ -180,7 +180,7 @@ def test_answers_that_are_none(client: TestClient, pairs: str) -> None:
     problem(client.post(f"{ROUNDS}/{round_id}/next", json={"annotator": "kim", "limit": 11}), 422, "invalid_request")
 
 
-def test_what_comes_too_early_or_too_late(client: TestClient, pairs: str, session: Session) -> None:
+def test_round_actions_in_the_wrong_status_are_refused(client: TestClient, pairs: str, session: Session) -> None:
     round_id = create(client, pairs)["id"]
     problem(client.post(f"{ROUNDS}/{round_id}/close", json={}), 409, "nothing_to_close")
     problem(client.post(f"{ROUNDS}/{round_id}/continue", json={"job": "job_x"}), 409, "round_open")

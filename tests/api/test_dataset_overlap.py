@@ -55,7 +55,7 @@ def test_counts_and_lines_of_both_sides(client: TestClient, pairs: DatasetVersio
     assert found["near"]["prompts"] == 0
 
 
-def test_another_keys_dataset_is_as_absent_as_one_that_never_was(
+def test_overlap_dataset_of_another_key_is_not_found(
     client: TestClient, session: Session, pairs: DatasetVersion
 ) -> None:
     theirs = indexed(session, make_key(session, "other").id, DatasetKind.PROMPTS, ASKED)
@@ -66,7 +66,7 @@ def test_another_keys_dataset_is_as_absent_as_one_that_never_was(
         assert refused.json()["param"] == ("dataset" if named["other"] == pairs.dataset_id else "other")
 
 
-def test_until_the_index_is_there_it_is_asked_for_again(
+def test_overlap_without_index_is_409_and_queues_the_index(
     client: TestClient, session: Session, owner: tuple[ApiKey, str], pairs: DatasetVersion
 ) -> None:
     waiting = make_version(session, owner[0].id, DatasetKind.PROMPTS, jsonl(ASKED))
@@ -98,7 +98,7 @@ def test_plain_texts_have_no_prompts_to_compare(
     assert "no prompts" in refused.json()["detail"]
 
 
-def test_a_job_that_trains_on_prompts_that_it_evaluates_on_is_told_so_when_it_is_submitted(
+def test_job_that_trains_on_evaluation_prompts_gets_a_warning(
     client: TestClient, pairs: DatasetVersion, asked: DatasetVersion
 ) -> None:
     data = {"preferences": pairs.dataset_id, "evaluation_prompts": asked.dataset_id}

@@ -52,7 +52,7 @@ def test_every_version_has_a_report_once_it_has_rows(client: TestClient, path: s
     assert (again.status_code, again.json()["id"]) == (202, found["id"])
 
 
-def test_one_that_is_there_is_answered_at_once(client: TestClient, path: str, report: DatasetReport) -> None:
+def test_report_that_exists_is_returned_at_once(client: TestClient, path: str, report: DatasetReport) -> None:
     response = client.post(f"{path}/reports", json={"version": 1})
     assert response.status_code == 200
     found = client.get(f"{path}/reports/{report.id}").json()

@@ -30,7 +30,7 @@ def second(session: Session, settings: Settings, dataset: Dataset) -> DatasetVer
     return made
 
 
-def test_versions_are_listed_newest_first_with_their_lineage_and_jobs(
+def test_versions_are_newest_first_with_lineage_and_jobs(
     client: TestClient, path: str, second: DatasetVersion, body: dict[str, object]
 ) -> None:
     job = client.post("/v1/jobs", json=body).json()
@@ -70,14 +70,14 @@ def test_rows_are_read_page_by_page(client: TestClient, path: str) -> None:
     assert client.get(f"{path}/rows?after=99").json()["data"] == []
 
 
-def test_rows_know_the_line_that_they_came_from(client: TestClient) -> None:
+def test_rows_have_their_source_line(client: TestClient) -> None:
     content = b'\n{"prompt": "a"}\r\n\n\n{"prompt": "b"}'
     made = client.post("/v1/datasets", files={"file": ("p.jsonl", content)}, data={"kind": "prompts"}).json()
     rows = client.get(f"/v1/datasets/{made['id']}/rows").json()["data"]
     assert [(row["line"], row["row_number"], row["row"]["prompt"]) for row in rows] == [(2, 1, "a"), (5, 2, "b")]
 
 
-def test_rows_are_searched_split_and_sampled_once_they_are_indexed(
+def test_rows_search_split_and_sample_need_the_index(
     client: TestClient, session: Session, path: str, dataset: Dataset
 ) -> None:
     response = client.get(f"{path}/rows?search=p1")

@@ -54,7 +54,7 @@ def test_a_long_name_of_a_file_is_cut(client: TestClient) -> None:
     assert (made.status_code, made.json()["name"]) == (201, "x" * 200)
 
 
-def test_a_form_whose_file_becomes_too_large_is_to_come_in_parts(settings: Settings, owner: tuple[ApiKey, str]) -> None:
+def test_form_with_too_large_file_must_be_sent_in_parts(settings: Settings, owner: tuple[ApiKey, str]) -> None:
     few = settings.model_copy(update={"max_request_upload_bytes": 500})
     rows = jsonl([{"prompt": "p" * 2500, "chosen": "good", "rejected": "bad"}])
     with TestClient(create_app(few), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
@@ -169,7 +169,7 @@ def test_several_who_upload_the_same_at_once_share_one_content(client: TestClien
     assert [folder.name for folder in (settings.blob_dir / "contents").iterdir()] == [sha256]
 
 
-def test_a_disk_that_is_full_is_told_and_nothing_is_stored(
+def test_dataset_on_full_disk_is_507_and_stores_nothing(
     client: TestClient, session: Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(blobs: LocalBlobs, key: str, source: Path) -> None:
@@ -236,7 +236,7 @@ def test_another_key_s_dataset_is_absent(client: TestClient, session: Session) -
     assert client.get(f"/v1/datasets?after={theirs.id}").status_code == 422
 
 
-def test_deleting_takes_the_rows_too(client: TestClient, dataset: Dataset, settings: Settings) -> None:
+def test_delete_dataset_removes_its_rows(client: TestClient, dataset: Dataset, settings: Settings) -> None:
     assert client.delete(f"/v1/datasets/{dataset.id}").status_code == 204
     problem(client.get(f"/v1/datasets/{dataset.id}"), 404, "not_found")
     assert [path for path in settings.blob_dir.rglob("*") if path.is_file()] == []
@@ -264,7 +264,7 @@ def test_datasets_are_found_by_their_names(client: TestClient) -> None:
     )
 
 
-def test_what_is_archived_is_out_of_the_way_and_can_still_be_used(client: TestClient, dataset: Dataset) -> None:
+def test_archived_dataset_is_hidden_from_lists_but_usable(client: TestClient, dataset: Dataset) -> None:
     put_aside = client.post(f"/v1/datasets/{dataset.id}/archive").json()
     assert put_aside["archived_at"] is not None
     assert client.post(f"/v1/datasets/{dataset.id}/archive").json() == put_aside
@@ -303,7 +303,7 @@ def send(client: TestClient, content: bytes, **said: str) -> Response:
     return client.post("/v1/datasets", data=said, files={"file": ("x.jsonl", content)})
 
 
-def test_an_unclear_file_is_answered_with_a_mapping_that_reads_it(client: TestClient) -> None:
+def test_unclear_file_error_suggests_a_mapping_that_works(client: TestClient) -> None:
     content = jsonl([{"query": "q", "left": {"text": "x"}, "right": {"text": "y"}, "vote": "left"}])
     body = problem(send(client, content), 422, "format_unclear")
     assert body["suggested"] == {

@@ -14,7 +14,7 @@ from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_key, make_version
 
 
-def test_every_format_is_listed_with_its_example_and_what_becomes_of_it(client: TestClient) -> None:
+def test_formats_list_has_example_and_rows_for_every_format(client: TestClient) -> None:
     answer = client.get("/v1/reference/formats").json()
     assert [one["id"] for one in answer["data"]] == list(FORMATS)
     first = answer["data"][0]

@@ -6,7 +6,7 @@ from api.app import create_app
 from core.settings import Settings
 
 
-def test_a_process_that_is_up_is_alive(anonymous: TestClient) -> None:
+def test_health_live_is_200_while_the_process_runs(anonymous: TestClient) -> None:
     assert anonymous.get("/healthz").json() == {"status": "ok"}
 
 
@@ -16,7 +16,7 @@ def test_with_everything_there_it_is_ready(anonymous: TestClient) -> None:
     assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": checks})
 
 
-def test_what_is_missing_is_named_and_no_address_is_told(settings: Settings) -> None:
+def test_health_ready_names_missing_services_without_address(settings: Settings) -> None:
     away = {"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none", "redis_url": "redis://127.0.0.1:1"}
     with TestClient(create_app(settings.model_copy(update=away))) as client:
         response = client.get("/readyz")

@@ -71,7 +71,7 @@ def test_a_dead_broker_does_not_fail_the_job(client: TestClient, body: Body, set
         ({"model": {"config": {"model_type": "llama\x00"}, "tokenizer": {}}}, "#/model/config", None),
     ],
 )
-def test_a_spec_that_is_wrong_is_told_where_and_how(
+def test_invalid_spec_error_has_pointer_and_detail(
     client: TestClient, body: Body, change: Body, pointer: str, detail: str | None
 ) -> None:
     document = problem(client.post("/v1/jobs", json=body | change), 422, "invalid_spec")
@@ -166,7 +166,7 @@ def test_a_running_job_shows_how_far_it_is(client: TestClient, session: Session,
     assert shown["reward_sparkline"] == [0.1, 0.2]
 
 
-def test_a_failed_job_says_why(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+def test_failed_job_has_its_error(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
     job = make_job(session, owner[0].id)
     running(session, job)
     error = {"code": "diverged", "message": "The loss is not finite."}
@@ -185,7 +185,9 @@ def test_a_queued_job_is_cancelled_at_once_and_only_once(client: TestClient, bod
     assert response.headers["x-should-retry"] == "false"
 
 
-def test_a_running_job_is_asked_to_stop_once(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+def test_cancel_of_running_job_is_requested_once(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
     job = make_job(session, owner[0].id)
     running(session, job)
     assert client.post(f"/v1/jobs/{job.id}/cancel").json()["status"] == "cancelling"
@@ -218,7 +220,7 @@ def test_another_key_s_job_cannot_be_cancelled(client: TestClient, session: Sess
     assert client.get("/v1/jobs").json()["data"] == []
 
 
-def test_workers_show_what_they_do_to_whose_it_is(
+def test_workers_show_their_job_to_its_owner_only(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     mine, theirs = make_job(session, owner[0].id), make_job(session)

@@ -67,7 +67,7 @@ def test_a_body_nested_beyond_reason(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("content", [b'{"seed": 1, "seed": 2}', b'{"ppo": {"steps": 1, "steps": 2}}'])
-def test_a_body_that_says_one_thing_twice(client: TestClient, content: bytes) -> None:
+def test_body_with_repeated_key_is_refused(client: TestClient, content: bytes) -> None:
     response = client.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
     assert "twice" in problem(response, 422, "invalid_request")["detail"]
 
@@ -79,7 +79,7 @@ def test_a_body_that_is_no_object(client: TestClient, content: bytes) -> None:
     problem(response, 422, response.json()["code"])
 
 
-def test_a_body_that_does_not_say_what_it_is(client: TestClient) -> None:
+def test_body_of_another_content_type_is_415(client: TestClient) -> None:
     for headers in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}):
         problem(client.post("/v1/jobs", content=b'{"ppo": {}}', headers=headers), 415, "wrong_media_type")
 
@@ -93,7 +93,7 @@ def test_a_body_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str],
         problem(client.post("/v1/jobs", content=chunks, headers=headers), 413, "too_large")
 
 
-def test_a_crash_is_told_without_its_stack_and_found_in_the_log(
+def test_crash_response_has_no_stack_but_the_log_has(
     app: FastAPI, owner: tuple[ApiKey, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     @app.get("/v1/crash")
@@ -125,7 +125,7 @@ def test_a_commit_that_fails_is_not_a_200(app: FastAPI, session: Session) -> Non
     session.commit()
 
 
-def test_a_database_that_is_away_is_503(settings: Settings) -> None:
+def test_unavailable_database_is_503(settings: Settings) -> None:
     away = settings.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none"})
     with TestClient(create_app(away), headers={"Authorization": "Bearer prx_x"}) as client:
         response = client.get("/v1/jobs")
@@ -142,7 +142,7 @@ def test_a_connection_that_is_lost_in_between_is_503(app: FastAPI) -> None:
         problem(client.get("/v1/lost"), 503, "unavailable")
 
 
-def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
+def test_every_response_has_the_security_headers(client: TestClient) -> None:
     for path in ("/healthz", "/v1/jobs", "/v1/nope", "/docs", "/"):
         headers = client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff", path
@@ -164,9 +164,7 @@ def test_a_path_writes_no_line_of_its_own_into_the_log(client: TestClient, caplo
     assert line.startswith("GET /v1/jobs/%0AFAKE%00%1B%5B31mLOG 422")
 
 
-def test_the_dashboard_is_served_and_answers_its_own_addresses(
-    settings: Settings, owner: tuple[ApiKey, str], tmp_path: Path
-) -> None:
+def test_dashboard_is_served_at_its_own_routes(settings: Settings, owner: tuple[ApiKey, str], tmp_path: Path) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<title>it</title>")
     (tmp_path / "assets" / "a.js").write_text("1")
@@ -183,7 +181,7 @@ def test_the_dashboard_is_served_and_answers_its_own_addresses(
             problem(client.get(escape), 404, "not_found")
 
 
-def test_a_dashboard_that_is_not_built_says_so(settings: Settings, tmp_path: Path) -> None:
+def test_dashboard_not_built_is_reported(settings: Settings, tmp_path: Path) -> None:
     app = create_app(settings.model_copy(update={"dashboard_dir": tmp_path / "absent"}))
     with TestClient(app) as client:
         response = client.get("/")

@@ -102,7 +102,7 @@ TOLD: list[Event] = [
 ]
 
 
-def test_whatever_the_trainer_tells_is_kept_whole(client: TestClient, session: Session, job: Job) -> None:
+def test_every_trainer_event_is_stored_unchanged(client: TestClient, session: Session, job: Job) -> None:
     append_events(session, job.id, 1, TOLD)
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}/events?after={job.last_seq - len(TOLD)}").json()["data"]
@@ -130,7 +130,7 @@ def test_token_tables_are_served(client: TestClient, session: Session, job: Job)
     assert shown["token_table"] == [row.model_dump(mode="json")]
 
 
-def test_metrics_are_exact_and_say_what_they_are_current_to(client: TestClient, job: Job) -> None:
+def test_metrics_are_exact_and_have_their_last_sequence(client: TestClient, job: Job) -> None:
     shown = client.get(f"/v1/jobs/{job.id}/metrics?names=kl,nothing&stage=ppo&from=2").json()
     assert (shown["object"], shown["last_seq"]) == ("metrics", job.last_seq)
     (kl,) = shown["series"]
@@ -143,7 +143,7 @@ def test_many_points_come_in_buckets(client: TestClient, job: Job) -> None:
     assert (kl["last"], kl["min"], kl["max"]) == ([0.2, 0.3], [0.1, 0.3], [0.2, 0.3])
 
 
-def test_samples_of_the_newest_step_or_of_the_one_asked_for(client: TestClient, job: Job) -> None:
+def test_samples_are_of_the_newest_or_the_requested_step(client: TestClient, job: Job) -> None:
     for query in ("", "?stage=ppo", "?step=2"):
         rows = client.get(f"/v1/jobs/{job.id}/samples{query}").json()["data"]
         assert [(row["stage"], row["step"], row["index"], row["prompt"]) for row in rows] == [
@@ -204,7 +204,7 @@ def test_nothing_but_its_files_is_served(client: TestClient, checkpoint: Checkpo
     problem(client.get(f"/v1/checkpoints/{checkpoint.id}/files/{path}"), 404, "not_found")
 
 
-def test_a_checkpoint_whose_files_are_gone(client: TestClient, checkpoint: Checkpoint, settings: Settings) -> None:
+def test_checkpoint_without_files_is_reported(client: TestClient, checkpoint: Checkpoint, settings: Settings) -> None:
     blob_store(settings).delete_prefix("prefix")
     problem(client.get(f"/v1/checkpoints/{checkpoint.id}/download"), 404, "not_found")
     problem(client.get(f"/v1/checkpoints/{checkpoint.id}/files/config.json"), 404, "not_found")

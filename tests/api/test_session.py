@@ -45,7 +45,7 @@ def test_a_sign_in_without_a_token(anonymous: TestClient, body: Any) -> None:
     problem(anonymous.post("/v1/session", json=body), 422, "invalid_request")
 
 
-def test_without_a_key_nothing_is_told(anonymous: TestClient) -> None:
+def test_session_without_a_key_is_refused(anonymous: TestClient) -> None:
     response = anonymous.get("/v1/jobs")
     problem(response, 401, "not_signed_in")
     assert response.headers["www-authenticate"] == "Bearer"
@@ -85,7 +85,7 @@ def test_a_cookie_changes_nothing_for_other_sites(browser: TestClient, headers: 
     problem(browser.post("/v1/jobs", json={}, headers=headers), 403, "cross_origin")
 
 
-def test_our_own_pages_may_change_things(browser: TestClient) -> None:
+def test_session_requests_from_the_same_origin_are_allowed(browser: TestClient) -> None:
     for headers in (OURS, {"Origin": "http://testserver"}, {"Sec-Fetch-Site": "same-origin"}):
         problem(browser.post("/v1/jobs", json={}, headers=headers), 422, "invalid_spec")
 

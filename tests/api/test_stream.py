@@ -90,7 +90,7 @@ def _say(session: Session, job: Job, *numbers: int) -> None:
     session.commit()
 
 
-def test_a_stream_tells_everything_once_then_ends_for_good(serve: Served, session: Session, job: Job) -> None:
+def test_stream_sends_every_event_once_then_ends(serve: Served, session: Session, job: Job) -> None:
     with serve() as client:
         with client.stream("GET", f"/v1/jobs/{job.id}/stream") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
@@ -109,7 +109,7 @@ def test_a_stream_tells_everything_once_then_ends_for_good(serve: Served, sessio
 
 
 @pytest.mark.parametrize("how", ["header", "query"])
-def test_a_stream_goes_on_exactly_where_it_stopped(serve: Served, session: Session, job: Job, how: str) -> None:
+def test_stream_resumes_after_the_last_event_id(serve: Served, session: Session, job: Job, how: str) -> None:
     _say(session, job, 1, 2, 3)
     _finish(session, job)
     seen = job.last_seq - 3
@@ -134,7 +134,7 @@ def test_a_restart_of_the_api_loses_and_repeats_nothing(serve: Served, session: 
     assert seen == list(range(1, job.last_seq + 1))
 
 
-def test_a_server_that_is_told_to_stop_does_not_wait_for_its_streams(serve: Served, job: Job) -> None:
+def test_server_stop_does_not_wait_for_open_streams(serve: Served, job: Job) -> None:
     with ExitStack() as streams, serve() as client:
         response = streams.enter_context(client.stream("GET", f"/v1/jobs/{job.id}/stream"))
         messages = _messages(response)  # kept: a generator that is let go closes its connection
@@ -167,7 +167,7 @@ def test_a_stream_of_a_great_age_ends_without_done(settings: Settings, job: Job)
     assert told.startswith("retry: 2000") and "id: 1\n" in told and "event: done" not in told
 
 
-def test_a_stream_whose_database_goes_away_ends_quietly(
+def test_stream_ends_without_error_if_the_database_is_lost(
     settings: Settings, job: Job, caplog: pytest.LogCaptureFixture
 ) -> None:
     away = settings.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none"})
@@ -180,7 +180,7 @@ def test_a_stream_whose_database_goes_away_ends_quietly(
     assert "the database does not answer" in record.getMessage() and record.exc_info is None
 
 
-def test_a_silent_stream_gives_signs_of_life(settings: Settings, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_without_events_sends_heartbeats(settings: Settings, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.jobs.events.KEEP_ALIVE_SECONDS", 0.1)
     brief = settings.model_copy(update={"stream_poll_seconds": 0.05, "stream_seconds": 0.4})
 
@@ -197,7 +197,7 @@ def test_an_empty_cursor_is_none_at_all(serve: Served, session: Session, job: Jo
     assert [message.id for message in _messages(response)] == [*range(1, job.last_seq + 1), None]
 
 
-def test_a_cursor_from_beyond_the_end_hears_what_comes_next(serve: Served, session: Session, job: Job) -> None:
+def test_stream_cursor_beyond_the_end_gets_the_next_events(serve: Served, session: Session, job: Job) -> None:
     beyond = {"Last-Event-ID": str(job.last_seq + 50)}
     with serve() as client, client.stream("GET", f"/v1/jobs/{job.id}/stream", headers=beyond) as response:
         _say(session, job, 1)

@@ -56,7 +56,7 @@ def files(settings: Settings) -> list[Path]:
     return [path for path in settings.blob_dir.rglob("*") if path.is_file()]
 
 
-def test_a_part_that_is_cut_off_leaves_nothing_and_can_come_again(
+def test_part_with_lost_connection_is_dropped_and_can_be_resent(
     http: httpx.Client, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -52,7 +52,7 @@ def test_the_first_rows_are_shown_as_they_would_be_stored(
     assert stored(settings) == before
 
 
-def test_it_is_read_as_one_asks(client: TestClient) -> None:
+def test_upload_preview_uses_the_requested_format(client: TestClient) -> None:
     upload_id = upload(client, b"q,good,bad\nWhy?,Because.,No.\n", "x.csv")
     fields = {"prompt": "q", "chosen": "good", "rejected": "bad"}
     seen = look(client, upload_id, format="custom", kind="preferences", mapping={"fields": fields}).json()
@@ -65,7 +65,7 @@ def test_what_has_not_arrived_cannot_be_looked_at(client: TestClient) -> None:
     problem(look(client, "up_gone"), 404, "not_found")
 
 
-def test_what_nobody_can_read_is_told(client: TestClient, settings: Settings) -> None:
+def test_upload_preview_unreadable_file_is_reported(client: TestClient, settings: Settings) -> None:
     cut_off = gzip.compress(PAIRS * 100)[:-20]
     upload_id = upload(client, cut_off, "x.jsonl.gz")
     before = stored(settings)

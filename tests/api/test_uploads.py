@@ -92,7 +92,7 @@ def _owner(session: Session) -> str:
     return session.query(ApiKey).one().id
 
 
-def test_completing_says_what_is_missing(client: TestClient) -> None:
+def test_complete_upload_names_missing_parts(client: TestClient) -> None:
     upload = create(client)
     put(client, upload, 2, PARTS[2])
     document = problem(complete(client, upload), 409, "parts_missing")
@@ -107,7 +107,7 @@ def test_the_same_part_again_changes_nothing(client: TestClient, settings: Setti
     assert stored(settings) == ["000001"]
 
 
-def test_the_same_part_with_other_bytes_is_refused_and_the_first_stays(client: TestClient) -> None:
+def test_part_sent_again_with_other_bytes_is_refused(client: TestClient) -> None:
     upload = create(client)
     put(client, upload, 1, PARTS[1])
     assert problem(put(client, upload, 1, b"01234_67"), 409, "part_differs")["part"] == 1
@@ -122,7 +122,7 @@ def test_a_part_may_come_again_when_all_is_complete(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("when", ["then", "now"])
-def test_another_sum_than_promised_is_told(client: TestClient, when: str) -> None:
+def test_complete_upload_with_other_checksum_is_refused(client: TestClient, when: str) -> None:
     other = hashlib.sha256(b"other").hexdigest()
     upload = create(client, **({"sha256": other} if when == "then" else {}))
     for number, content in PARTS.items():
@@ -194,15 +194,13 @@ def test_what_is_too_large_is_refused_before_it_is_sent(client: TestClient, sett
     problem(client.post("/v1/uploads", json=body), 413, "too_large")
 
 
-def test_what_the_disk_has_no_room_for_is_refused_before_it_is_sent(
-    settings: Settings, owner: tuple[ApiKey, str]
-) -> None:
+def test_upload_larger_than_free_disk_is_refused_at_creation(settings: Settings, owner: tuple[ApiKey, str]) -> None:
     boundless = settings.model_copy(update={"max_upload_bytes": 2**60})
     with TestClient(create_app(boundless), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
         problem(client.post("/v1/uploads", json={"filename": "x", "bytes": 2**60}), 507, "disk_full")
 
 
-def test_a_disk_that_is_full_is_told_and_leaves_nothing(settings: Settings, owner: tuple[ApiKey, str]) -> None:
+def test_part_on_full_disk_is_507_and_leaves_no_file(settings: Settings, owner: tuple[ApiKey, str]) -> None:
     large = settings.model_copy(update={"upload_part_bytes": 64 * 1024})
     with TestClient(create_app(large), headers={"Authorization": f"Bearer {owner[1]}"}) as client:
         upload = create(client, bytes=100 * 1024)
@@ -213,7 +211,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing(settings: Settings, owne
         assert put(client, upload, 1, b"x" * 64 * 1024).status_code == 200
 
 
-def test_a_form_that_the_disk_has_no_room_for_is_told(client: TestClient) -> None:
+def test_form_larger_than_free_disk_is_507(client: TestClient) -> None:
     with room_for(1024 * 1024):
         response = client.post(
             "/v1/datasets", files={"file": ("x.jsonl", b"x" * 3 * 1024 * 1024)}, data={"kind": "sft"}
@@ -258,7 +256,7 @@ def test_uploads_are_listed_newest_first_by_status(client: TestClient) -> None:
     assert [upload["id"] for upload in page["data"]] == [first["id"]] and not page["has_more"]
 
 
-def test_deleting_takes_the_parts_too(client: TestClient, settings: Settings) -> None:
+def test_delete_upload_removes_its_parts(client: TestClient, settings: Settings) -> None:
     upload = create(client)
     put(client, upload, 1, PARTS[1])
     assert client.delete(f"/v1/uploads/{upload['id']}").status_code == 204
@@ -277,7 +275,7 @@ def test_an_upload_that_is_being_read_stays(client: TestClient, session: Session
     assert client.delete(f"/v1/uploads/{upload['id']}").status_code == 204
 
 
-def test_limits_are_told(client: TestClient, settings: Settings) -> None:
+def test_upload_limits_are_listed(client: TestClient, settings: Settings) -> None:
     told = client.get("/v1/reference/uploads").json()
     assert (told["part_bytes"], told["max_request_upload_bytes"]) == (8, settings.max_request_upload_bytes)
     assert (told["import_urls"], told["import_prefixes"]) == ("some", ["https://data.example/"])

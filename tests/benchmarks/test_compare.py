@@ -15,7 +15,7 @@ def run(*times: float, tokens: float = 100.0, rewards: tuple[float, ...] = (), m
     return Run("one", found, found[1:], memory, 1.0, 1.0, 0.0)
 
 
-def test_a_run_is_as_long_as_its_median_iteration_without_the_first() -> None:
+def test_seconds_is_the_median_iteration_without_the_first() -> None:
     assert seconds(run(99.0, 1.0, 5.0, 2.0)) == 2.0
 
 
@@ -46,7 +46,7 @@ def test_a_spread_has_its_middle_and_its_ends() -> None:
     assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0)
 
 
-def test_the_table_says_where_the_machine_was_disturbed() -> None:
+def test_compare_table_marks_disturbed_runs() -> None:
     calm, busy = run(9, 1), replace(run(9, 2), foreign_cores=0.9)
     assert "1 runs were disturbed" in table(summary([calm], [busy]))
     assert "disturbed" not in table(summary([calm], [run(9, 2)]))

@@ -19,7 +19,7 @@ def test_fewer_key_value_heads_have_fewer_weights() -> None:
     assert body_parameters(shared) == 16 + 16 + 8 + 8 + 12
 
 
-def test_a_pass_is_two_operations_a_weight_and_what_attention_sees() -> None:
+def test_pass_over_is_two_operations_per_weight_plus_attention() -> None:
     # 3 tokens: 2 · 34 · 3 = 204; they look at 1 + 2 + 3 = 6 positions, at 4 · 2 operations each: 48
     assert pass_over(TINY, tokens=3) == 204 + 48
     assert head(TINY, vocab=5, tokens=2) == 2 * 2 * 5 * 2
@@ -40,12 +40,12 @@ def test_frozen_weights_have_no_gradient_of_their_own() -> None:
     assert iteration(TINY, 5, batch, epochs=1, adapters=True).train == 2 * (292 + 252)
 
 
-def test_decoding_reads_all_weights_at_each_step_and_each_rows_cache() -> None:
+def test_decode_bytes_counts_weights_and_cache_of_every_step() -> None:
     # 2 steps of (34 + 5·2) weights; the cache: keys and values of 2 numbers for 2 and for 3 positions, in 3 rows
     assert decode_bytes(TINY, 5, Batch(responses=3, prompt=2, response=2)) == 4 * (2 * 44 + 3 * 4 * (2 + 3))
 
 
-def test_the_sizes_have_the_parameters_that_their_names_say() -> None:
+def test_sizes_have_the_parameter_count_of_their_names() -> None:
     found = {name: parameters(size.shape, size.shape.vocab or 555) for name, size in SIZES.items()}
     for name, millions in {"demo": 0.473, "3m": 3.35, "28m": 27.6, "0.5b": 494, "7b-lora": 6738}.items():
         assert abs(found[name] / 1e6 - millions) < 0.01 * millions, name

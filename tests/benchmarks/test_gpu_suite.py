@@ -146,7 +146,7 @@ def test_a_rehearsal_runs_every_part_that_a_cpu_can(tmp_path: Path) -> None:
     assert parts["asynchronous"]["figures"]["last"]["objective/kl"] != 0
 
 
-def test_a_python_without_the_trainers_packages_is_told_which_are_missing(tmp_path: Path) -> None:
+def test_gpu_suite_without_packages_lists_the_missing_ones(tmp_path: Path) -> None:
     """-S leaves out site-packages. The other parts then fail, each recorded."""
     target = tmp_path / "gpu.json"
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from benchmarks.gpu_suite.__main__ import main; main()"

@@ -36,7 +36,7 @@ def test_the_answers_by_hand(task: str, prompt: str, answer: str) -> None:
     ("response", "score"),
     [("abc", 1), ("abd", 2 / 3), ("ab", 2 / 3), ("abcc", 3 / 4), ("cab", 0), ("", 0), ("abc=", 3 / 4)],
 )
-def test_a_response_is_worth_the_share_of_characters_in_their_place(response: str, score: float) -> None:
+def test_copy_score_is_the_share_of_matching_characters(response: str, score: float) -> None:
     assert TASKS["copy"].score("abc=", response) == pytest.approx(score)
 
 
@@ -50,7 +50,7 @@ def test_prompts_differ_and_their_answers_fit(task: Any) -> None:
         assert 0 < len(task.answer(prompt)) < task.longest  # and room for the EOS
 
 
-def test_the_peer_reads_the_same_reward_where_its_mask_says_text(tmp_path: Path) -> None:
+def test_peer_reward_is_the_same_on_masked_text(tmp_path: Path) -> None:
     """As TRL asks: left-padded prompts, id 0 written over all padding, the score of the last hidden state read anywhere."""
     models = ready(TASKS["copy"], "random", 0, tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(models.policy)
@@ -106,7 +106,7 @@ def test_a_variants_gain_is_paired_by_seed() -> None:
     assert row["gain"] == pytest.approx({"mean": 0.2, "error": 0.1})  # gains .1 and .3
 
 
-def test_a_rehearsal_of_ours_writes_its_curve_and_is_not_repeated(tmp_path: Path) -> None:
+def test_learning_rehearsal_writes_its_curve_and_is_cached(tmp_path: Path) -> None:
     options = ["--tasks", "count", "--starts", "random", "--seeds", "1", "--peer", "none", "--iterations", "3"]
     options += ["--batch", "16", "--cache", str(tmp_path), "--json", str(tmp_path / "f.json")]
     figures = learning.main(options)

@@ -46,7 +46,7 @@ def test_the_peers_report_becomes_iterations() -> None:
 
 
 @pytest.mark.parametrize(("last_too", "expected"), [(True, [2, 3]), (False, [2])])
-def test_the_first_iteration_is_not_counted_nor_one_that_evaluates(last_too: bool, expected: list[int]) -> None:
+def test_counted_skips_first_and_evaluating_iterations(last_too: bool, expected: list[int]) -> None:
     found = [Iteration(n, 0, 0, 0, 0, None, None) for n in (1, 2, 3, 4)]
     assert [it.seconds for it in counted(found, 3, last_too)] == expected
 
@@ -59,13 +59,13 @@ def test_a_process_is_measured_from_outside(tmp_path: Path) -> None:
     assert done.cpu_seconds > 0
 
 
-def test_a_process_that_fails_ends_the_benchmark_with_what_it_said(tmp_path: Path) -> None:
+def test_measured_process_failure_exits_with_its_message(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no such thing"):
         measured([sys.executable, "-c", "raise ValueError('no such thing')"], tmp_path / "log", {})
 
 
 @pytest.mark.parametrize(("said", "peak"), [("1000", 0.0), ("[N/A]", None)])
-def test_a_devices_memory_is_its_drivers_word_where_it_has_one(
+def test_device_memory_is_read_from_the_driver_if_present(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, peak: float | None
 ) -> None:
     """Of a slice of a GPU the driver says nothing: no reason to lose a benchmark."""

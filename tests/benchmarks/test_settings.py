@@ -31,11 +31,11 @@ def test_both_are_given_the_same_numbers() -> None:
     assert int(options["--threads"]) == found["runtime"]["threads"] == 2
 
 
-def test_while_timing_ours_takes_one_iteration_more_for_its_last_evaluation() -> None:
+def test_settings_timing_adds_one_iteration_for_last_evaluation() -> None:
     assert Settings(SIZES["3m"], 5, 2).own_iterations == 6
     assert Settings(SIZES["3m"], 25, 2, learn=True).own_iterations == 25
 
 
-def test_models_are_made_anew_when_their_recipe_changes_and_only_then() -> None:
+def test_size_digest_changes_only_with_the_recipe() -> None:
     assert SIZES["3m"].digest() != SIZES["28m"].digest()
     assert Size.from_json(SIZES["3m-32k"].to_json()) == SIZES["3m-32k"]

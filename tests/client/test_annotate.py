@@ -95,7 +95,7 @@ def test_quitting_leaves_the_item_where_it_was(run: Run, client: Client, describ
     assert client.get_annotation_progress(round_id)["answers"] == 0
 
 
-def test_going_on_says_what_is_in_the_way(client: Client, dataset: str) -> None:
+def test_annotate_continue_names_the_obstacle(client: Client, dataset: str) -> None:
     round_id = client.create_annotation_round({"type": "dataset", "dataset": dataset})["id"]
     for verb in (client.get_annotation_continuation, client.continue_job):
         with pytest.raises(ApiError, match="close it first") as refusal:
@@ -103,14 +103,14 @@ def test_going_on_says_what_is_in_the_way(client: Client, dataset: str) -> None:
         assert refusal.value.code == "round_open"
 
 
-def test_what_a_new_round_lacks_is_said(run: Run, tmp_path: Path) -> None:
+def test_annotate_new_round_names_missing_options(run: Run, tmp_path: Path) -> None:
     (tmp_path / "round.json").write_text('{"nmae": "x"}')
     with pytest.raises(ApiError, match="did you mean 'name'") as refusal:
         run("new", str(tmp_path / "round.json"))
     assert "#/source" in str(refusal.value)
 
 
-def test_a_source_that_is_no_table_is_told_as_one(tmp_path: Path) -> None:
+def test_annotate_source_that_is_no_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "round.toml").write_text('source = "ds_x"')
     with pytest.raises(ClientError, match="`source` must be a table"):
         CliRunner().invoke(cli.app, ["annotate", "new", str(tmp_path / "round.toml")], catch_exceptions=False)

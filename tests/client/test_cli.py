@@ -42,7 +42,7 @@ def test_submit_list_show_cancel_logs(run, tmp_path: Path) -> None:  # type: ign
     assert "cancelled: Cancelled by its owner." in run("jobs", "logs", job_id).output
 
 
-def test_names_are_words_not_markup_and_ids_stay_whole(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "p.jsonl").write_text(json.dumps({"prompt": "p", "chosen": "a", "rejected": "b"}) + "\n")
     spec = {"name": "[/b] :smile:", "model": "m", "data": {"preferences": "p.jsonl"}, "ppo": {}}
     (tmp_path / "job.json").write_text(json.dumps(spec))
@@ -57,7 +57,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert plain("a\x1b[2Jb\nc").plain == "a\N{REPLACEMENT CHARACTER}[2Jb\nc"
 
 
-def test_an_error_is_words_not_markup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_prints_errors_without_markup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.argv", ["proximal", "--url", "http://elsewhere/[/b]", "jobs", "list"])
     with pytest.raises(SystemExit):
         cli.main()
@@ -76,7 +76,7 @@ def test_a_new_key_opens_the_door(run, up: Up) -> None:  # type: ignore[no-untyp
     assert "No jobs" not in run("--key", key, "jobs", "list").output
 
 
-def test_without_a_key_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_without_a_key_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path))
     with pytest.raises(ClientError, match="--key"):
         CliRunner().invoke(cli.app, ["jobs", "list"], catch_exceptions=False)

@@ -98,7 +98,7 @@ def test_the_same_from_the_command_line(run: Run, dataset: Dataset) -> None:
     assert "deleted" in run("delete", id_).output
 
 
-def test_a_refused_file_is_told_with_the_ways_out(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_refused_file_is_reported_with_remedies(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(up.folder))
     file = tmp_path / "pairs.jsonl"
     file.write_text(

@@ -37,7 +37,7 @@ def test_a_dataset_is_exported_and_uploaded_again(run: Run, up: Up, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_the_sdk_knows_the_formats(up: Up) -> None:
+def test_sdk_lists_the_formats(up: Up) -> None:
     with up.client() as client:
         assert isinstance(client, Client)
         custom = next(one for one in client.list_formats() if one["id"] == "custom")

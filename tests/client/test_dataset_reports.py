@@ -49,6 +49,6 @@ def test_a_report_is_read_and_what_it_found_is_fixed(
     assert [report["version"] for report in client.list_reports(dataset_id)] == [2, 1]
 
 
-def test_what_cannot_be_fixed_is_told_in_words(client: Client, dataset_id: str) -> None:
+def test_cli_finding_without_fix_is_reported(client: Client, dataset_id: str) -> None:
     with pytest.raises(ApiError, match="has no fix for nonsense"):
         client.apply_fixes(dataset_id, ["nonsense"])

@@ -26,7 +26,7 @@ def silent() -> Console:
     return Console(file=io.StringIO(), width=200)
 
 
-def test_an_unfinished_demo_goes_on_and_its_data_is_used_again(
+def test_demo_unfinished_resumes_and_reuses_its_data(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generate, "write", partial(generate.write, reviews=20, pairs=20))

@@ -97,16 +97,14 @@ def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:
         assert {path.stat().st_mode & 0o077 for path in (folder.path, folder.logs)} == {0}
 
 
-def test_a_file_in_the_place_of_the_folder_of_models_stops_nothing(tmp_path: Path) -> None:
+def test_data_folder_with_a_file_named_models_is_usable(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("mine")
     folder = DataFolder(tmp_path / "data")
     folder.prepare()
     assert folder.model_folders == [] and (tmp_path / "models").read_text() == "mine"
 
 
-def test_jobs_may_read_models_from_a_folder_beside_the_data_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_folders_are_beside_the_data_folder_or_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And from those that the operator adds, but never from the data folder."""
     monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", f"{tmp_path}/more:{tmp_path}/yet more")
     options = Options(tmp_path / "data")

@@ -50,7 +50,7 @@ def test_a_bad_row_is_named_with_its_line(client: Client, tmp_path: Path) -> Non
     assert (caught.value.status, caught.value.code) == (422, "invalid_dataset")
 
 
-def test_a_misspelt_field_is_answered_with_the_nearest(client: Client, pairs: Path) -> None:
+def test_sdk_misspelt_field_error_names_the_nearest(client: Client, pairs: Path) -> None:
     dataset = client.upload_dataset(pairs, "preferences")
     with pytest.raises(ApiError, match="coef"):
         client.create_job({**spec(dataset["id"]), "ppo": {"kl": {"coeff": 0.1}}})
@@ -68,7 +68,7 @@ def test_a_job_is_submitted_listed_watched_and_cancelled(client: Client, pairs: 
     assert list(client.stream_job_events(job["id"], after=streamed[-1]["seq"])) == []
 
 
-def test_a_stream_goes_on_after_an_outage_and_says_that_there_is_one(
+def test_sdk_stream_resumes_after_an_outage_with_a_warning(
     up: Up, client: Client, pairs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = client.create_job(spec(client.upload_dataset(pairs, "preferences")["id"]))["id"]
@@ -98,7 +98,7 @@ def test_lists_are_followed_over_their_pages(client: Client, pairs: Path, monkey
     assert [dataset["id"] for dataset in client.list_datasets()][:5] == made[::-1]
 
 
-def test_a_spec_file_takes_its_data_along(client: Client, pairs: Path) -> None:
+def test_sdk_spec_file_uploads_its_data(client: Client, pairs: Path) -> None:
     file = pairs.with_name("job.toml")
     file.write_text('model = "some/model"\n[data]\npreferences = "pairs.jsonl"\n[ppo]\n')
     resolved = with_uploads(client, read_spec(file), file.parent)
@@ -106,7 +106,7 @@ def test_a_spec_file_takes_its_data_along(client: Client, pairs: Path) -> None:
     assert with_uploads(client, resolved, file.parent) == resolved
 
 
-def test_every_field_of_data_takes_its_file_along(client: Client, tmp_path: Path) -> None:
+def test_sdk_every_data_field_uploads_its_file(client: Client, tmp_path: Path) -> None:
     data = {name: f"{name}.jsonl" for name in DATASETS}
     for name, kind in DATASETS.items():
         (tmp_path / data[name]).write_bytes(jsonl(ROWS[DatasetKind(kind)]))
@@ -136,7 +136,7 @@ def test_a_data_file_that_is_not_there_is_named(client: Client, tmp_path: Path) 
         with_uploads(client, spec("gone.jsonl"), tmp_path)
 
 
-def test_the_platform_tells_about_itself(client: Client) -> None:
+def test_sdk_returns_platform_status_and_references(client: Client) -> None:
     assert client.is_alive() == {"status": "ok"}
     assert client.is_ready()["checks"] == {"database": "ok", "migrations": "ok", "redis": "ok"}
     assert client.who_am_i()["key"]["name"] == "local"
@@ -147,7 +147,7 @@ def test_the_platform_tells_about_itself(client: Client) -> None:
     assert {"objective/kl", "win_rate"} <= {metric["name"] for metric in client.list_metric_meanings()}
 
 
-def test_a_wrong_key_and_a_wrong_address_are_told_apart(up: Up) -> None:
+def test_sdk_wrong_key_and_wrong_address_have_different_errors(up: Up) -> None:
     with Client(up.url, "prx_wrong") as client, pytest.raises(ApiError, match="unknown or revoked"):
         client.who_am_i()
     with Client(f"http://127.0.0.1:{free_port()}", "prx_any") as client, pytest.raises(Unreachable):

@@ -62,7 +62,7 @@ def test_a_large_file_arrives_whole(client: Client, large: Path) -> None:
     client.delete_upload(upload["id"])
 
 
-def test_an_interrupted_upload_goes_on_where_it_was(client: Client, large: Path, one_at_a_time: None) -> None:
+def test_sdk_interrupted_upload_resumes(client: Client, large: Path, one_at_a_time: None) -> None:
     interrupt(client, large, after=33 * MIB)
     (begun,) = [upload for upload in client.list_uploads("open") if upload["filename"] == large.name]
     assert begun["received"] == [1, 2]
@@ -87,7 +87,7 @@ def test_another_file_of_the_same_name_and_size_is_not_mixed_in(
         client.delete_upload(made["id"])
 
 
-def test_a_file_that_becomes_shorter_is_told(client: Client, large: Path, one_at_a_time: None) -> None:
+def test_sdk_file_that_shrinks_during_upload_is_reported(client: Client, large: Path, one_at_a_time: None) -> None:
     def cut(sent: int, total: int) -> None:
         os.truncate(large, 20 * MIB)
 
@@ -109,7 +109,7 @@ def test_an_upload_outlives_the_death_of_the_api(up: Up, client: Client, large: 
     client.delete_upload(upload["id"])
 
 
-def test_a_platform_that_is_busy_is_asked_again_to_complete_it(
+def test_sdk_complete_is_retried_while_the_platform_is_busy(
     client: Client, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multipart, "_FIRST_PAUSE", 0.01)
@@ -155,7 +155,7 @@ def test_a_large_file_becomes_a_dataset(client: Client, tmp_path: Path, monkeypa
     assert [upload for upload in client.list_uploads() if upload["dataset"] == dataset["id"]] == []
 
 
-def test_the_same_again_goes_on_with_the_dataset_that_was_begun(
+def test_sdk_repeated_upload_resumes_the_same_dataset(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uploads, "SMALL", 0)
@@ -169,7 +169,7 @@ def test_the_same_again_goes_on_with_the_dataset_that_was_begun(
     assert (again["id"], again["status"], again["name"]) == (begun["id"], "ready", "again.jsonl")
 
 
-def test_a_dataset_that_was_begun_is_known_by_its_encoding_whatever_that_is_called(
+def test_sdk_resumed_dataset_matches_encoding_under_any_alias(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uploads, "SMALL", 0)
@@ -179,7 +179,7 @@ def test_a_dataset_that_was_begun_is_known_by_its_encoding_whatever_that_is_call
 
 
 @pytest.mark.parametrize("meanwhile", ["removed", "in use"])
-def test_a_dataset_is_there_although_its_upload_cannot_be_tidied_away(
+def test_sdk_dataset_is_ready_if_its_upload_cannot_be_deleted(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
     monkeypatch.setattr(uploads, "SMALL", 0)
@@ -195,7 +195,7 @@ def test_a_dataset_is_there_although_its_upload_cannot_be_tidied_away(
     assert client.upload_dataset(pairs(tmp_path / f"{meanwhile}.jsonl", 30))["status"] == "ready"
 
 
-def test_a_version_that_fails_takes_no_older_ones_with_it(
+def test_sdk_failed_version_does_not_delete_older_ones(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = client.upload_dataset(pairs(tmp_path / "old.jsonl", 3))
@@ -225,7 +225,7 @@ def proximal(up: Up, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_ctrl_c_is_quick_and_the_same_command_goes_on(up: Up, client: Client, tmp_path: Path) -> None:
+def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client, tmp_path: Path) -> None:
     file = tmp_path / "interrupted.jsonl"
     with file.open("wb") as content:
         content.truncate(400 * MIB)
@@ -263,13 +263,13 @@ def test_columns_are_mapped_on_the_command_line(up: Up, client: Client, tmp_path
     assert client.get_dataset(made)["origin"]["mapping"]["labels"] == {"model_b": "b", "tie": None}
 
 
-def test_an_address_that_is_not_allowed_is_told(up: Up) -> None:
+def test_cli_import_url_not_allowed_names_the_setting(up: Up) -> None:
     done = proximal(up, "datasets", "import", "https://data.example/pairs.jsonl")
     _, error = done.communicate(timeout=60)
     assert done.returncode == 1 and "PROXIMAL_IMPORT_URLS" in error.replace("\n", " ")
 
 
-def test_a_mapping_that_is_misspelt_is_told(up: Up, tmp_path: Path) -> None:
+def test_cli_misspelt_mapping_is_reported(up: Up, tmp_path: Path) -> None:
     file = pairs(tmp_path / "pairs.jsonl", 1)
     done = proximal(up, "datasets", "upload", str(file), "--map", "prompt")
     _, error = done.communicate(timeout=60)

@@ -35,7 +35,7 @@ def test_the_specification_accepts_it(schema: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator(schema).validate(yaml.safe_load(COMPOSE.read_text()))
 
 
-def test_the_specification_would_notice_a_slip(schema: dict[str, Any]) -> None:
+def test_compose_schema_refuses_a_misspelt_key(schema: dict[str, Any]) -> None:
     document = yaml.safe_load(COMPOSE.read_text())
     document["services"]["api"]["helthcheck"] = document["services"]["api"].pop("healthcheck")
     with pytest.raises(jsonschema.ValidationError, match="helthcheck"):
@@ -47,11 +47,11 @@ def test_without_a_password_nothing_starts() -> None:
         services(example())
 
 
-def test_every_variable_is_in_the_example_and_every_example_is_a_variable() -> None:
+def test_compose_variables_are_exactly_those_of_the_example() -> None:
     assert variables() | OF_COMPOSE == example().keys() | example_defaults().keys()
 
 
-def test_every_setting_that_an_operator_may_choose_is_handed_on(started: dict[str, Any]) -> None:
+def test_compose_passes_every_operator_setting_on(started: dict[str, Any]) -> None:
     names = {"DATABASE_URL", "REDIS_URL"} | {f"PROXIMAL_{name.upper()}" for name in Settings.model_fields}
     names -= {"PROXIMAL_DATABASE_URL", "PROXIMAL_REDIS_URL", "PROXIMAL_DASHBOARD_DIR"}
     names -= {"PROXIMAL_CUDA_VISIBLE_DEVICES"}  # the engine sets it, to what it has given the container
@@ -105,7 +105,7 @@ def test_a_worker_has_time_to_let_its_trainer_save(started: dict[str, Any]) -> N
     assert minutes * 60 > 2 * Settings.model_fields["stop_seconds"].default
 
 
-def test_only_the_gpu_workers_ask_for_a_gpu(started: dict[str, Any]) -> None:
+def test_compose_only_gpu_workers_reserve_a_gpu(started: dict[str, Any]) -> None:
     asking = {name for name, service in started.items() if "deploy" in service}
     assert asking == {"worker-gpu", "data-worker-gpu"}
     for name in asking:

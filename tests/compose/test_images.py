@@ -39,7 +39,7 @@ def test_what_must_not_reach_the_builder_does_not() -> None:
 
 
 @each
-def test_every_stage_takes_the_right_pieces_of_the_one_before(name: str) -> None:
+def test_image_stages_copy_the_right_files(name: str) -> None:
     known = {step.stage for step in steps(dockerfile(name))}
     for rest in final(name, "COPY"):
         assert rest.removeprefix("--from=").split()[0] in known

@@ -39,7 +39,7 @@ def test_migrate_may_run_twice(house: House) -> None:
 
 
 @pytest.mark.slow
-def test_the_house_comes_up_is_healthy_and_goes_down(house: House) -> None:
+def test_compose_services_start_become_healthy_and_stop(house: House) -> None:
     assert house.run("migrate").returncode == 0
     for name in ("api", "sweeper", "worker", "data-worker"):
         assert not house.is_healthy(name), f"{name} is called healthy before it has started"

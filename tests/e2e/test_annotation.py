@@ -164,7 +164,7 @@ def test_answers_given_without_a_network_arrive_when_it_is_back(
     assert annotators(client, round_id) == {"Ada": 2}
 
 
-def test_an_answer_of_a_tab_that_was_closed_is_sent_by_the_next_one(
+def test_answer_of_a_closed_tab_is_sent_by_the_next_tab(
     desk: Callable[..., Page], begin: Begin, client: Client, pairs: str
 ) -> None:
     round_id = begin(pairs)
@@ -204,9 +204,10 @@ def test_an_answer_whose_receipt_is_lost_counts_once(
     assert annotators(client, round_id) == {"Ada": 1}
 
 
-def test_an_answer_that_comes_after_the_close_is_told_until_somebody_has_read_it(
+def test_answer_after_the_close_is_reported_until_dismissed(
     desk: Callable[..., Page], begin: Begin, client: Client, pairs: str
 ) -> None:
+    """The message stays on the page until the annotator dismisses it."""
     round_id = begin(pairs)
     page = desk(round_id)
     expect(completion(page, 1)).to_be_visible()
@@ -229,7 +230,7 @@ def test_an_answer_that_comes_after_the_close_is_told_until_somebody_has_read_it
     expect(again.get_by_text("could not be stored")).to_have_count(0)
 
 
-def test_a_button_pressed_by_key_leaves_the_focus_at_the_next_prompt(
+def test_button_pressed_by_key_moves_focus_to_the_next_prompt(
     desk: Callable[..., Page], begin: Begin, pairs: str
 ) -> None:
     page = desk(begin(pairs))
@@ -260,7 +261,9 @@ def test_a_ranking_is_given_with_digits(
     assert dict(zip(item["completions"], given["ranks"] or (), strict=True)) == {"red": 1, "blue": 1, "a car": 2}
 
 
-def test_a_name_is_asked_once_and_can_be_changed(new_page: NewPage, begin: Begin, client: Client, pairs: str) -> None:
+def test_annotator_name_is_requested_once_and_can_be_changed(
+    new_page: NewPage, begin: Begin, client: Client, pairs: str
+) -> None:
     round_id = begin(pairs)
     page = new_page(390)
     page.goto(f"/annotate/{round_id}/queue")

@@ -68,7 +68,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
         assert any(name.endswith("model.safetensors") for name in archive.namelist())
 
 
-def test_an_api_that_is_killed_and_comes_back_loses_and_repeats_no_point(
+def test_dashboard_api_restart_loses_and_repeats_no_point(
     new_page: NewPage, submit: Submit, client: Client, platform: Up
 ) -> None:
     job_id = submit(steps=40)
@@ -151,7 +151,7 @@ def test_two_lines_of_a_chart_have_two_colours(new_page: NewPage, finished_job: 
 
 
 @pytest.mark.slow
-def test_a_job_of_one_stage_that_starts_from_a_checkpoint_of_another(
+def test_dashboard_job_of_one_stage_from_a_checkpoint_is_shown(
     new_page: NewPage, finished_job: str, client: Client
 ) -> None:
     final = {one["stage"]: one["id"] for one in client.list_job_checkpoints(finished_job, final=True)}

@@ -55,9 +55,7 @@ def test_a_file_is_recognised_and_a_bad_record_shown_at_its_line(new_page: NewPa
     expect(page.get_by_label("Name")).to_have_value("pairs")
 
 
-def test_what_blocks_is_left_out_with_one_click_into_a_second_version(
-    new_page: NewPage, client: Client, tmp_path: Path
-) -> None:
+def test_blocked_dataset_is_fixed_into_a_second_version(new_page: NewPage, client: Client, tmp_path: Path) -> None:
     rows = [pair(number) for number in range(1, 9)]
     rows[4]["rejected"] = "  "
     page = new_page()
@@ -74,7 +72,7 @@ def test_what_blocks_is_left_out_with_one_click_into_a_second_version(
     assert len(rows_of(client, dataset_id)) == 7
 
 
-def test_columns_that_nobody_knows_are_pointed_out_with_the_rows_beside(
+def test_unknown_columns_are_mapped_in_a_form_beside_the_rows(
     new_page: NewPage, client: Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "votes.csv"
@@ -103,7 +101,7 @@ def test_columns_that_nobody_knows_are_pointed_out_with_the_rows_beside(
     ]
 
 
-def test_of_a_format_with_several_kinds_only_the_chosen_one_is_marked(new_page: NewPage, tmp_path: Path) -> None:
+def test_format_of_several_kinds_marks_only_the_chosen_one(new_page: NewPage, tmp_path: Path) -> None:
     rows = [{"prompt": f"Question {n}?", "completion": f"Answer {n}.", "label": n % 2 == 0} for n in range(1, 5)]
     page = new_page()
     look_at(page, written(tmp_path / "kto.jsonl", rows))
@@ -115,7 +113,7 @@ def test_of_a_format_with_several_kinds_only_the_chosen_one_is_marked(new_page: 
             expect(readings.nth(other)).to_be_checked(checked=other == index)
 
 
-def test_a_value_further_down_in_the_file_is_given_its_meaning_too(new_page: NewPage, tmp_path: Path) -> None:
+def test_label_value_late_in_the_file_can_be_given_a_meaning(new_page: NewPage, tmp_path: Path) -> None:
     rows = [{"q": f"Question {n}?", "x": f"Yes {n}.", "y": f"No {n}.", "verdict": "1"} for n in range(1, 260)]
     page = new_page()
     choose(page, written(tmp_path / "votes.jsonl", [*rows, {**rows[0], "q": "The last?", "verdict": "sinister"}]))
@@ -155,9 +153,7 @@ def test_a_text_in_another_encoding_is_read_once_it_is_named(new_page: NewPage, 
     assert client.get_dataset(dataset_id)["origin"]["encoding"] == "cp1252"
 
 
-def test_records_in_another_encoding_below_plain_names_of_columns_are_explained(
-    new_page: NewPage, tmp_path: Path
-) -> None:
+def test_records_of_another_encoding_suggest_setting_it(new_page: NewPage, tmp_path: Path) -> None:
     file = tmp_path / "texte.csv"
     file.write_bytes("prompt,chosen,rejected\nOù est le garçon ?,À l’école,Déjà là\n".encode("cp1252"))
     page = new_page()
@@ -169,9 +165,7 @@ def test_records_in_another_encoding_below_plain_names_of_columns_are_explained(
     expect(shown).to_contain_text("Où est le garçon ?")
 
 
-def test_an_order_that_a_file_does_not_state_is_the_users_to_choose(
-    new_page: NewPage, client: Client, tmp_path: Path
-) -> None:
+def test_unstated_answer_order_must_be_chosen_before_import(new_page: NewPage, client: Client, tmp_path: Path) -> None:
     page = new_page()
     choose(page, written(tmp_path / "lists.jsonl", [{"instruction": "Say it.", "output": ["Well.", "Badly."]}]))
     readings = page.get_by_role("region", name="Detected format")
@@ -223,7 +217,7 @@ def test_rows_are_searched_walked_through_by_keys_and_linked_to(new_page: NewPag
     assert f"/datasets/{dataset_id}?" in page.url and "q=question+33" in page.url
 
 
-def test_keys_faster_than_the_page_are_all_heard(new_page: NewPage, tmp_path: Path) -> None:
+def test_keys_faster_than_the_page_are_all_processed(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     add(page, written(tmp_path / "pairs.jsonl", [pair(number) for number in range(1, 4)]))
     page.get_by_role("tab", name="Rows").click()
@@ -256,9 +250,7 @@ def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
     assert len(rows_of(client, dataset_id)) == 30
 
 
-def test_datasets_are_found_by_name_and_kind_and_go_to_the_archive(
-    new_page: NewPage, client: Client, tmp_path: Path
-) -> None:
+def test_datasets_are_searched_by_name_and_kind_and_archived(new_page: NewPage, client: Client, tmp_path: Path) -> None:
     file = written(tmp_path / "x.jsonl", [pair(1), pair(2)])
     for name in ("Blue whales", "Red pandas"):
         client.upload_dataset(file, "preferences", name=name)
@@ -278,9 +270,7 @@ def test_datasets_are_found_by_name_and_kind_and_go_to_the_archive(
     expect(page.get_by_role("link", name="Red pandas")).to_be_visible()
 
 
-def test_a_dataset_that_a_job_needs_is_not_deleted_and_the_job_named(
-    new_page: NewPage, submit: Submit, client: Client
-) -> None:
+def test_delete_of_dataset_in_use_is_refused_naming_the_job(new_page: NewPage, submit: Submit, client: Client) -> None:
     job_id = submit(steps=10_000)
     dataset_id = client.get_job(job_id)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page()

@@ -16,7 +16,7 @@ def test_the_printed_link_signs_in_and_leaves_no_token_behind(new_page: NewPage,
     expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
 
 
-def test_a_wrong_key_is_refused_in_words_and_the_right_one_goes_in(new_page: NewPage, platform: Up) -> None:
+def test_sign_in_refuses_a_wrong_key_and_accepts_the_right_one(new_page: NewPage, platform: Up) -> None:
     page = new_page(signed_in=False)
     page.goto("/datasets")
     page.get_by_label("API key").fill("prx_wrong")
@@ -27,7 +27,7 @@ def test_a_wrong_key_is_refused_in_words_and_the_right_one_goes_in(new_page: New
     expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
 
 
-def test_an_old_link_says_so(new_page: NewPage, platform: Up) -> None:
+def test_sign_in_expired_link_is_reported(new_page: NewPage, platform: Up) -> None:
     page = new_page(signed_in=False)
     page.goto("/?token=prx_from_yesterday")
     expect(page.get_by_role("alert")).to_contain_text("not valid any more")

@@ -90,7 +90,7 @@ def parts_sent(page: Page) -> list[str]:
     return numbers
 
 
-def test_a_file_goes_in_parts_and_its_progress_is_told(page: Page, client: Client) -> None:
+def test_upload_client_sends_parts_and_reports_progress(page: Page, client: Client) -> None:
     sent = parts_sent(page)
     upload = start(page)
     assert (upload["status"], upload["sha256"], sorted(sent)) == ("complete", sum_of(7), ["1", "2", "3"])
@@ -99,7 +99,7 @@ def test_a_file_goes_in_parts_and_its_progress_is_told(page: Page, client: Clien
     client.delete_upload(upload["id"])
 
 
-def test_a_stopped_upload_goes_on_after_a_reload(page: Page, script: str, client: Client) -> None:
+def test_upload_client_resumes_a_stopped_upload_after_reload(page: Page, script: str, client: Client) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -124,7 +124,7 @@ def test_a_stopped_upload_goes_on_after_a_reload(page: Page, script: str, client
     client.delete_upload(upload_id)
 
 
-def test_another_file_that_looks_the_same_is_begun_anew_at_its_first_difference(page: Page, client: Client) -> None:
+def test_upload_client_restarts_at_first_differing_part(page: Page, client: Client) -> None:
     stopped = start(page, byte=1, stop_at_once=True)
     for part, size in {1: 16, 2: 16, 3: 8}.items():
         client.put_upload_part(stopped["id"], part, bytes([1]) * size * MIB)
@@ -155,7 +155,7 @@ def test_trouble_that_passes_is_outlived(page: Page, client: Client, path: str) 
     client.delete_upload(upload["id"])
 
 
-def test_an_upload_that_was_removed_meanwhile_is_begun_anew(page: Page, client: Client) -> None:
+def test_upload_client_restarts_an_upload_that_was_removed(page: Page, client: Client) -> None:
     stopped = start(page, stop_at_once=True)
     client.delete_upload(stopped["id"])
     upload = start(page)

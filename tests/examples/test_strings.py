@@ -12,7 +12,7 @@ from trainer.events import Health
 from trainer.run.process import run_in_process
 
 
-def test_a_model_with_random_weights_learns_from_the_reward_alone(tmp_path: Path) -> None:
+def test_strings_example_learns_from_random_weights_by_reward(tmp_path: Path) -> None:
     write(tmp_path)
     spec = load_spec(tmp_path / "from_scratch.toml")
     assert spec.name == tomllib.loads((tmp_path / "from_scratch.toml").read_text())["name"]

@@ -85,7 +85,7 @@ def test_a_config_may_name_an_implementation_of_transformers(model: Path) -> Non
     assert load_policy(model).config.model_type == "llama"
 
 
-def test_a_nested_config_does_not_trust_remote_code(model: Path, tmp_path: Path) -> None:
+def test_nested_config_does_not_enable_remote_code(model: Path, tmp_path: Path) -> None:
     """CVE-2026-5241: a detector's configuration inside LightGlue's, with code beside it."""
     marker = tmp_path / "ran"
     (model / "evil.py").write_text(f"open({str(marker)!r}, 'w')\nfrom transformers import LlamaConfig as Evil\n")
@@ -133,7 +133,7 @@ def test_no_configuration_file_reaches_beyond_its_folder(
     refused(model, named)
 
 
-def test_code_beside_an_architecture_of_transformers_is_passed_over(model: Path, tmp_path: Path) -> None:
+def test_code_beside_a_known_architecture_is_not_run(model: Path, tmp_path: Path) -> None:
     """Many published folders keep the code from before transformers had their architecture."""
     marker = tmp_path / "ran"
     (model / "evil.py").write_text(f"open({str(marker)!r}, 'w')\nclass Evil:\n    pass\n")
@@ -171,7 +171,7 @@ def test_a_configuration_that_is_nested_without_end_is_refused(model: Path) -> N
         "quantization_config", "_name_or_path", "architectures", "torch_dtype", "text_config", "use_kernels",
     ],
 )  # fmt: skip
-def test_the_config_of_a_new_model_takes_no_other_keys_than_sizes(thief: Thief, field: str) -> None:
+def test_new_model_config_accepts_only_size_keys(thief: Thief, field: str) -> None:
     model = {"config": SIZES | {field: "attacker/kernel"}, "tokenizer": {"vocab_size": 300}}
     document = problem(thief.client.post("/v1/jobs", json=thief.body("x") | {"model": model}), 422, "invalid_spec")
     assert document["errors"][0]["pointer"] == "#/model/config" and repr(field) in document["errors"][0]["detail"]
@@ -221,7 +221,7 @@ def test_a_chat_template_runs_in_a_sandbox(model: Path, tmp_path: Path) -> None:
 # Adapters and weights
 
 
-def test_an_adapter_with_a_relative_base_does_not_leave_the_allowed_folder(tmp_path: Path) -> None:
+def test_adapter_with_relative_base_stays_in_allowed_folder(tmp_path: Path) -> None:
     save_model(tmp_path / "private")
     adapter = tmp_path / "models" / "adapter"
     adapter.mkdir(parents=True)
@@ -269,7 +269,7 @@ def test_weights_are_never_unpickled(model: Path, tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_the_answer_of_a_reward_is_never_unpickled(tmp_path: Path) -> None:
+def test_reward_response_is_never_unpickled(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     for body in (pickle.dumps(Bomb(marker)), pickle.dumps([1.0]), b'{"py/object": "os.system"}'):
         with serving(lambda _, body=body: (200, body)) as server:  # type: ignore[misc]

@@ -41,9 +41,7 @@ def test_the_model_of_another_key_is_refused_by_its_path(thief: Thief, private: 
     assert "its operator allows" in refusal(thief, str(private))
 
 
-def test_a_link_that_is_changed_after_the_submission_does_not_help(
-    thief: Thief, models: Path, private: Path, tmp_path: Path
-) -> None:
+def test_link_changed_after_submission_is_refused(thief: Thief, models: Path, private: Path, tmp_path: Path) -> None:
     """The real worker and the real trainer: the link passes the API's check, and leads elsewhere when the job runs."""
     link = models / "mine"
     link.symlink_to(save_model(models / "good"))
@@ -54,9 +52,7 @@ def test_a_link_that_is_changed_after_the_submission_does_not_help(
     assert "its operator allows" in failed(thief, answer.json()["id"], tmp_path)
 
 
-def test_an_adapter_does_not_bring_another_key_s_model_as_its_base(
-    thief: Thief, models: Path, private: Path, tmp_path: Path
-) -> None:
+def test_adapter_with_base_of_another_key_is_refused(thief: Thief, models: Path, private: Path, tmp_path: Path) -> None:
     """The real trainer: only it reads the file that names the base."""
     adapter = models / "adapter"
     adapter.mkdir()
@@ -95,7 +91,7 @@ def test_a_job_that_was_queued_before_the_rule_fails_too(
 
 
 @pytest.mark.parametrize("below", ["data", "data/blobs", "data/runs/x", "elsewhere", "models/../data", "models/link"])
-def test_the_answer_does_not_tell_whether_a_refused_file_exists(
+def test_refusal_is_the_same_whether_the_file_exists_or_not(
     thief: Thief, models: Path, tmp_path: Path, below: str
 ) -> None:
     (models / "link").symlink_to(tmp_path / "elsewhere")
@@ -131,9 +127,7 @@ def test_a_path_must_be_absolute_and_plain(thief: Thief, models: Path, name: str
     refusal(thief, name)
 
 
-def test_the_same_holds_for_every_folder_of_an_operator_who_allows_all(
-    private: Path, settings: Settings, tmp_path: Path
-) -> None:
+def test_path_rules_allow_all_still_refuse_own_folders(private: Path, settings: Settings, tmp_path: Path) -> None:
     rules = PathRules(allowed=(Path("/"),), refused=settings.own_folders)
     assert rules.why_not(tmp_path) is None and rules.why_not("/etc/passwd") is None
     for path in (settings.data_dir, private, private / "model.safetensors", settings.data_dir / "not_there"):

@@ -87,7 +87,7 @@ def test_the_trainer_gets_files_instead_of_ids_and_no_secrets(
     assert not any(name in environment for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_"))
 
 
-def test_a_best_checkpoint_that_was_replaced_in_the_meantime_is_not_taken_for_the_old_one(
+def test_attempt_best_checkpoint_replaced_meanwhile_is_stored(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin improve finish")
@@ -101,7 +101,7 @@ def test_a_best_checkpoint_that_was_replaced_in_the_meantime_is_not_taken_for_th
 
 
 @pytest.mark.parametrize("kind", TREE)
-def test_every_kind_of_trouble_that_the_trainer_knows_has_its_code(queue: Queue, kind: type[TrainerError]) -> None:
+def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: type[TrainerError]) -> None:
     """Even where the trainer could not write its last event."""
     job_id = queue("")
     with session_scope() as session:
@@ -136,7 +136,7 @@ def test_a_run_starts_from_a_checkpoint_of_another_job(
     ]
 
 
-def test_a_checkpoint_whose_files_are_gone_fails_the_job_that_needs_it(
+def test_attempt_with_missing_checkpoint_files_fails_the_job(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     source = queue("begin steps finish")
@@ -161,7 +161,7 @@ def test_a_checkpoint_whose_files_are_gone_fails_the_job_that_needs_it(
         ("nonsense", "invalid_events", "not valid"),
     ],
 )
-def test_trouble_ends_the_job_and_says_why(
+def test_attempt_trainer_error_fails_the_job_with_its_message(
     actions: str, code: str, message: str, queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue(actions)
@@ -215,7 +215,7 @@ def patient(context: WorkerContext) -> WorkerContext:
 
 
 @pytest.mark.parametrize(("wish", "end"), [("cancel", "cancelled"), ("stop", "queued")])
-def test_a_wish_is_heard_between_two_downloads(
+def test_attempt_stop_request_is_read_between_two_downloads(
     wish: str, end: str, queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin wait")
@@ -230,7 +230,8 @@ def test_a_wish_is_heard_between_two_downloads(
     assert (status(job_id), events(job_id, "run_started")) == (end, [])
 
 
-def test_a_cancel_that_the_worker_has_not_heard_of_is_the_end_of_a_stopped_run(queue: Queue) -> None:
+def test_settle_stopped_run_with_late_cancel_is_cancelled(queue: Queue) -> None:
+    """The cancel request arrives after the worker's last heartbeat."""
     job_id = queue("")
     with session_scope() as session:
         claim = attempts.claim(session, "wrk_1")

@@ -45,7 +45,7 @@ def settings(
     get_settings.cache_clear()
 
 
-def test_the_run_goes_on_and_no_event_is_lost_or_doubled(
+def test_database_away_run_continues_and_keeps_every_event_once(
     postgres: tuple[Postgres, child.Child], queue: Queue, start_worker: StartWorker, tmp_path: Path
 ) -> None:
     server, running = postgres
@@ -65,13 +65,14 @@ def test_the_run_goes_on_and_no_event_is_lost_or_doubled(
             again.kill()
 
 
-def test_away_for_longer_than_the_lease_the_trainer_ends_and_the_run_is_taken_up_again(
+def test_database_away_beyond_the_lease_ends_and_retries_the_run(
     postgres: tuple[Postgres, child.Child],
     queue: Queue,
     start_worker: StartWorker,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
+    """The trainer ends with the lease, and a later attempt finishes the run."""
     monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "2")
     server, running = postgres
     job_id = queue("begin wait_in_attempt_1 steps finish")

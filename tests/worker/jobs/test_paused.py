@@ -10,7 +10,7 @@ from worker.jobs.claim import run_queued_jobs
 Queue = Callable[[str], str]
 
 
-def test_a_paused_run_is_not_run_again_and_says_why(
+def test_paused_run_is_not_retried_and_states_its_reason(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin steps pause_for_health")

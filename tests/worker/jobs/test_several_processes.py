@@ -65,7 +65,7 @@ def gone(pids: list[int]) -> Callable[[], bool]:
     return lambda: not any(alive(pid) for pid in pids)
 
 
-def test_a_killed_process_ends_the_others_and_counts_as_a_killed_trainer(
+def test_killed_process_ends_the_others_as_a_killed_trainer(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXIMAL_MAX_ATTEMPTS", "1")
@@ -87,7 +87,7 @@ def test_the_trouble_of_any_process_is_that_of_the_run(
     assert "The device ran out of memory." in error["message"]
 
 
-def test_a_cancelled_run_saves_and_those_that_do_not_listen_are_killed(
+def test_cancelled_run_saves_and_deaf_processes_are_killed(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, settings: Settings
 ) -> None:
     job_id = queue("begin wait", "deaf")
@@ -105,7 +105,7 @@ def test_a_cancelled_run_saves_and_those_that_do_not_listen_are_killed(
     eventually(gone(pids))
 
 
-def test_a_killed_worker_takes_every_process_along(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
+def test_killed_worker_ends_every_trainer_process(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
     job_id = queue("begin wait", "deaf")
     with start_worker(RANKS) as worker:
         pids = ranks_of(settings, job_id)

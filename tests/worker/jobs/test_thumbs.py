@@ -12,7 +12,7 @@ STAGES = ["sft", "reward_model", "kto", "ppo", "evaluation"]
 
 
 @pytest.mark.slow
-def test_a_job_on_one_dataset_of_thumbs_goes_through_every_stage_that_learns_from_them(tmp_path: Path) -> None:
+def test_job_on_thumbs_runs_every_stage_that_uses_them(tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up, up.client() as client:
         dataset = client.upload_dataset(TINY.parent / "tiny" / "thumbs.jsonl")
         assert (dataset["kind"], dataset["rows"]) == ("thumbs", 160)

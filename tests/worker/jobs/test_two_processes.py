@@ -46,7 +46,7 @@ def weights(client: Client, job_id: str, folder: Path) -> dict[str, Tensor]:
 
 
 @pytest.mark.slow
-def test_two_processes_come_to_the_figures_and_the_weights_of_one(
+def test_job_of_two_processes_matches_figures_and_weights_of_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXIMAL_PROCESSES", "2")

@@ -39,7 +39,7 @@ def sweep_until(settings: Settings, job_id: str, wanted: str) -> None:
     eventually(swept, 20)
 
 
-def test_a_knock_wakes_an_idle_worker(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
+def test_wake_message_starts_an_idle_worker(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
     waiting = queue("begin finish")
     with start_worker():
         # Nobody knocked for the first: a worker that comes looks by itself.
@@ -56,7 +56,7 @@ def test_a_lost_knock_is_repeated_by_the_sweeper(queue: Queue, start_worker: Sta
         sweep_until(settings, queue("begin finish"), "succeeded")
 
 
-def test_sigterm_saves_gives_the_job_back_and_ends(queue: Queue, start_worker: StartWorker) -> None:
+def test_sigterm_saves_requeues_the_job_and_ends(queue: Queue, start_worker: StartWorker) -> None:
     job_id = queue("begin wait_the_first_time steps finish")
     with start_worker() as worker:
         eventually(running(job_id))
@@ -68,9 +68,7 @@ def test_sigterm_saves_gives_the_job_back_and_ends(queue: Queue, start_worker: S
     assert events(job_id, "run_started")[1].data["resumed_step"] == 2
 
 
-def test_sigterm_while_the_trainer_is_still_starting_gives_the_job_back(
-    queue: Queue, start_worker: StartWorker
-) -> None:
+def test_sigterm_during_trainer_start_requeues_the_job(queue: Queue, start_worker: StartWorker) -> None:
     job_id = queue("not_yet_listening")
     with start_worker() as worker:
         eventually(lambda: events(job_id, "message"))
@@ -78,7 +76,7 @@ def test_sigterm_while_the_trainer_is_still_starting_gives_the_job_back(
     assert status(job_id) == "queued"
 
 
-def test_a_worker_that_comes_clears_away_what_ended_elsewhere(
+def test_worker_start_deletes_folders_of_unknown_jobs(
     queue: Queue, start_worker: StartWorker, settings: Settings
 ) -> None:
     gone = settings.data_dir / "runs" / "job_gone" / "attempt-1"
@@ -89,7 +87,7 @@ def test_a_worker_that_comes_clears_away_what_ended_elsewhere(
     assert not gone.exists()
 
 
-def test_an_idle_worker_ends_at_once_when_asked(queue: Queue, start_worker: StartWorker) -> None:
+def test_idle_worker_ends_at_once_on_sigterm(queue: Queue, start_worker: StartWorker) -> None:
     job_id = queue("begin finish")
     with start_worker() as worker:
         eventually(lambda: status(job_id) == "succeeded")
@@ -110,7 +108,7 @@ def test_a_second_sigterm_does_not_wait_for_the_trainer(
     assert status(job_id) == "queued"
 
 
-def test_kill_9_takes_the_trainer_along_and_another_worker_goes_on(
+def test_kill_9_ends_the_trainer_and_another_worker_resumes(
     queue: Queue, start_worker: StartWorker, settings: Settings
 ) -> None:
     job_id = queue("begin wait_the_first_time steps finish")
@@ -125,7 +123,7 @@ def test_kill_9_takes_the_trainer_along_and_another_worker_goes_on(
         assert job(job_id).attempt == 2
 
 
-def test_a_worker_that_was_stopped_and_woken_changes_nothing(
+def test_worker_suspended_and_continued_writes_nothing(
     queue: Queue, start_worker: StartWorker, settings: Settings, tmp_path: Path
 ) -> None:
     job_id = queue("begin wait_the_first_time steps finish")
@@ -148,7 +146,7 @@ def test_a_worker_that_was_stopped_and_woken_changes_nothing(
 
 
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])
-def test_the_sweeper_ends_when_asked(settings: Settings, signal_: signal.Signals, tmp_path: Path) -> None:
+def test_sweeper_ends_on_sigterm(settings: Settings, signal_: signal.Signals, tmp_path: Path) -> None:
     log = tmp_path / "sweeper.log"
     with log.open("wb") as output:
         sweeper = child.start([sys.executable, "-m", "worker", "sweep"], stdout=output)

@@ -40,7 +40,7 @@ def do(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Do:
     return do
 
 
-def test_a_handler_is_told_what_to_do_and_tells_how_far_it_is(do: Do) -> None:
+def test_handler_receives_its_arguments_and_reports_progress(do: Do) -> None:
     seen: list[Any] = []
 
     def handler(run: TaskContext) -> None:
@@ -53,7 +53,7 @@ def test_a_handler_is_told_what_to_do_and_tells_how_far_it_is(do: Do) -> None:
     assert (done.status, done.progress) == ("done", 1.0)
 
 
-def test_what_is_wrong_with_the_data_is_told_to_people(do: Do) -> None:
+def test_handler_data_error_is_stored_with_its_message(do: Do) -> None:
     errors = [{"line": 3, "detail": "is empty"}]
 
     def handler(run: TaskContext) -> None:
@@ -64,14 +64,14 @@ def test_what_is_wrong_with_the_data_is_told_to_people(do: Do) -> None:
     assert (failed.status, failed.error) == ("failed", told)
 
 
-def test_a_full_disk_is_told_at_once(do: Do) -> None:
+def test_handler_full_disk_fails_the_task(do: Do) -> None:
     def handler(run: TaskContext) -> None:
         raise DiskFull()
 
     assert (do(handler).error or {})["code"] == "disk_full"
 
 
-def test_what_nobody_expected_fails_the_task_and_not_the_worker(do: Do, caplog: pytest.LogCaptureFixture) -> None:
+def test_handler_unexpected_error_fails_the_task_not_the_worker(do: Do, caplog: pytest.LogCaptureFixture) -> None:
     failed = do(lambda run: 1 / 0)  # type: ignore[arg-type, return-value]
     assert failed.error == {"code": "internal_error", "message": f"Look for {failed.id} in the data worker's log."}
     assert "ZeroDivisionError" in caplog.text
@@ -110,7 +110,7 @@ def test_a_cancelled_task_stops_its_handler(do: Do, settings: Settings) -> None:
     assert do(handler).status == "cancelled"
 
 
-def test_a_handler_that_lost_its_task_walks_away(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handler_that_lost_its_task_stops(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
     def handler(run: TaskContext) -> None:
@@ -124,7 +124,7 @@ def test_a_handler_that_lost_its_task_walks_away(do: Do, monkeypatch: pytest.Mon
     assert (done.status, done.attempt) == ("done", 2)
 
 
-def test_a_worker_that_is_to_end_gives_the_task_back(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_worker_requeues_the_task(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     with session_scope() as session:
         queued = tasks.enqueue(session, make_key(session).id, "test", {}).id
     stop = StopRequest()
@@ -139,7 +139,7 @@ def test_a_worker_that_is_to_end_gives_the_task_back(settings: Settings, monkeyp
 
 
 @pytest.mark.parametrize("trouble", [ReturnToQueue(), OSError(5, "Input/output error")])
-def test_a_task_that_is_cancelled_while_it_goes_back_is_no_trouble(
+def test_task_cancelled_during_its_release_is_cancelled(
     do: Do, trouble: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worker.process.StopRequest.pause", lambda self, seconds: None)
@@ -156,7 +156,7 @@ def script(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def test_a_command_speaks_in_lines_of_json(do: Do) -> None:
+def test_command_output_is_lines_of_json(do: Do) -> None:
     code = "print('noise'); print('{\"progress\": 0.5, \"note\": \"half\"}'); print('[1]'); print('{\"found\": 7}', end='')"
     lines: list[Any] = []
     notes: list[str] = []
@@ -184,12 +184,12 @@ def test_a_command_speaks_in_lines_of_json(do: Do) -> None:
         ),
     ],
 )
-def test_a_command_that_fails_says_why(do: Do, code: str, expected: tuple[str, str]) -> None:
+def test_command_failure_includes_its_message(do: Do, code: str, expected: tuple[str, str]) -> None:
     error = do(lambda run: run.run_command(script(code))).error or {}
     assert error["code"] == expected[0] and expected[1] in error["message"]
 
 
-def test_a_command_ends_with_its_task_and_takes_along_what_it_started(do: Do) -> None:
+def test_command_and_its_children_end_with_the_task(do: Do) -> None:
     code = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -208,7 +208,7 @@ time.sleep(600)
     assert len(pids) == 2
 
 
-def test_a_command_knows_nothing_of_the_database(do: Do) -> None:
+def test_command_environment_has_no_database_url(do: Do) -> None:
     code = "import json, os; print(json.dumps({'found': sorted(n for n in os.environ if n in ('DATABASE_URL', 'REDIS_URL') or 'PROXIMAL' in n)}))"
     lines: list[Any] = []
     do(lambda run: run.run_command(script(code), lines.append))

@@ -60,9 +60,8 @@ def sweep_until(settings: Settings, task_id: str, wanted: str) -> None:
     eventually(swept, 20)
 
 
-def test_it_looks_when_it_comes_wakes_by_a_knock_is_healthy_and_ends_when_asked(
-    start: Start, settings: Settings
-) -> None:
+def test_data_worker_runs_queued_tasks_is_healthy_and_ends(start: Start, settings: Settings) -> None:
+    """It runs earlier tasks at its start and later ones on a wake message."""
     before = queue("quick")
     assert main(["check-data"]) == 1
     with start() as worker:
@@ -74,7 +73,7 @@ def test_it_looks_when_it_comes_wakes_by_a_knock_is_healthy_and_ends_when_asked(
     assert main(["check-data"]) == 1
 
 
-def test_sigterm_gives_the_task_back_and_ends_its_command(start: Start) -> None:
+def test_sigterm_requeues_the_task_and_ends_its_command(start: Start) -> None:
     task_id = queue("wait")
     with start() as worker:
         command = waiting(task_id)
@@ -83,7 +82,7 @@ def test_sigterm_gives_the_task_back_and_ends_its_command(start: Start) -> None:
     assert not alive(command)
 
 
-def test_kill_9_takes_the_command_along_and_another_goes_on(start: Start, settings: Settings) -> None:
+def test_kill_9_ends_the_command_and_another_worker_resumes(start: Start, settings: Settings) -> None:
     task_id = queue("wait")
     with start() as worker:
         command = waiting(task_id)
@@ -94,7 +93,7 @@ def test_kill_9_takes_the_command_along_and_another_goes_on(start: Start, settin
     assert task(task_id).attempt == 2
 
 
-def test_one_that_was_stopped_and_woken_changes_nothing(start: Start, settings: Settings, tmp_path: Path) -> None:
+def test_data_worker_suspended_and_continued_writes_nothing(start: Start, settings: Settings, tmp_path: Path) -> None:
     task_id = queue("wait")
     with start() as sleeper:
         waiting(task_id)

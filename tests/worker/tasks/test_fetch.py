@@ -112,7 +112,7 @@ def test_parts_end_where_they_should(session: Session, owner: ApiKey, web: Files
         (File(redirect="https://127.0.0.1/"), "import_refused", "private network"),
     ],
 )
-def test_what_goes_wrong_is_told_and_leaves_nothing(
+def test_fetch_error_is_reported_and_leaves_no_file(
     session: Session, owner: ApiKey, web: Files, blobs: BlobStore, settings: Settings, file: File, code: str, told: str
 ) -> None:
     web.files["/x"] = file
@@ -123,7 +123,7 @@ def test_what_goes_wrong_is_told_and_leaves_nothing(
     assert files(settings) == [] and received_parts(session, [upload.id]) == {}
 
 
-def test_a_disk_that_is_full_is_told(
+def test_fetch_full_disk_is_reported(
     session: Session, owner: ApiKey, web: Files, blobs: BlobStore, settings: Settings
 ) -> None:
     web.files["/x"] = File(CONTENT)
@@ -149,7 +149,7 @@ def test_an_upload_that_is_deleted_is_not_fetched_on(
     assert session.query(Upload).count() == 0 and files(settings) == []
 
 
-def test_what_a_lost_worker_has_left_is_begun_anew(
+def test_fetch_left_by_a_lost_worker_starts_again(
     session: Session, owner: ApiKey, web: Files, blobs: BlobStore, settings: Settings
 ) -> None:
     web.files["/x"] = File(CONTENT)
@@ -182,7 +182,7 @@ def test_an_object_of_a_public_bucket(session: Session, owner: ApiKey, web: File
     assert "authorization" not in web.asked[0][1]
 
 
-def test_a_bucket_is_asked_with_the_operator_s_key(
+def test_fetch_from_bucket_uses_the_operator_key(
     session: Session, owner: ApiKey, web: Files, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXIMAL_S3_ACCESS_KEY_ID", "AKIAEXAMPLE")
@@ -208,7 +208,7 @@ def test_a_worker_that_lost_the_task_writes_nothing_more(
     assert (task(session).status, task(session).worker_id) == ("running", "dwk_2")
 
 
-def test_what_nobody_expected_fails_the_upload_too(
+def test_fetch_unexpected_error_fails_the_upload(
     session: Session, owner: ApiKey, web: Files, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*arguments: object) -> None:

@@ -129,7 +129,7 @@ def test_who_always_prefers_the_first_of_two_leans_to_it(client: TestClient, set
     assert report_of(client, upload(client, settings, chosen))["result"]["position"] is None
 
 
-def test_what_one_change_leaves_behind_another_one_takes_away(client: TestClient, settings: Settings) -> None:
+def test_fixes_together_also_fix_what_another_leaves(client: TestClient, settings: Settings) -> None:
     question = "Is it any good, would you say?"
     talk = [{"role": "user", "content": question}]
     rows: list[dict[str, Any]] = [
@@ -163,7 +163,7 @@ def test_a_fix_that_would_leave_nothing_fails_its_version(client: TestClient, se
     assert (version["status"], version["error"]["message"]) == ("failed", "The fixes would leave no row.")
 
 
-def test_a_report_with_a_model_says_why_it_failed(client: TestClient, settings: Settings, tmp_path: Path) -> None:
+def test_report_with_a_model_states_its_failure(client: TestClient, settings: Settings, tmp_path: Path) -> None:
     path = upload(client, settings)
     asked = client.post(f"{path}/reports", json={"model": str(tmp_path / "nothing")})
     assert asked.status_code == 202

@@ -63,19 +63,19 @@ def test_a_connection_that_breaks_is_taken_up(web: Files, settings: Settings) ->
 
 
 @pytest.mark.parametrize("file", [File(CONTENT, cuts=[70_000]), File(CONTENT, etag='W/"v1"', cuts=[70_000])])
-def test_what_may_be_another_file_is_not_put_together(web: Files, settings: Settings, file: File) -> None:
+def test_web_source_does_not_join_parts_of_unverified_files(web: Files, settings: Settings, file: File) -> None:
     web.files["/a"] = file
     with pytest.raises(FetchFailed, match="the connection ended after 70000 bytes"):
         fetched(f"{web.url}/a", settings)
 
 
-def test_a_file_that_changed_meanwhile_is_told(web: Files, settings: Settings) -> None:
+def test_web_source_changed_file_is_reported(web: Files, settings: Settings) -> None:
     web.files["/a"] = File(CONTENT, etag='"v1"', cuts=[70_000], takes_ranges=False)
     with pytest.raises(FetchFailed, match="changed"):
         fetched(f"{web.url}/a", settings)
 
 
-def test_a_server_that_drips_is_given_up_however_often_it_hangs_up(
+def test_web_source_slow_server_fails_despite_reconnects(
     web: Files, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A byte for each connection, and a second between them: 120 are waited for."""
@@ -96,7 +96,7 @@ def test_a_server_that_drips_is_given_up_however_often_it_hangs_up(
 @pytest.mark.parametrize(
     "begins", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"]
 )
-def test_a_server_that_drips_where_no_byte_of_the_file_is_gets_no_more_time(
+def test_web_source_slow_header_fails_at_the_read_timeout(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, begins: bytes
 ) -> None:
     monkeypatch.setattr(connection, "READ_SECONDS", 0.3)
@@ -121,7 +121,7 @@ def test_a_server_that_drips_where_no_byte_of_the_file_is_gets_no_more_time(
         dripping.result()
 
 
-def test_a_server_that_is_busy_is_asked_again(web: Files, settings: Settings) -> None:
+def test_web_source_busy_server_is_retried(web: Files, settings: Settings) -> None:
     web.files["/a"] = File(CONTENT, statuses=[503, 429])
     waits: list[float] = []
     assert fetched(f"{web.url}/a", settings, waits) == CONTENT
@@ -132,7 +132,7 @@ def test_a_server_that_is_busy_is_asked_again(web: Files, settings: Settings) ->
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_a_refusal_is_told_at_once(web: Files, settings: Settings, status: int) -> None:
+def test_web_source_refusal_is_reported_without_retry(web: Files, settings: Settings, status: int) -> None:
     web.files["/a"] = File(statuses=[status])
     with pytest.raises(FetchFailed, match=f"returned {status}"):
         fetched(f"{web.url}/a", settings)
@@ -233,7 +233,7 @@ def test_links_lead_out_of_no_folder(settings: Settings, tmp_path: Path) -> None
             pass
 
 
-def test_a_folder_that_becomes_a_link_at_the_last_moment_leads_nowhere(
+def test_server_file_folder_swapped_for_a_link_is_refused(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("folder/data", "secret"):
@@ -260,7 +260,7 @@ def test_the_platform_s_own_files_are_not_imported(settings: Settings) -> None:
         pass
 
 
-def test_what_is_no_file_is_told(settings: Settings, tmp_path: Path) -> None:
+def test_server_file_that_is_no_file_is_reported(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "deeper").mkdir(parents=True)
     os.mkfifo(folder / "pipe")
@@ -290,7 +290,7 @@ def listed(web: Files, *paths: str) -> HubFile:
         ),
     ],
 )
-def test_of_a_dataset_on_the_hub_the_file_that_is_meant(
+def test_hub_source_takes_the_file_of_the_dataset(
     web: Files, settings: Settings, paths: list[str], chosen: str
 ) -> None:
     wanted = listed(web, *paths)

@@ -78,7 +78,7 @@ def test_an_upload_becomes_rows_that_are_found(client: TestClient, settings: Set
         assert set(session.scalars(select(DataTask.status))) == {"done"}
 
 
-def test_a_bad_record_blocks_until_somebody_decides(client: TestClient, settings: Settings) -> None:
+def test_import_bad_record_blocks_until_resolved(client: TestClient, settings: Settings) -> None:
     made = imported(client, settings, jsonl(PAIRS[:3]) + b'{"prompt": "p" "chosen"\n' + jsonl(PAIRS[3:5]))
     assert (made["status"], made["rows"], made["findings"]["blocking"]) == ("blocked", 5, 1)
     (version,) = client.get(f"/v1/datasets/{made['id']}/versions").json()["data"]
@@ -88,7 +88,9 @@ def test_a_bad_record_blocks_until_somebody_decides(client: TestClient, settings
 
 
 @pytest.mark.parametrize(("bad_rows", "status"), [("refuse", "failed"), ("leave_out", "ready")])
-def test_or_as_it_was_asked_for(client: TestClient, settings: Settings, bad_rows: str, status: str) -> None:
+def test_import_bad_rows_option_decides_about_bad_records(
+    client: TestClient, settings: Settings, bad_rows: str, status: str
+) -> None:
     made = imported(client, settings, jsonl(PAIRS[:3]) + b"no\n", bad_rows=bad_rows)
     assert made["status"] == status
     if status == "failed":
@@ -96,14 +98,14 @@ def test_or_as_it_was_asked_for(client: TestClient, settings: Settings, bad_rows
         assert list((settings.blob_dir / "contents").rglob("*")) == []
 
 
-def test_a_file_that_is_cut_off_fails_its_version_and_leaves_nothing(client: TestClient, settings: Settings) -> None:
+def test_import_of_truncated_file_fails_and_leaves_no_file(client: TestClient, settings: Settings) -> None:
     made = imported(client, settings, gzip.compress(jsonl(PAIRS))[:-2000])
     assert (made["status"], made["error"]["code"], made["rows"]) == ("failed", "invalid_dataset", None)
     assert list((settings.data_dir / "scratch").iterdir()) == []
     problem(client.get(f"/v1/datasets/{made['id']}/rows"), 422, "dataset_failed")
 
 
-def test_what_cannot_be_imported_is_refused_before_anything_is_made(client: TestClient) -> None:
+def test_import_of_unusable_upload_is_refused_without_a_dataset(client: TestClient) -> None:
     problem(client.post("/v1/datasets", json={"upload": "up_nope"}), 404, "not_found")
     opened = client.post("/v1/uploads", json={"filename": "x", "bytes": 10}).json()
     problem(client.post("/v1/datasets", json={"upload": opened["id"]}), 409, "upload_not_complete")
@@ -137,7 +139,7 @@ def test_one_that_is_cancelled_on_its_way_stops(
     assert list((settings.blob_dir / "contents").rglob("*")) == []
 
 
-def test_an_index_goes_on_where_its_worker_was_lost(
+def test_index_resumes_where_its_worker_was_lost(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "_MOST_ROWS", 1000)
@@ -158,7 +160,7 @@ def test_an_index_goes_on_where_its_worker_was_lost(
     assert found["total"] == 2500
 
 
-def test_an_index_gives_way_to_what_somebody_waits_for(
+def test_index_yields_to_foreground_tasks(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
@@ -181,7 +183,7 @@ def test_an_index_gives_way_to_what_somebody_waits_for(
         assert set(session.scalars(select(DataTask.status))) == {"done"}
 
 
-def test_rows_indexed_without_bands_get_them_once_they_are_compared(client: TestClient, settings: Settings) -> None:
+def test_index_without_bands_gets_them_at_first_comparison(client: TestClient, settings: Settings) -> None:
     made = imported(client, settings, jsonl(PAIRS))
     with session_scope() as session:
         session.execute(delete(DatasetPrompt))  # as an older version of the platform left it
@@ -203,7 +205,7 @@ def test_two_imports_of_one_upload_share_their_rows(client: TestClient, settings
     assert len(client.get("/v1/datasets").json()["data"]) == 2
 
 
-def test_an_import_is_over_at_the_moment_when_its_version_is_ready(
+def test_import_upload_is_deletable_once_the_version_is_ready(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever sees that the version is ready may delete the upload."""
@@ -221,6 +223,6 @@ def test_an_import_is_over_at_the_moment_when_its_version_is_ready(
     assert statuses == [204]
 
 
-def test_a_dataset_of_a_file_with_a_long_name_has_the_beginning_of_it(client: TestClient, settings: Settings) -> None:
+def test_import_of_file_with_long_name_truncates_it_to_200(client: TestClient, settings: Settings) -> None:
     upload_id = upload(client, jsonl(PAIRS[:5]), "x" * 255)
     assert client.post("/v1/datasets", json={"upload": upload_id}).json()["name"] == "x" * 200
