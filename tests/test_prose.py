@@ -175,7 +175,7 @@ def test_the_baseline_may_only_fall(tree: Path) -> None:
     assert check(tree, "--lower").stdout == "1 violations in 1 files; 2 before\n"
 
 
-def test_a_moved_file_takes_its_allowance_along(tree: Path) -> None:
+def test_moved_file_keeps_its_prose_baseline(tree: Path) -> None:
     (tree / "a.md").write_text("What one.\n")
     check(tree, "--lower")
     (tree / "a.md").rename(tree / "b.md")

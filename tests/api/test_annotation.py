@@ -147,7 +147,7 @@ def test_a_round_that_is_described_wrongly(client: TestClient, pairs: str) -> No
         assert document["errors"][0]["pointer"] == pointer
 
 
-def test_a_round_that_names_what_is_not_there(client: TestClient, session: Session, owner: Any) -> None:
+def test_round_of_unknown_dataset_or_checkpoint_is_refused(client: TestClient, session: Session, owner: Any) -> None:
     prompts = make_version(session, owner[0].id, DatasetKind.PROMPTS).dataset_id
     others = make_version(session, make_key(session).id).dataset_id
     session.commit()

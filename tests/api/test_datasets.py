@@ -45,7 +45,7 @@ def test_an_upload_is_a_dataset(client: TestClient) -> None:
     assert client.get("/v1/datasets").json()["data"] == [made]
 
 
-def test_a_dataset_without_a_name_takes_the_file_s(client: TestClient) -> None:
+def test_dataset_without_a_name_gets_the_file_name(client: TestClient) -> None:
     assert _upload(client).json()["name"] == "pairs.jsonl"
 
 
@@ -62,7 +62,7 @@ def test_form_with_too_large_file_must_be_sent_in_parts(settings: Settings, owne
     assert "POST /v1/uploads" in problem(response, 413, "too_large")["detail"]
 
 
-def test_what_is_deleted_meanwhile_is_no_trouble(session: Session, dataset: Dataset) -> None:
+def test_dataset_deleted_meanwhile_is_not_found(session: Session, dataset: Dataset) -> None:
     unfinished = versions.new_dataset(session, dataset.owner_id, "no version", "sft")
     session.commit()
     assert [shown.id for shown in views.datasets(session, [dataset, unfinished])] == [dataset.id]
@@ -107,7 +107,7 @@ def test_a_form_that_is_wrong(client: TestClient, arguments: dict[str, Any], poi
     assert document["errors"][0]["pointer"] == pointer
 
 
-def test_an_upload_that_is_neither_a_form_nor_json(client: TestClient) -> None:
+def test_dataset_request_neither_form_nor_json_is_refused(client: TestClient) -> None:
     headers = {"Content-Type": "text/csv"}
     problem(client.post("/v1/datasets", content=b"prompt", headers=headers), 415, "wrong_media_type")
 
@@ -136,7 +136,7 @@ def test_json_with_a_key_twice(client: TestClient) -> None:
     assert "twice" in problem(response, 422, "invalid_request")["detail"]
 
 
-def test_without_a_kind_it_is_found_out(client: TestClient) -> None:
+def test_dataset_without_a_kind_has_it_detected(client: TestClient) -> None:
     made = client.post("/v1/datasets", files={"file": ("pairs.jsonl", GOOD)}).json()
     assert (made["kind"], made["rows"]) == ("preferences", 3)
 
@@ -158,7 +158,7 @@ def test_an_upload_that_is_too_large(settings: Settings, owner: tuple[ApiKey, st
         assert _upload(client, GOOD).status_code == 201
 
 
-def test_several_who_upload_the_same_at_once_share_one_content(client: TestClient, settings: Settings) -> None:
+def test_concurrent_uploads_of_the_same_rows_share_content(client: TestClient, settings: Settings) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda number: _upload(client, name=f"{number}"), range(8)))
     assert {answer.status_code for answer in answers} == {201}
@@ -181,7 +181,7 @@ def test_dataset_on_full_disk_is_507_and_stores_nothing(
     assert [path for path in settings.data_dir.rglob("*") if path.is_file()] == []
 
 
-def test_who_has_no_key_uploads_nothing(settings: Settings) -> None:
+def test_dataset_upload_without_a_key_is_refused(settings: Settings) -> None:
     """The key is looked at before a byte of the body is read."""
     read: list[bytes] = []
 

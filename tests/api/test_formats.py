@@ -32,7 +32,7 @@ def test_formats_list_has_example_and_rows_for_every_format(client: TestClient) 
     assert all(one["becomes"] and one["example"] for one in answer["data"])
 
 
-def test_the_reference_is_for_those_who_are_signed_in(anonymous: TestClient) -> None:
+def test_reference_requires_a_key(anonymous: TestClient) -> None:
     problem(anonymous.get("/v1/reference/formats"), 401, "not_signed_in")
 
 

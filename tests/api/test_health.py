@@ -10,7 +10,7 @@ def test_health_live_is_200_while_the_process_runs(anonymous: TestClient) -> Non
     assert anonymous.get("/healthz").json() == {"status": "ok"}
 
 
-def test_with_everything_there_it_is_ready(anonymous: TestClient) -> None:
+def test_health_ready_is_200_with_every_service(anonymous: TestClient) -> None:
     response = anonymous.get("/readyz")
     checks = {"database": "ok", "migrations": "ok", "redis": "ok"}
     assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": checks})

@@ -49,7 +49,7 @@ def test_a_new_job_knocks_and_a_refused_one_does_not(client: TestClient, body: B
     assert _knocks(settings) == 1
 
 
-def test_a_dead_broker_does_not_fail_the_job(client: TestClient, body: Body, settings: Settings) -> None:
+def test_create_job_succeeds_without_the_broker(client: TestClient, body: Body, settings: Settings) -> None:
     client.app.state.settings = settings.model_copy(update={"redis_url": "redis://127.0.0.1:1/0"})  # type: ignore[attr-defined]
     assert client.post("/v1/jobs", json=body).status_code == 201
 
@@ -110,12 +110,12 @@ def test_a_dataset_of_another_kind(client: TestClient, session: Session, owner: 
     assert problem(response, 422, "wrong_dataset_kind")["param"] == "data.preferences"
 
 
-def test_a_local_model_where_none_are_allowed(client: TestClient, body: Body) -> None:
+def test_create_job_local_model_not_allowed_is_refused(client: TestClient, body: Body) -> None:
     document = problem(client.post("/v1/jobs", json=body | {"model": "/etc"}), 422, "invalid_spec")
     assert document["param"] == "model.path"
 
 
-def test_an_address_where_none_is_allowed(client: TestClient, body: Body, settings: Settings) -> None:
+def test_create_job_reward_url_not_allowed_is_refused(client: TestClient, body: Body, settings: Settings) -> None:
     asked = body | {"rewards": [{"type": "http", "url": "http://169.254.169.254/latest"}]}
     document = problem(client.post("/v1/jobs", json=asked), 422, "invalid_spec")
     assert document["param"] == "rewards.0.url" and document["errors"][0]["pointer"] == "#/rewards/0/url"
@@ -155,7 +155,7 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     assert len(client.get("/v1/jobs?status=cancelled&status=queued").json()["data"]) == 3
 
 
-def test_a_running_job_shows_how_far_it_is(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+def test_running_job_shows_its_progress(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
     job = make_job(session, owner[0].id)
     running(session, job)
     append_events(session, job.id, 1, [step(1), step(2)])

@@ -82,7 +82,7 @@ def test_the_reference_for_people_needs_nothing_from_elsewhere(settings: Setting
     assert "clip_range" in page.text
 
 
-def test_importing_the_api_brings_no_torch_and_does_nothing() -> None:
+def test_import_of_the_api_loads_no_torch_and_connects_nowhere() -> None:
     code = (
         "import api.app, sys; assert not {'torch', 'transformers', 'worker'} & set(sys.modules); api.app.create_app()"
     )

@@ -157,7 +157,7 @@ def test_the_log_holds_no_query(client: TestClient, caplog: pytest.LogCaptureFix
     assert "GET / " in caplog.text and "secret" not in caplog.text
 
 
-def test_a_path_writes_no_line_of_its_own_into_the_log(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_line_escapes_control_characters_of_the_path(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="api"):
         client.get("/v1/jobs/%0aFAKE%00%1b[31mLOG")
     (line,) = [record.getMessage() for record in caplog.records if record.name == "api"]

@@ -137,7 +137,7 @@ def test_metrics_are_exact_and_have_their_last_sequence(client: TestClient, job:
     assert (kl["stage"], kl["name"], kl["steps"], kl["values"], kl["min"]) == ("ppo", "kl", [2, 3], [0.2, 0.3], None)
 
 
-def test_many_points_come_in_buckets(client: TestClient, job: Job) -> None:
+def test_metrics_above_max_points_are_in_buckets(client: TestClient, job: Job) -> None:
     (kl,) = client.get(f"/v1/jobs/{job.id}/metrics?names=kl&max_points=2").json()["series"]
     assert (kl["values"], kl["steps"], kl["n"]) == (None, [2, 3], [2, 1])
     assert (kl["last"], kl["min"], kl["max"]) == ([0.2, 0.3], [0.1, 0.3], [0.2, 0.3])

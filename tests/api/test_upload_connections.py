@@ -78,7 +78,7 @@ def test_parts_may_come_all_at_once(http: httpx.Client) -> None:
     assert http.post(f"/v1/uploads/{upload_id}/complete", json=body).json()["status"] == "complete"
 
 
-def test_of_two_who_send_a_part_with_other_bytes_one_is_refused(http: httpx.Client) -> None:
+def test_concurrent_parts_with_other_bytes_refuse_one(http: httpx.Client) -> None:
     upload_id, barrier = create(http), Barrier(2)
 
     def send(byte: bytes) -> int:

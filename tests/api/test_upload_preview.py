@@ -60,7 +60,7 @@ def test_upload_preview_uses_the_requested_format(client: TestClient) -> None:
     problem(look(client, upload_id, formt="custom"), 422, "invalid_request")
 
 
-def test_what_has_not_arrived_cannot_be_looked_at(client: TestClient) -> None:
+def test_upload_preview_of_incomplete_upload_is_refused(client: TestClient) -> None:
     problem(look(client, upload(client, PAIRS, "x.jsonl", whole=False)), 409, "upload_not_complete")
     problem(look(client, "up_gone"), 404, "not_found")
 

@@ -189,7 +189,7 @@ def test_a_body_that_is_wrong(client: TestClient) -> None:
             assert problem(response, 422, "invalid_request")["errors"][0]["pointer"] == pointer
 
 
-def test_what_is_too_large_is_refused_before_it_is_sent(client: TestClient, settings: Settings) -> None:
+def test_upload_above_the_limit_is_refused_at_creation(client: TestClient, settings: Settings) -> None:
     body = {"filename": "x", "bytes": settings.max_upload_bytes + 1}
     problem(client.post("/v1/uploads", json=body), 413, "too_large")
 
@@ -219,7 +219,7 @@ def test_form_larger_than_free_disk_is_507(client: TestClient) -> None:
     problem(response, 507, "disk_full")
 
 
-def test_who_has_no_key_sends_nothing(settings: Settings) -> None:
+def test_upload_without_a_key_is_refused(settings: Settings) -> None:
     """The key is looked at before a byte of the part is read."""
     read: list[bytes] = []
     sent: list[MutableMapping[str, Any]] = []

@@ -61,7 +61,7 @@ def test_a_part_that_fails_is_recorded_and_the_next_one_runs(tmp_path: Path) -> 
     assert passed.figures == {"device": "cpu", "empty": False}  # its log is there
 
 
-def test_a_part_past_its_time_ends_with_all_that_it_started(tmp_path: Path) -> None:
+def test_gpu_suite_part_past_its_time_ends_with_its_children(tmp_path: Path) -> None:
     cut, after = run(tmp_path, Part("endless", endless, 8), Part("passing", passing, 60))
     assert cut.status == "cut" and cut.reason == "not over after 8 s" and after.status == "passed"
     child = Path("/proc") / (tmp_path / "child").read_text()
@@ -71,7 +71,7 @@ def test_a_part_past_its_time_ends_with_all_that_it_started(tmp_path: Path) -> N
     assert not child.exists() or "\nState:\tZ" in (child / "status").read_text()
 
 
-def test_what_the_budget_has_no_room_for_is_left_out(tmp_path: Path) -> None:
+def test_gpu_suite_omits_parts_beyond_the_budget(tmp_path: Path) -> None:
     parts = (Part("endless", endless, 60), Part("passing", passing, 60))
     cut, left_out = run(tmp_path, *parts, seconds=3)
     assert cut.status == "cut" and cut.limit_s <= 3
@@ -110,7 +110,7 @@ def test_tests_out_of_time_report_those_that_were_run(tmp_path: Path) -> None:
     assert outcome.figures["begun"] == 2 and outcome.figures["failed"] == []
 
 
-def test_a_gpu_is_used_where_the_look_at_the_machine_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_suite_uses_the_gpu_if_the_machine_part_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     record = Record(None, 9, False)
     record.take(Outcome("environment", "cut", reason="not over after 60 s"))
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")

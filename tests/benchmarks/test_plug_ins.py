@@ -7,7 +7,7 @@ from benchmarks import plug_ins
 from examples.reviews.rule import judge
 
 
-def test_a_folder_on_the_path_declares_what_the_package_declares(tmp_path: Path) -> None:
+def test_plug_in_folder_declares_the_same_as_the_package(tmp_path: Path) -> None:
     (found,) = distributions(path=[str(plug_ins.write_metadata(tmp_path))])
     declared = {(entry.group, entry.name, entry.value) for entry in found.entry_points}
     installed = {entry for group in ("proximal.judges", "proximal.rewards") for entry in entry_points(group=group)}

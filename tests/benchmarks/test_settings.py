@@ -17,7 +17,7 @@ def test_the_spec_of_ours_is_valid_at_every_size() -> None:
         assert found.ppo.max_new_tokens == size.response
 
 
-def test_both_are_given_the_same_numbers() -> None:
+def test_settings_of_both_trainers_have_the_same_numbers() -> None:
     settings = Settings(SIZES["3m"], 5, 2, seed=7)
     found = ours.spec(settings, MODELS)
     command = peer.command_for(settings, MODELS, Path("python"), ["script.py"], Path("out.json"))

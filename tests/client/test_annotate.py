@@ -89,7 +89,7 @@ def test_a_ranking_is_typed_as_digits(run: Run, client: Client, described: Calla
         client.get_annotation_round(round_id)
 
 
-def test_quitting_leaves_the_item_where_it_was(run: Run, client: Client, described: Callable[..., str]) -> None:
+def test_annotate_quit_keeps_the_item_open(run: Run, client: Client, described: Callable[..., str]) -> None:
     round_id = opened(client, run("new", described()).split()[0])
     run("answer", round_id, "--annotator", "kim", typed="u\nq\n")
     assert client.get_annotation_progress(round_id)["answers"] == 0

@@ -71,7 +71,7 @@ def test_without_a_terminal_each_stage_is_a_line() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
-def test_however_it_ends_nothing_of_it_stays(number: signal.Signals, tmp_path: Path) -> None:
+def test_demo_leaves_no_process_however_it_ends(number: signal.Signals, tmp_path: Path) -> None:
     output = tmp_path / "output"
     command = [
         sys.executable,

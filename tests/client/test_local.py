@@ -70,7 +70,7 @@ def test_a_second_one_on_the_same_folder_is_refused(up: Up) -> None:
     assert up.url in failed
 
 
-def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
+def test_port_in_use_error_names_the_remedy(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         failed = refused("--data-dir", str(tmp_path), "--port", str(port))
@@ -90,7 +90,7 @@ def test_the_key_and_the_data_stay(tmp_path: Path) -> None:
         assert (kept["name"], kept["sha256"]) == (dataset["name"], dataset["sha256"])
 
 
-def test_what_it_keeps_is_its_owners_alone(tmp_path: Path) -> None:
+def test_data_folder_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path / "data")
     folder.logs.mkdir(parents=True)
     with folder.hold(Running(1, "")):
@@ -121,7 +121,7 @@ def test_model_folders_are_beside_the_data_folder_or_added(tmp_path: Path, monke
         _ = options.model_folders
 
 
-def test_a_folder_that_is_everybodys_stays_so(tmp_path: Path) -> None:
+def test_folder_readable_by_all_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
     with DataFolder(tmp_path).hold(Running(1, "")):
         assert tmp_path.stat().st_mode & 0o7777 == 0o1777

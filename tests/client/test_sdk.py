@@ -33,7 +33,7 @@ def spec(dataset_id: str) -> dict[str, object]:
     return {"model": "some/model", "data": {"preferences": dataset_id}, "ppo": {}}
 
 
-def test_a_dataset_comes_back_as_it_went(client: Client, pairs: Path) -> None:
+def test_sdk_dataset_download_equals_the_upload(client: Client, pairs: Path) -> None:
     dataset = client.upload_dataset(pairs, "preferences", "mine")
     assert (dataset["name"], dataset["rows"]) == ("mine", 3)
     assert client.get_dataset(dataset["id"])["sha256"] == dataset["sha256"]

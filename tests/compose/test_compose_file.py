@@ -31,7 +31,7 @@ def started() -> dict[str, Any]:
     return services(example() | FILLED_IN)
 
 
-def test_the_specification_accepts_it(schema: dict[str, Any]) -> None:
+def test_compose_file_matches_the_schema(schema: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator(schema).validate(yaml.safe_load(COMPOSE.read_text()))
 
 
@@ -77,14 +77,14 @@ def test_the_database_address_is_that_of_the_postgres_service(started: dict[str,
         assert (url.database, url.password) == (server["POSTGRES_DB"], server["POSTGRES_PASSWORD"])
 
 
-def test_what_keeps_running_is_watched_and_started_again(started: dict[str, Any]) -> None:
+def test_compose_services_have_health_checks_and_restart(started: dict[str, Any]) -> None:
     for name, service in started.items():
         if name not in ONE_SHOT:
             assert service["healthcheck"]["test"], name
             assert service["restart"] == "unless-stopped", name
 
 
-def test_nothing_starts_before_what_it_needs(started: dict[str, Any]) -> None:
+def test_compose_services_start_after_their_dependencies(started: dict[str, Any]) -> None:
     for name in ("api", "sweeper", *WORKERS):
         needs = {other: how["condition"] for other, how in started[name]["depends_on"].items()}
         assert needs == {
@@ -100,7 +100,7 @@ def test_api_sweeper_and_workers_share_the_blobs(started: dict[str, Any]) -> Non
         assert started[name]["environment"]["PROXIMAL_BLOB_URL"] == "file:///blobs"
 
 
-def test_a_worker_has_time_to_let_its_trainer_save(started: dict[str, Any]) -> None:
+def test_compose_worker_stop_period_covers_a_checkpoint(started: dict[str, Any]) -> None:
     minutes = int(started["worker"]["stop_grace_period"].removesuffix("m"))
     assert minutes * 60 > 2 * Settings.model_fields["stop_seconds"].default
 

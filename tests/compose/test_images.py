@@ -24,14 +24,14 @@ def final(name: str, word: str) -> list[str]:
 
 
 @each
-def test_what_is_copied_exists_and_reaches_the_builder(name: str) -> None:
+def test_image_copied_files_exist_and_are_not_ignored(name: str) -> None:
     for stage in {step.stage for step in steps(dockerfile(name))}:
         for source, _ in copies(dockerfile(name), stage):
             assert (ROOT / source).exists(), source
             assert is_sent(source.rstrip("/")), f"{source} is left out by .dockerignore"
 
 
-def test_what_must_not_reach_the_builder_does_not() -> None:
+def test_image_context_excludes_private_files() -> None:
     assert is_sent("frontend/src/app/main.tsx")
     for path in (".env", ".git/config", "frontend/node_modules/react", "frontend/dist/index.html", ".proximal/api_key"):
         assert not is_sent(path), path
@@ -52,7 +52,7 @@ def test_nothing_runs_as_root(name: str) -> None:
 
 
 @each
-def test_an_image_by_itself_runs_what_its_service_runs(name: str) -> None:
+def test_image_default_command_is_that_of_its_service(name: str) -> None:
     command = services(example() | FILLED_IN)[name]["command"]
     assert final(name, "CMD") == [str(command).replace("'", '"')]
 
@@ -78,7 +78,7 @@ def test_python_is_one_that_the_project_is_tested_on() -> None:
 
 
 @each
-def test_every_module_of_an_image_finds_what_it_imports(images: dict[str, Image], name: str) -> None:
+def test_image_modules_find_their_imports(images: dict[str, Image], name: str) -> None:
     """The packages' entry points, from the image's own files alone."""
     entries = {
         "api": ["api.__main__", "core.__main__", "worker.__main__"],

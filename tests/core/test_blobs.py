@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_is_put_can_be_read_copied_and_listed(blobs: LocalBlobs, file: Path, tmp_path: Path) -> None:
+def test_blobs_put_can_be_read_copied_and_listed(blobs: LocalBlobs, file: Path, tmp_path: Path) -> None:
     blobs.put_file("a/b/c", file)
     with blobs.open("a/b/c") as stored:
         assert stored.read() == b"content"

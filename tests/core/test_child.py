@@ -63,7 +63,7 @@ def test_child_stop_sends_sigterm_first(tmp_path: Path) -> None:
     assert running.stop(grace=5) == -signal.SIGTERM
 
 
-def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+def test_child_stop_kills_a_child_that_ignores_sigterm(tmp_path: Path) -> None:
     output = tmp_path / "out"
     running = python(IGNORES_TERM, output)
     eventually(lambda: output.read_text() == "up\n")
@@ -79,7 +79,7 @@ def test_grandchildren_go_with_the_child(tmp_path: Path) -> None:
     eventually(lambda: not alive(grandchild))
 
 
-def test_a_child_leads_its_own_session() -> None:
+def test_child_is_the_leader_of_a_new_session() -> None:
     running = child.start(["sleep", "60"])
     try:
         assert os.getsid(running.pid) == running.pid != os.getsid(0)

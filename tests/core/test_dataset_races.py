@@ -64,9 +64,7 @@ def _delete(session: Session, dataset: Dataset) -> None:
     retention.delete(session, blob_store(get_settings()), dataset.id)
 
 
-def test_of_two_who_delete_it_the_second_finds_nothing(
-    session: Session, dataset: Dataset, meanwhile: Meanwhile
-) -> None:
+def test_race_second_delete_of_a_dataset_is_not_found(session: Session, dataset: Dataset, meanwhile: Meanwhile) -> None:
     _delete(session, dataset)
     second = meanwhile(lambda other: _delete(other, dataset))
     session.commit()

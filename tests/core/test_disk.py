@@ -28,7 +28,7 @@ def test_disk_full_errors_converts_the_system_error() -> None:
         file.write(b"x")
 
 
-def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
+def test_disk_full_errors_leaves_other_errors_unchanged(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), disk_full_errors():
         (tmp_path / "absent").read_bytes()
 

@@ -98,7 +98,7 @@ def test_queue_reasons(session: Session) -> None:
     assert reason(second) == "All 2 workers are busy; 1 job is ahead."
 
 
-def test_workers_come_stay_and_go(session: Session) -> None:
+def test_workers_report_sign_off_and_expire(session: Session) -> None:
     report_worker(session, "wrk_1", "host", None)
     report_worker(session, "wrk_2", "host", None)
     report_worker(session, "wrk_1", "host", "job_1")
@@ -200,7 +200,7 @@ def test_keys_are_listed_and_revoked_by_command(settings: Settings, capsys: pyte
     assert main(["keys", "revoke", "key_nope"]) == 1
 
 
-def test_importing_core_brings_no_web_framework_and_no_torch() -> None:
+def test_import_of_core_loads_no_web_framework_and_no_torch() -> None:
     code = "import core.jobs, core.broker, sys; assert not {'torch', 'fastapi', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)
 

@@ -47,7 +47,7 @@ def knocks(settings: Settings) -> int:
         return int(broker.llen("data"))
 
 
-def test_a_new_task_knocks_once_it_is_committed(settings: Settings) -> None:
+def test_new_task_wakes_a_worker_after_the_commit(settings: Settings) -> None:
     with session_scope() as session:
         made = tasks.enqueue(session, make_key(session).id, "import", {"upload": "up_x"})
         assert knocks(settings) == 0
@@ -64,7 +64,7 @@ def test_claim_takes_oldest_task_and_background_tasks_last(session: Session, own
     assert tasks.claim(session, "dwk_1") is None
 
 
-def test_owners_take_turns(session: Session, owner: str) -> None:
+def test_claim_alternates_between_owners(session: Session, owner: str) -> None:
     other = make_key(session).id
     for who in (owner, owner, other):
         tasks.enqueue(session, who, "report", {})
@@ -72,7 +72,7 @@ def test_owners_take_turns(session: Session, owner: str) -> None:
     assert [claimed(session).owner_id for _ in range(3)] == [owner, other, owner]
 
 
-def test_two_workers_never_claim_the_same(session: Session, owner: str) -> None:
+def test_claim_never_gives_one_task_to_two_workers(session: Session, owner: str) -> None:
     for _ in range(2):
         tasks.enqueue(session, owner, "report", {})
     session.commit()
@@ -93,7 +93,7 @@ def test_task_progress_is_stored_and_ends_with_1(session: Session, owner: str) -
     assert made.finished_at is not None
 
 
-def test_a_lost_worker_s_writes_are_refused_and_another_goes_on(session: Session, owner: str) -> None:
+def test_task_rejects_a_lost_worker_and_another_resumes(session: Session, owner: str) -> None:
     tasks.enqueue(session, owner, "report", {})
     first = claimed(session)
     expire(session)
@@ -175,14 +175,14 @@ def test_failed_task_keeps_the_error_of_a_settled_version(session: Session, owne
     assert version.error == {"code": "first"}
 
 
-def test_what_is_being_done_to_a_dataset(session: Session, owner: str) -> None:
+def test_tasks_of_dataset_are_those_of_owner_and_dataset(session: Session, owner: str) -> None:
     for args in ({"dataset": "ds_1"}, {"dataset": "ds_2"}, {}):
         tasks.enqueue(session, owner, "report", args)
     assert [found.args for found in tasks_of_dataset(session, owner, "ds_1")] == [{"dataset": "ds_1"}]
     assert tasks_of_dataset(session, make_key(session).id, "ds_1") == []
 
 
-def test_the_sweeper_knocks_again_for_what_waits_but_once(session: Session, owner: str, settings: Settings) -> None:
+def test_sweeper_wakes_workers_once_for_waiting_tasks(session: Session, owner: str, settings: Settings) -> None:
     tasks.enqueue(session, owner, "report", {})
     session.commit()
     for _ in range(3):

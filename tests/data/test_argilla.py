@@ -18,7 +18,7 @@ def labels(**questions: Any) -> list[Any]:
     return [row["label"] for row in rows_of(ASKED | questions)]
 
 
-def test_a_rating_is_no_preference_though_it_comes_first() -> None:
+def test_argilla_rating_question_is_no_preference() -> None:
     assert labels(**{"quality.responses": [2], "preference.responses": ["response1"]}) == ["a"]
 
 
@@ -32,7 +32,7 @@ def test_a_comment_before_the_preference_is_passed_over(comment: str) -> None:
     assert labels(**{"comment.responses": [comment], "preference.responses": ["response2"]}) == ["b"]
 
 
-def test_ratings_of_each_answer_are_ranked_person_by_person() -> None:
+def test_argilla_ratings_are_ranked_for_each_annotator() -> None:
     ratings = {
         "response1_rating.responses": [1, 4],
         "response1_rating.responses.users": ["kim", "lee"],
@@ -59,7 +59,7 @@ def test_a_rating_of_the_whole_record_compares_nothing() -> None:
     assert (found.plan.format, found.rows[0]["label"]) == ("unlabelled", None)
 
 
-def test_records_as_json_have_fields_and_answers_apart() -> None:
+def test_argilla_json_records_separate_fields_and_answers() -> None:
     record = {
         "id": "1",
         "status": "completed",
@@ -78,7 +78,7 @@ def test_records_as_json_have_fields_and_answers_apart() -> None:
     ]
 
 
-def test_records_of_the_server_have_their_answers_by_person() -> None:
+def test_argilla_server_records_have_answers_by_user() -> None:
     def answered(user: str, value: str, status: str) -> Row:
         return {"user_id": user, "status": status, "values": {"preference": {"value": value}}}
 
@@ -93,14 +93,14 @@ def test_argilla_parquet_question_of_parallel_lists_is_read() -> None:
     assert (row["label"], row["annotator"]) == ("b", "kim")
 
 
-def test_a_chat_is_the_prompt_of_the_answers_beside_it() -> None:
+def test_argilla_chat_field_is_the_prompt() -> None:
     record = {"chat": talk("hi", "hello", "q"), "response_1": "x", "response_2": "y"}
     found = read(jsonl(record | {"preference.responses": ["response_2"], "preference.responses.users": ["kim"]}))
     assert found.plan.format == "argilla_records"
     assert found.rows == [{"prompt": talk("hi", "hello", "q"), "a": "x", "b": "y", "label": "b", "annotator": "kim"}]
 
 
-def test_work_in_progress_is_known_though_most_records_wait() -> None:
+def test_argilla_is_detected_if_most_records_are_unanswered() -> None:
     record = {"prompt": "q", "response-1": "x", "response-2": "y"}
     answered = record | {"preference": said("response-2")}
     found = read(jsonl(*[record | {"preference": []}] * 9, answered))

@@ -69,14 +69,14 @@ def test_distilabel_older_file_takes_prompt_from_input() -> None:
         {"prompt": "<image>Who?", "completion": "x", "label": True},
     ],
 )
-def test_what_a_text_refers_to_cannot_be_left_out(name: str, column: str, record: Row) -> None:
+def test_image_column_that_the_text_refers_to_is_refused(name: str, column: str, record: Row) -> None:
     record = record | {column: ["1.jpg"]}
     (error,) = errors(jsonl(record) if name.endswith("jsonl") else parquet(record), name)
     assert error["pointer"] == f"/{column}"
 
 
 @pytest.mark.parametrize("empty", [[], None, "", "[]", {"bytes": None, "path": None}])
-def test_a_column_of_images_that_is_empty_is_in_nobodys_way(empty: Any) -> None:
+def test_empty_image_column_is_ignored(empty: Any) -> None:
     found = read(jsonl({"messages": talk("q", "x"), "images": empty}))
     assert (len(found.rows), found.found) == (1, {})
 
@@ -173,7 +173,7 @@ def test_parts_of_text_are_text(name: str, part: Row) -> None:
         (7, "wrong_type", "must be a text, or a part with `type` and `text`"),
     ],
 )
-def test_a_part_that_is_no_text_is_called_what_it_is(part: Any, code: str, detail: str) -> None:
+def test_content_part_that_is_no_text_is_named_by_its_type(part: Any, code: str, detail: str) -> None:
     good = {"messages": talk("q", "x")}
     bad = {"messages": [*talk("q"), {"role": "assistant", "content": [{"type": "text", "text": "x"}, part]}]}
     found = read(jsonl(good, bad))

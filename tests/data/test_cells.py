@@ -104,7 +104,7 @@ def test_answers_that_are_json_stay_text() -> None:
     assert [(row["prompt"], row["a"], row["b"]) for row in found.rows] == [tuple(row.values())[:3] for row in rows]
 
 
-def test_a_column_is_what_its_first_cell_is() -> None:
+def test_cell_column_type_follows_its_first_cell() -> None:
     rows: list[Row] = [
         {"output": "", "history": "", "tags": "[1]", "note": "so", "response_a": '["x"]'},
         {"output": '["x"]', "history": [], "tags": "none", "note": "[1]", "response_a": "y"},
@@ -133,7 +133,7 @@ def test_cell_with_python_repr_of_conversation_is_refused(cell: str) -> None:
     assert values(table(rows)) == [detail, ["p", "c", "r"]]
 
 
-def test_a_list_as_numpy_prints_it_is_not_taken_for_one_text() -> None:
+def test_cell_with_numpy_list_is_not_one_text() -> None:
     rows = [{"prompt": "p", "completions": cell, "ranks": "[1, 2]"} for cell in ("['x' 'y']", '["x", "y"]')]
     found = read(table(rows), "x.csv")
     assert found.lines == [3] and found.found == {"wrong_type": [2]}
@@ -156,7 +156,7 @@ def test_a_list_as_numpy_prints_it_is_not_taken_for_one_text() -> None:
         "[1 - 2]",
     ],
 )
-def test_what_is_no_sound_list_stays_text(cell: str) -> None:
+def test_cell_with_malformed_list_stays_text(cell: str) -> None:
     assert values(table([{"prompt": "p", "tags": "[]"}, {"prompt": "p", "tags": cell}]))[1] == ["p", cell]
 
 

@@ -157,7 +157,7 @@ ONE_ROW = [
 
 
 @pytest.mark.parametrize(("fields", "row"), ONE_ROW)
-def test_what_the_rows_are_follows_from_the_fields(fields: dict[str, str], row: Row) -> None:
+def test_mapping_fields_determine_the_kind(fields: dict[str, str], row: Row) -> None:
     assert read(jsonl(VOTE), mapping={"fields": fields}).rows == [row]
 
 
@@ -210,7 +210,7 @@ def test_mapping_with_missing_or_extra_fields_is_refused(mapping: Row, pointer: 
     assert refused.value.extras["errors"][0]["pointer"] == pointer
 
 
-def test_a_preview_shows_rows_and_why_others_are_none() -> None:
+def test_preview_shows_rows_and_reasons_of_refused_records() -> None:
     content = jsonl(PAIR, PAIR | {"chosen": ""})
     found = preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits())
     assert found.plan is not None and found.plan.format == "trl_explicit"
@@ -228,7 +228,7 @@ def test_preview_unclear_file_has_no_plan_and_bad_mapping_raises() -> None:
         preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits(), mapping={"fields": {"a": "left"}})
 
 
-def test_a_preview_of_gathered_answers_shows_the_rankings_so_far() -> None:
+def test_preview_of_grouped_answers_shows_rankings_so_far() -> None:
     thumbs = [{"prompt": "p", "completion": c, "label": good} for c, good in (("x", True), ("y", False))]
     content = jsonl(*thumbs)
     (row,) = preview_file(lambda: io.BytesIO(content), "x.jsonl", Limits()).rows

@@ -74,7 +74,7 @@ def test_likely_encodings_of_utf8_cut_in_a_character_are_empty() -> None:
     assert likely("ä".encode()) == likely("ää".encode()[:-1]) == likely(b"") == []
 
 
-def test_of_encodings_that_fit_as_well_the_usual_one_comes_first() -> None:
+def test_likely_encodings_prefer_the_usual_one() -> None:
     assert likely(FRENCH.encode("cp1252")) == ["cp1252", "cp1250"]
     assert likely(GERMAN.encode("cp1252")) == ["cp1252"]  # which these two read alike
 
@@ -110,7 +110,7 @@ def test_names_of_encodings_are_pythons(name: str | None, usual: str | None) -> 
         "mbcs",
     ],
 )
-def test_what_is_no_encoding_of_text_is_refused(name: str) -> None:
+def test_encoding_that_is_not_for_text_is_refused(name: str) -> None:
     with pytest.raises(InvalidOption) as refused:
         checked(name)
     assert refused.value.extras["param"] == "encoding"

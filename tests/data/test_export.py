@@ -88,7 +88,7 @@ def test_rows_are_the_stored_bytes() -> None:
     assert exported(rows, "rows") == (stored(rows), 0)
 
 
-def test_parquet_brings_each_column_to_one_type() -> None:
+def test_export_parquet_converts_each_column_to_one_type() -> None:
     content, _ = exported(
         [{"prompt": "p", "answer": 7}, {"prompt": talk("q"), "answer": "x"}, {"prompt": "r"}], "parquet", Q
     )
@@ -149,14 +149,14 @@ def preferred(row: Row) -> tuple[Any, ...]:
 
 @settings(max_examples=30)
 @given(st.lists(pairs(["a", "b"]), min_size=1, max_size=4))
-def test_pairs_come_back_from_trl_the_same(rows: list[Row]) -> None:
+def test_export_trl_pairs_round_trip(rows: list[Row]) -> None:
     content, _ = exported([canonical(P, row) for row in rows], "trl")
     assert [preferred(row) for row in read(content).rows] == [preferred(row) for row in rows]
 
 
 @settings(max_examples=30)
 @given(st.lists(pairs(["a", "b"]), min_size=1, max_size=4))
-def test_pairs_come_back_from_openai_without_their_notes(rows: list[Row]) -> None:
+def test_export_openai_pairs_round_trip_without_notes(rows: list[Row]) -> None:
     content, _ = exported(rows, "openai")
     assert [preferred(row)[:3] for row in read(content).rows] == [preferred(row)[:3] for row in rows]
 
@@ -167,7 +167,7 @@ def same_prompts(rows: list[Row]) -> list[Row]:
 
 @settings(max_examples=30)
 @given(st.lists(pairs(["a", "b", "tie", None]) | rankings(), min_size=1, max_size=4))
-def test_every_row_comes_back_from_parquet_and_from_rows(rows: list[Row]) -> None:
+def test_export_parquet_and_rows_round_trip_every_row(rows: list[Row]) -> None:
     rows = [*rows, PAIR | {"label": "a"}]  # nothing but ties would be refused
     assert same_prompts(read(exported(rows, "parquet")[0], "x.parquet", kind="preferences").rows) == same_prompts(rows)
     assert read(exported(rows, "rows")[0], format="rows", kind="preferences").rows == rows
@@ -176,7 +176,7 @@ def test_every_row_comes_back_from_parquet_and_from_rows(rows: list[Row]) -> Non
 @settings(max_examples=20)
 @given(st.lists(st.fixed_dictionaries({"prompt": PROMPTS, "completion": TEXTS}) | TEXTS.map(lambda said: {"messages": talk(said, "z")}), min_size=1, max_size=4))  # fmt: skip
 @pytest.mark.parametrize("format", ["trl", "parquet", "rows"])
-def test_demonstrations_come_back(format: str, rows: list[Row]) -> None:
+def test_export_demonstrations_round_trip(format: str, rows: list[Row]) -> None:
     found = read(exported(rows, format, S)[0], "x", kind="sft").rows
     prompted = [row if "messages" in row else row | {"prompt": messages(row["prompt"])} for row in found]
     assert prompted == [row if "messages" in row else row | {"prompt": messages(row["prompt"])} for row in rows]

@@ -71,7 +71,7 @@ def test_read_gives_same_rows_for_every_container_and_name(content: bytes, lines
         ("x.jsonl", LINES.decode().encode("utf-16"), "The text is UTF-16-LE"),
     ],
 )
-def test_what_is_unusual_is_noted(name: str, content: bytes, noted: str) -> None:
+def test_read_notes_unusual_file_properties(name: str, content: bytes, noted: str) -> None:
     found = read(content, name)
     assert noted in " ".join(found.detection.notes) and bool(noted) == bool(found.detection.notes)
     assert ("read_as" in {finding["code"] for finding in found.converted.findings}) == bool(noted)
@@ -237,14 +237,14 @@ def test_csv_unclosed_quote_is_cut_at_the_line_limit() -> None:
     assert "a quote that opens there may have no end" in error["detail"]
 
 
-def test_an_array_whose_records_are_too_long_is_refused() -> None:
+def test_json_array_with_too_long_records_is_refused() -> None:
     content = b'[{"a": 1}, {"a": "' + b"x" * 3_000_000 + b'"}]'
     (error,) = errors(content, "x.json", limits=Limits(line_bytes=1000))
     assert (error["code"], error["line"]) == ("line_too_long", 2)
 
 
 @pytest.mark.parametrize("bomb", [gzip.compress(bytes(40_000_000), 9), ZSTD(bytes(40_000_000))], ids=["gzip", "zstd"])
-def test_what_grows_beyond_all_measure_is_refused(bomb: bytes) -> None:
+def test_file_that_expands_beyond_the_ratio_is_refused(bomb: bytes) -> None:
     (error,) = errors(bomb, kind="preferences", limits=Limits(line_bytes=1000))
     assert (error["code"], error["detail"]) == (
         "expands_too_far",
@@ -252,13 +252,13 @@ def test_what_grows_beyond_all_measure_is_refused(bomb: bytes) -> None:
     )
 
 
-def test_what_grows_beyond_the_largest_size_is_refused() -> None:
+def test_file_that_expands_beyond_the_size_limit_is_refused() -> None:
     content = gzip.compress(jsonl(*TWO) * 1000)
     (error,) = errors(content, limits=Limits(expanded_bytes=50_000))
     assert error["code"] == "expands_too_far"
 
 
-def test_the_most_compressed_block_comes_in_small_pieces() -> None:
+def test_zstd_bomb_is_expanded_in_bounded_pieces() -> None:
     """A zstd block of four bytes makes 128 KiB: what one step of decompression makes is bounded by what goes in."""
     from data.files import streams
 

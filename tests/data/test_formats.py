@@ -119,7 +119,7 @@ UNSURE = {"question_answer", "custom", "llama_factory_best_first", "nemo_rl"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_becomes_of_the_example(name: str) -> None:
+def test_format_example_gives_the_documented_rows(name: str) -> None:
     assert example_rows()[name] == EXPECTED[name]
 
 
@@ -151,7 +151,7 @@ OTHER_KINDS = [
 
 
 @pytest.mark.parametrize(("name", "kind", "rows"), OTHER_KINDS)
-def test_what_a_format_is_as_another_kind(name: str, kind: DatasetKind, rows: list[Row]) -> None:
+def test_format_example_as_another_kind_gives_its_rows(name: str, kind: DatasetKind, rows: list[Row]) -> None:
     assert rows_of(*FORMATS[name].example, kind=kind.value) == rows
 
 

@@ -53,7 +53,7 @@ def test_grouping_reports_one_sided_prompts_and_torn_answers() -> None:
     assert found.converted.left_out == 7
 
 
-def test_an_answer_given_twice_with_one_thumb_counts_once() -> None:
+def test_grouping_answer_with_equal_thumbs_counts_once() -> None:
     found = read(jsonl(thumb("p", "good", True), thumb("p", "good", True), thumb("p", "bad", False)))
     assert found.rows == [{"prompt": "p", "completions": ["good", "bad"], "ranks": [1, 2]}]
     assert (found.found, found.answer_lines) == ({"rated_twice": [2]}, [1, 3])

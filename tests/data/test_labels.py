@@ -64,7 +64,7 @@ def test_labels_numeric_values_get_no_suggested_meaning(values: Any) -> None:
     assert suggested(*values, sides={"prompt": "q", "response_a": "x", "response_b": "y"}) == {}
 
 
-def test_what_is_suggested_reads_the_file() -> None:
+def test_suggested_mapping_reads_the_file() -> None:
     assert labels([0, 1, 0], suggested(0, 1, 0)) == ["a", "b", "a"]
 
 

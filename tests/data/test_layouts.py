@@ -136,7 +136,7 @@ def test_conversations_without_answers_are_prompts_if_most_are() -> None:
         ([{"prompt": "q", "completion": "x"}] * 99 + [{"messages": talk("q", "z")}], DatasetKind.SFT, "rows"),
     ],
 )
-def test_what_is_exported_comes_back_as_it_was(rows: list[Row], kind: DatasetKind, format: str) -> None:
+def test_exported_rows_are_read_back_unchanged(rows: list[Row], kind: DatasetKind, format: str) -> None:
     sent = export(lambda: io.BytesIO(jsonl(*rows).replace(b'": ', b'":')), kind, ExportFormat(format))
     found = read(b"".join(sent.body))
     assert (found.plan.kind, found.rows, found.found) == (kind, rows, {})

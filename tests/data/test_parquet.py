@@ -39,7 +39,7 @@ def test_row_groups_are_read_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("pack", [lambda data: data, gzip.compress])
-def test_it_may_be_compressed_or_not_to_be_sought(pack: Any, tmp_path: Path) -> None:
+def test_parquet_compressed_or_unseekable_is_read(pack: Any, tmp_path: Path) -> None:
     class Pipe(io.BytesIO):
         def seekable(self) -> bool:
             return False

@@ -24,13 +24,15 @@ SPACINGS = st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : "), (",\t", "\
 
 
 @given(OBJECTS, SPACINGS, st.booleans())
-def test_an_object_is_read_however_it_is_spaced(value: dict[str, Any], spacing: tuple[str, str], ascii: bool) -> None:
+def test_parse_object_with_any_white_space_is_read(
+    value: dict[str, Any], spacing: tuple[str, str], ascii: bool
+) -> None:
     line = json.dumps(value, separators=spacing, ensure_ascii=ascii).encode()
     assert parse_record(line, LIMITS) == value
 
 
 @given(OBJECTS, TEXTS, SPACINGS, st.sampled_from(['{"x": %s}', '{"x": [1, %s]}', "%s"]))
-def test_a_key_that_occurs_twice_is_found_wherever_it_is(
+def test_parse_repeated_key_is_found_at_any_depth(
     value: dict[str, Any], key: str, spacing: tuple[str, str], around: str
 ) -> None:
     pairs = [(name, item) for name, item in value.items() if name != key] + [(key, "one"), (key, "two")]

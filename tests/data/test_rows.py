@@ -43,7 +43,7 @@ def test_unlabelled_pair_gives_no_comparison_but_is_validated() -> None:
         rows.comparisons(RANKED | {"completions": "x", "ranks": None}, 1)
 
 
-def test_of_a_ranking_sft_learns_the_best_once() -> None:
+def test_ranking_gives_its_best_answer_once_to_sft() -> None:
     best_of_three = rows.comparisons(RANKED, 1)
     all_alike = rows.comparisons(RANKED | {"ranks": [1, 1, 1]}, 2)
     two_best = rows.comparisons(RANKED | {"ranks": [1, 1, 2]}, 3)
@@ -51,7 +51,7 @@ def test_of_a_ranking_sft_learns_the_best_once() -> None:
     assert found == [Demonstration("p", "v"), *(Demonstration("q", best) for best in ("y", "x", "y"))]
 
 
-def test_a_conversation_is_its_last_answer_after_all_before_it() -> None:
+def test_conversation_row_is_its_last_answer_after_the_turns() -> None:
     messages = [
         {"role": role, "content": role[0]} for role in ("system", "user", "assistant", "user", "assistant", "user")
     ]
@@ -139,7 +139,7 @@ USER, ASSISTANT, SYSTEM = ({"role": role, "content": "c"} for role in ("user", "
         ),
     ],
 )
-def test_what_an_upload_refuses_the_trainer_refuses(row: dict[str, Any], complaint: str) -> None:
+def test_trainer_refuses_the_rows_that_an_upload_refuses(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowError) as caught:
         rows.comparisons(row, 1)
     assert complaint in caught.value.sentence()

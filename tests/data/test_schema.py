@@ -61,7 +61,7 @@ def test_forms_may_be_mixed_in_one_file() -> None:
     assert (found.plan.format, found.rows) == ("rows", [STORED, PAIR | {"label": "tie"}, ranking])
 
 
-def test_the_trainer_reads_what_is_stored() -> None:
+def test_trainer_reads_every_stored_row() -> None:
     """Each form, through the trainer's own reader: the two packages know the same rows."""
     ranked = {"prompt": "r", "completions": ["x", "y", "z"], "ranks": [1, 2, 2]}
     pairs = [

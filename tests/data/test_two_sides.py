@@ -22,7 +22,7 @@ from tests.data.reading import Row, jsonl, read, rows_of, talk
         ("one two three four", "one two three", "one two", " three four", " three"),
     ],
 )  # fmt: skip
-def test_the_prompt_is_what_both_begin_with(chosen: str, rejected: str, prompt: str, a: str, b: str) -> None:
+def test_shared_beginning_of_both_sides_is_the_prompt(chosen: str, rejected: str, prompt: str, a: str, b: str) -> None:
     assert common_prompt(chosen, rejected) == (prompt, a, b)
 
 
@@ -124,7 +124,7 @@ def test_whole_conversations_may_have_their_prompt_beside_them(prompt: Row) -> N
     assert row == {"prompt": talk("q"), "a": "a", "b": "b", "label": "a", "margin": 0.5}
 
 
-def test_sides_that_go_on_where_the_prompt_ends() -> None:
+def test_sides_that_continue_the_prompt_are_joined_to_it() -> None:
     record = {"prompt": talk("q", "a"), "chosen": talk("why?", "x"), "rejected": talk("why?", "y")}
     assert rows_of(record) == [{"prompt": talk("q", "a", "why?"), "a": "x", "b": "y", "label": "a"}]
 

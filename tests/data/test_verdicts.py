@@ -92,7 +92,7 @@ def test_answer_beside_a_score_is_unclear(record: Row, beside: Row) -> None:
         {"label": None, "rejected": "", "model": "m", "metadata": {"label": 0}},
     ],
 )
-def test_what_is_no_verdict_leaves_demonstrations_what_they_are(record: Row, beside: Row) -> None:
+def test_column_without_verdicts_keeps_demonstrations(record: Row, beside: Row) -> None:
     found = read(jsonl(record | beside))
     assert (found.plan.kind, len(found.rows)) == (DatasetKind.SFT, 1)
 

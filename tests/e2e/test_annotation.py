@@ -146,7 +146,7 @@ def test_a_whole_round_with_the_keyboard_alone(new_page: NewPage, client: Client
     assert {row["annotator"] for row in labelled} == {"Ada"}
 
 
-def test_answers_given_without_a_network_arrive_when_it_is_back(
+def test_answers_given_offline_are_sent_when_online(
     desk: Callable[..., Page], begin: Begin, client: Client, pairs: str
 ) -> None:
     round_id = begin(pairs)
@@ -180,7 +180,7 @@ def test_answer_of_a_closed_tab_is_sent_by_the_next_tab(
     eventually(lambda: annotators(client, round_id) == {"Ada": 1}, 20)
 
 
-def test_an_answer_whose_receipt_is_lost_counts_once(
+def test_answer_with_lost_response_counts_once(
     desk: Callable[..., Page], begin: Begin, client: Client, pairs: str
 ) -> None:
     round_id = begin(pairs)
@@ -280,7 +280,7 @@ def test_annotator_name_is_requested_once_and_can_be_changed(
     eventually(lambda: annotators(client, round_id).get("Bo") == 1)
 
 
-def test_from_a_jobs_completions_to_the_job_that_goes_on(new_page: NewPage, finished_job: str, client: Client) -> None:
+def test_round_of_job_completions_leads_to_the_next_job(new_page: NewPage, finished_job: str, client: Client) -> None:
     page = new_page()
     page.goto(f"/jobs/{finished_job}")
     page.get_by_role("link", name="Annotate its completions").click()

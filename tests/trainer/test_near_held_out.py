@@ -32,7 +32,7 @@ def changed(text: str, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_it_finds_what_a_comparison_of_all_pairs_finds(seed: int) -> None:
+def test_near_held_out_equals_comparison_of_all_pairs(seed: int) -> None:
     rng = random.Random(seed)
     held_out = [sentence(rng.choice((2, 3, 8, 30)), rng) for _ in range(60)]
     texts = [changed(rng.choice(held_out), rng) for _ in range(120)]

@@ -168,7 +168,7 @@ def test_thumbs_alone_serve_for_demonstrations_and_prompts(tmp_path: Path) -> No
     assert {t.prompt for t in loaded.thumbs.held_out} == {row.prompt for row in loaded.prompts.held_out}
 
 
-def test_beside_preferences_thumbs_teach_neither_sft_nor_ppo(tmp_path: Path) -> None:
+def test_run_data_thumbs_with_preferences_skip_sft_and_ppo(tmp_path: Path) -> None:
     spec = DataSpec(
         preferences=file_of(tmp_path, pairs(30)), thumbs=file_of(tmp_path, thumbs(60), "t.jsonl"), eval_fraction=0.3
     )

@@ -31,7 +31,7 @@ def test_a_sweeper_is_alive_while_it_sweeps(settings: Settings) -> None:
     assert not sweeper_is_alive(settings)
 
 
-def test_a_data_worker_is_alive_while_it_shows_itself(settings: Settings) -> None:
+def test_data_worker_is_alive_while_it_reports(settings: Settings) -> None:
     assert not data_worker_is_alive(settings)
     note_data_worker(settings)
     assert data_worker_is_alive(settings)

@@ -42,7 +42,7 @@ def test_allowlist_url_below_a_prefix_is_allowed(url: str) -> None:
         "http://localhost/",
     ],
 )
-def test_what_does_not_is_refused(url: str) -> None:
+def test_allowlist_url_outside_the_prefixes_is_refused(url: str) -> None:
     assert "this platform lets jobs call only addresses below" in str(url_refusal(url, PREFIXES))
 
 
@@ -74,7 +74,7 @@ def test_allowlist_ambiguous_url_is_refused(url: str) -> None:
     assert said is not None and "only below" not in said
 
 
-def test_the_whole_world_or_nothing_of_it() -> None:
+def test_allowlist_any_allows_all_and_none_refuses_all() -> None:
     assert url_refusal("http://127.0.0.1/", "any") is None
     assert "no address" in str(url_refusal("http://127.0.0.1/", "none"))
 

@@ -82,7 +82,7 @@ def test_import_url_is_parsed_to_its_source(url: str, meant: ImportSource, name:
         "https://data.example/" + "x" * 2000,
     ],
 )
-def test_what_is_no_address(url: str) -> None:
+def test_import_url_of_another_form_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"address|dataset|object"):
         parse_import_url(url, HUB)
 
@@ -109,7 +109,7 @@ def test_what_is_no_address(url: str) -> None:
         ("file:///srv/data", "file:///srv/database", False),
     ],
 )
-def test_what_a_prefix_allows(prefix: str, url: str, allowed: bool) -> None:
+def test_import_url_prefix_allows_urls_below_it(prefix: str, url: str, allowed: bool) -> None:
     assert (import_refusal(parse_import_url(url, HUB), [check_prefix(prefix)]) is None) == allowed
 
 

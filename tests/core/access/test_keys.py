@@ -49,7 +49,7 @@ def test_a_browser_session_lasts_until_it_is_closed(session: Session) -> None:
         keys.authenticate_session(session, token)
 
 
-def test_a_browser_session_ends_and_is_cleared_away(session: Session) -> None:
+def test_browser_session_expires_and_is_deleted(session: Session) -> None:
     key, _ = keys.create_key(session, "me")
     token, _ = keys.open_session(session, key.id, timedelta(hours=-1))
     with pytest.raises(NotSignedIn):

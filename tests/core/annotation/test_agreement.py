@@ -10,12 +10,12 @@ def units(*observers: str) -> list[list[str]]:
     return [[label for label in labels if label != "."] for labels in zip(*observers, strict=True)]
 
 
-def test_alpha_of_two_observers_as_krippendorff_works_it_out() -> None:
+def test_alpha_of_two_observers_matches_krippendorff_example() -> None:
     """Krippendorff (2011), example A: ten items, α = 0.095."""
     assert alpha(units("0100000010", "1110010000")) == pytest.approx(0.095, abs=5e-4)
 
 
-def test_alpha_with_missing_answers_as_krippendorff_works_it_out() -> None:
+def test_alpha_with_missing_answers_matches_krippendorff_example() -> None:
     """Krippendorff (2011), example C: four observers, twelve items, some not labelled; nominal α = 0.743."""
     found = units("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
     assert alpha(found) == pytest.approx(0.743, abs=5e-4)
@@ -27,7 +27,7 @@ def test_alpha_is_1_if_all_agree_and_none_if_nothing_varies() -> None:
     assert alpha([["a"], []]) is None
 
 
-def test_alpha_is_the_library_s_where_there_is_one() -> None:
+def test_alpha_equals_that_of_the_library_if_installed() -> None:
     krippendorff = pytest.importorskip("krippendorff", reason="the library of the report extra is not installed")
     data = [["a", "b", "tie", "a", None], ["a", "a", "tie", "b", "b"], [None, "b", "a", "a", "b"]]
     table = [["" if label is None else label for label in row] for row in data]
@@ -36,7 +36,7 @@ def test_alpha_is_the_library_s_where_there_is_one() -> None:
     assert alpha(found) == pytest.approx(krippendorff.alpha(numbers, level_of_measurement="nominal"))
 
 
-def test_kappa_as_cohen_s_formula_has_it() -> None:
+def test_kappa_matches_the_formula_of_cohen() -> None:
     """20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: agreement 0.7, by chance 0.5, so κ = 0.4."""
     pairs = [("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15
     assert kappa(pairs) == pytest.approx(0.4)

@@ -74,9 +74,7 @@ def answer_all(call: Call, round_id: str, annotator: str) -> None:
 
 
 @pytest.mark.slow
-def test_policies_are_compared_by_two_people_and_the_job_goes_on(
-    session: Session, settings: Settings, call: Call
-) -> None:
+def test_closed_loop_two_annotators_compare_and_job_continues(session: Session, settings: Settings, call: Call) -> None:
     spec = tiny_spec(session, call("GET", "/v1/session")["key"]["id"])
     dataset = spec["data"]["preferences"]
     job = call("POST", "/v1/jobs", **spec)["id"]

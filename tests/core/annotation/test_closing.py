@@ -146,7 +146,7 @@ def test_close_after_a_failed_write_reuses_the_same_dataset(session: Session) ->
     assert [dataset.name for dataset in session.scalars(select(Dataset))] == ["Three"]
 
 
-def test_rows_of_the_dataset_keep_the_lines_that_they_came_from(session: Session) -> None:
+def test_close_keeps_the_source_lines_of_dataset_rows(session: Session) -> None:
     owner = make_key(session).id
     content = jsonl([{"prompt": f"p{n}", "chosen": "good", "rejected": "good" if n == 0 else "bad"} for n in range(3)])
     first = make_version(session, owner, content=content, bad_rows=BadRows.LEAVE_OUT)

@@ -66,7 +66,7 @@ def test_steps_and_evaluation_are_as_they_were() -> None:
     assert after(spec(seed=2**32 - 1)).seed == 0
 
 
-def test_the_kl_stays_anchored_where_it_was() -> None:
+def test_next_job_without_other_anchor_sets_no_reference() -> None:
     assert after(spec(), anchor=None).ppo.reference.path is None
     assert after(spec(), anchor="ckpt_ppo").ppo.reference.path is None, "the policy itself is where it starts anyway"
     moving = {"steps": 30, "reference": {"update": "ema", "path": "owner/reference"}}
@@ -123,7 +123,7 @@ def test_basis_policy_is_final_else_best_else_newest_checkpoint(session: Session
     assert continuation.basis_of(session, job.owner_id, job.id).anchor == sft.id
 
 
-def test_of_several_seeds_the_first_with_its_own_reward_model(session: Session, job: Job) -> None:
+def test_basis_of_several_seeds_is_the_first_with_reward_model(session: Session, job: Job) -> None:
     found = {}
     for seed in (8, 7):
         for stage in ("sft", "reward_model", "ppo"):
@@ -162,7 +162,7 @@ def test_rewards_that_cannot_learn_from_answers(session: Session, rewards: list[
         continuation.basis_of(session, job.owner_id, job.id)
 
 
-def test_going_on_queues_a_job_and_notes_it_with_the_round(
+def test_continue_queues_a_job_and_stores_it_with_the_round(
     session: Session, job: Job, closed: AnnotationRound, settings: Settings
 ) -> None:
     ids = {stage: saved(session, job, stage).id for stage in ("sft", "reward_model", "ppo")}  # type: ignore[arg-type]
@@ -201,7 +201,7 @@ def test_next_job_plan_states_further_conditions(session: Session, closed: Annot
     ]
 
 
-def test_what_a_posted_job_would_be_refused_for_is_refused_here(
+def test_continue_refuses_a_spec_that_a_posted_job_would_fail(
     session: Session, closed: AnnotationRound, settings: Settings
 ) -> None:
     job = make_job(session, closed.owner_id, ppo={"steps": 50, "critic": {"warmup_steps": 10}})

@@ -71,7 +71,7 @@ def test_item_leaves_out_equal_empty_or_unstorable_completions() -> None:
     assert items.of_completions(1, "p", 9, [], [], []) is None
 
 
-def test_there_are_as_many_gold_questions_as_the_share_takes() -> None:
+def test_gold_question_count_follows_the_share() -> None:
     # 30 others and 10 gold questions: a quarter.
     assert items.gold_needed(0.25, 30) == 10
     assert items.gold_needed(0.1, 1) == 1

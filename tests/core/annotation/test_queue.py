@@ -32,7 +32,7 @@ def test_hand_out_repeats_an_open_item_and_no_answered_one(session: Session) -> 
     assert (standing.done, standing.total, standing.last_item) == (3, 3, seen[2])
 
 
-def test_several_are_handed_out_ahead_and_stay_in_their_order(session: Session) -> None:
+def test_hand_out_ahead_keeps_the_order(session: Session) -> None:
     round_ = make_round(session, count=4)
     ahead = next_ids(session, round_, "kim", 3)
     assert numbers(session, ahead) == [1, 2, 3]
@@ -75,7 +75,7 @@ def test_lapsed_reservation_without_taker_is_renewed(session: Session) -> None:
     assert next_ids(session, round_, "lee") == []
 
 
-def test_the_same_answer_changes_nothing_and_another_replaces_it(session: Session) -> None:
+def test_answer_repeated_is_kept_and_a_new_one_replaces_it(session: Session) -> None:
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     first = say(session, round_, "kim", item, "1").answered_at
@@ -120,7 +120,7 @@ def test_undo_can_be_repeated_to_the_first_answer(session: Session) -> None:
     assert (kept.status, kept.choice) == ("open", "tie"), "to be shown again"
 
 
-def test_undo_of_one_item_is_the_same_however_often(session: Session) -> None:
+def test_undo_of_one_item_is_idempotent(session: Session) -> None:
     round_ = make_round(session, count=2)
     first, second = (prefer(session, round_, "kim", "a") for _ in range(2))
     assert answers.undo(session, round_, "kim", first) is not None
@@ -184,14 +184,14 @@ def test_rankings_are_stored_in_true_positions(session: Session) -> None:
         (3, Given("skip", [1, 2, 3]), "must be given in a ranking"),
     ],
 )
-def test_an_answer_that_is_none_is_refused(session: Session, k: int, given: Given, says: str) -> None:
+def test_answer_of_invalid_form_is_refused(session: Session, k: int, given: Given, says: str) -> None:
     round_ = make_round(session, count=1, k=k)
     (item,) = next_ids(session, round_, "kim")
     with pytest.raises(InvalidRequest, match=says):
         answers.answer(session, round_, item, "kim", given)
 
 
-def test_only_what_was_handed_out_can_be_answered(session: Session) -> None:
+def test_answer_requires_an_item_that_was_handed_out(session: Session) -> None:
     round_, other = make_round(session, count=2), make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     (elsewhere,) = next_ids(session, other, "kim")
@@ -215,7 +215,7 @@ def test_a_name_that_is_none_is_refused(session: Session, name: str) -> None:
     ("status", "kind"),
     [("preparing", RoundNotReady), ("failed", RoundNotReady), ("closing", RoundClosed), ("closed", RoundClosed)],
 )
-def test_a_round_that_is_not_open_takes_no_answers(
+def test_answer_to_a_round_that_is_not_open_is_refused(
     session: Session, status: str, kind: type[RoundNotReady] | type[RoundClosed]
 ) -> None:
     round_ = make_round(session, count=1)

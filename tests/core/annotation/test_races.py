@@ -129,7 +129,7 @@ def test_race_lapsed_annotator_waits_for_the_last_locked_item(session: Session, 
     assert found == [last]
 
 
-def test_an_answer_on_its_way_is_part_of_what_is_closed(session: Session, meanwhile: Meanwhile) -> None:
+def test_race_answer_in_progress_is_included_in_the_close(session: Session, meanwhile: Meanwhile) -> None:
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     answers.answer(session, round_, item, "kim", Given("1"))
@@ -139,7 +139,7 @@ def test_an_answer_on_its_way_is_part_of_what_is_closed(session: Session, meanwh
     assert [row["annotator"] for row in closing.answered_rows(session, round_.id)] == ["kim"]
 
 
-def test_an_answer_that_comes_after_the_close_is_refused(session: Session, meanwhile: Meanwhile) -> None:
+def test_race_answer_after_the_close_is_refused(session: Session, meanwhile: Meanwhile) -> None:
     round_ = make_round(session, count=2)
     prefer(session, round_, "kim", "a")
     (item,) = next_ids(session, round_, "kim")

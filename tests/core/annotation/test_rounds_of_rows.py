@@ -49,7 +49,7 @@ def test_round_after_close_into_source_asks_only_unanswered_rows(session: Sessio
     assert set(prompts(session, second, gold=True)) == answered
 
 
-def test_one_pair_is_one_item_however_many_rows_hold_it(session: Session) -> None:
+def test_round_equal_pairs_are_one_item(session: Session) -> None:
     owner = make_key(session).id
     rows = [pair("p", "a"), pair("p", "b"), pair("p", "a", a="y", b="x"), pair("q", None), pair("q", None)]
     assert prompts(session, made(session, owner, rows, rows="all")) == ["p", "q"]

@@ -61,7 +61,7 @@ def test_each_stretch_has_its_gold_question_somewhere(share: float, annotator: s
         assert int(handed * share) <= count <= int(handed * share) + 1
 
 
-def test_where_the_gold_question_is_depends_on_the_annotator() -> None:
+def test_gold_question_position_depends_on_the_annotator() -> None:
     first = {
         next(handed for handed in range(20) if shuffle.gold_due(0.1, handed, "salt", f"annotator {number}"))
         for number in range(50)

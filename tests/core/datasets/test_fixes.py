@@ -67,7 +67,7 @@ def test_a_fix_is_a_new_version_with_its_lineage(session: Session, version: Data
         (["all"], "would leave no row: all names them all"),
     ],
 )
-def test_what_cannot_be_fixed_is_refused(
+def test_fix_of_unfixable_findings_is_refused(
     session: Session, version: DatasetVersion, codes: list[str], said: str
 ) -> None:
     reported(session, version, cycles=2, length_bias=0, all=3)

@@ -43,7 +43,7 @@ def stored(blobs: BlobStore) -> list[str]:
     return [key for folder in ("contents", "versions", "reports") for key in blobs.list(folder)]
 
 
-def test_everything_goes_with_a_dataset(
+def test_delete_removes_everything_of_a_dataset(
     session: Session, blobs: BlobStore, version: DatasetVersion, tmp_path: Path
 ) -> None:
     assert version.sha256 is not None

@@ -59,7 +59,7 @@ def test_the_lines_of_the_source_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lines", "own"), [([[1, 3], [2, 4, 5]], True), ([[1, 3], []], False)])
-def test_the_lines_of_answers_are_kept_where_all_have_some(tmp_path: Path, lines: list[list[int]], own: bool) -> None:
+def test_answer_lines_are_kept_if_all_rows_have_some(tmp_path: Path, lines: list[list[int]], own: bool) -> None:
     with drafting(tmp_path) as out:
         for number, of_answers in enumerate(lines, 1):
             out.add(number, {"prompt": "p"}, of_answers)

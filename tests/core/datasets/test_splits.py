@@ -26,7 +26,7 @@ PROMPTS = [{"prompt": f"q{n}", "answer": n} for n in range(30)]
 
 @pytest.mark.parametrize("eval_fraction", [0.001, 0.1, 0.5, 0.999])
 @pytest.mark.parametrize(("kind", "rows"), [("preferences", PREFERENCES), ("sft", SFT), ("prompts", PROMPTS)])
-def test_each_row_lies_where_the_trainer_puts_it(
+def test_split_of_each_row_equals_that_of_the_trainer(
     kind: str, rows: list[dict[str, Any]], eval_fraction: float, tmp_path: Path
 ) -> None:
     (tmp_path / "rows.jsonl").write_bytes(jsonl(rows))
@@ -55,7 +55,7 @@ def test_one_prompt_alone_is_trained_on() -> None:
 
 
 @given(st.floats(0, 1, exclude_min=True, exclude_max=True))
-def test_the_bound_is_where_the_trainer_s_floating_point_has_it(fraction: float) -> None:
+def test_split_bound_rounds_as_the_trainer_does(fraction: float) -> None:
     bound = held_out_below(fraction)
     assert hash_share(bound) >= fraction
     assert bound == 0 or hash_share(bound - 1) < fraction

@@ -39,7 +39,7 @@ def importing(session: Session, version: DatasetVersion) -> DatasetVersion:
 @pytest.mark.parametrize(
     "text", ["ds_x@", "ds_x@0", "ds_x@-1", "ds_x@1.5", "ds_x@sha256:123", "ds_x@sha256:xyz", "ds_x@1@2"]
 )
-def test_what_is_no_reference_is_refused(text: str) -> None:
+def test_reference_of_invalid_form_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest, match="names no version"):
         Reference.parse(text)
 

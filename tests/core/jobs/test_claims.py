@@ -186,7 +186,7 @@ def test_finish_keeps_the_figures_that_are_numbers(session: Session) -> None:
     assert job.finished_at is not None
 
 
-def test_an_error_may_hold_what_a_crashed_process_wrote(session: Session) -> None:
+def test_finish_error_may_hold_output_of_a_crashed_process(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     error = {"code": "trainer_crashed", "message": "core\x00dumped \udcff"}
@@ -213,7 +213,7 @@ def test_finish_reason_with_unstorable_characters_is_cleaned(session: Session) -
     assert job.status_reason == "No such file: a�b�"
 
 
-def test_the_sweep_lists_what_waits(session: Session) -> None:
+def test_sweep_lists_the_queued_jobs(session: Session) -> None:
     first, second = make_job(session), make_job(session)
     assert set(attempts.sweep(session).queued) == {first.id, second.id}
 

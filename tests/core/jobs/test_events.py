@@ -132,7 +132,7 @@ def test_a_job_without_numbers_still_has_a_cursor(session: Session) -> None:
     assert metrics.series(session, job.id, MetricQuery()) == ([], 1)
 
 
-def test_series_come_in_the_run_s_order(session: Session) -> None:
+def test_series_are_in_the_order_of_the_run(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     sft = Metrics(stage="sft", step=1, total_steps=1, values={"loss": 1.0})

@@ -68,7 +68,7 @@ def test_change_status_event_has_from_to_and_reason(session: Session, job: Job) 
     assert event.data == {"from": "queued", "to": "cancelled", "reason": "changed my mind", "error": None}
 
 
-def test_a_refusal_names_what_would_be_allowed(session: Session, job: Job) -> None:
+def test_illegal_transition_names_the_allowed_states(session: Session, job: Job) -> None:
     with pytest.raises(IllegalTransition) as refusal:
         change_status(session, job, JobStatus.SUCCEEDED, "")
     assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "starting"]}

@@ -24,6 +24,6 @@ def test_of_a_path_only_the_name_is_kept(given: str, kept: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", ".", "..", "/", "../..", "a\x00b", "a\nb", "\x1b[2J", "\ud800", "a" * 256])
-def test_what_is_no_name_is_refused(name: str) -> None:
+def test_upload_name_invalid_is_refused(name: str) -> None:
     with pytest.raises(InvalidRequest, match="a file name of at most 255"):
         checked_filename(name)

@@ -41,7 +41,7 @@ def stored(blobs: LocalBlobs, content: bytes, part_bytes: int, name: str = "up_x
     part_bytes=st.sampled_from([7, 50, 100, 199, 200, 300]),
     steps=st.lists(st.tuples(st.integers(-250, 250), st.integers(0, 2), st.integers(-1, 250))),
 )
-def test_it_reads_and_seeks_as_one_file(
+def test_upload_parts_read_and_seek_as_one_file(
     blobs: LocalBlobs, part_bytes: int, steps: Sequence[tuple[int, int, int]]
 ) -> None:
     upload = stored(blobs, CONTENT, part_bytes, f"up_{part_bytes}")
@@ -73,14 +73,14 @@ def test_parquet_is_read_in_place(blobs: LocalBlobs, tmp_path: Path) -> None:
         assert pyarrow.parquet.ParquetFile(file).read() == table
 
 
-def test_what_is_not_complete_cannot_be_read(blobs: LocalBlobs) -> None:
+def test_upload_incomplete_cannot_be_read(blobs: LocalBlobs) -> None:
     with pytest.raises(UploadNotComplete, match="is open"):
         opener(blobs, Upload(id="up_1", status="open", bytes=10, part_bytes=5))
 
 
 @settings(deadline=None)
 @given(order=st.permutations(range(1, 8)), seen=st.integers(0, 7))
-def test_the_sum_is_that_of_the_file_whatever_the_order(blobs: LocalBlobs, order: Sequence[int], seen: int) -> None:
+def test_upload_checksum_does_not_depend_on_part_order(blobs: LocalBlobs, order: Sequence[int], seen: int) -> None:
     """`seen`: how many of them arrived here; the others did elsewhere."""
     stored(blobs, CONTENT, 30)
     digests = RunningDigests()

@@ -67,7 +67,7 @@ def test_one_that_is_read_stays_until_that_is_over(session: Session, blobs: Blob
         assert sweep_uploads(sweeper, blobs) == [upload.id]
 
 
-def test_every_part_and_every_use_gives_it_more_time(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+def test_upload_expiry_moves_with_every_part_and_use(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     upload = begun(session, blobs, owner, age=timedelta(hours=1))
     receiving.complete(session, upload, "0" * 64, None)
     session.refresh(upload)
@@ -80,7 +80,7 @@ def test_every_part_and_every_use_gives_it_more_time(session: Session, blobs: Bl
     assert upload.expires_at > first
 
 
-def test_a_fetch_whose_task_is_over_has_failed(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
+def test_sweep_fails_a_fetch_without_a_task(session: Session, blobs: BlobStore, owner: ApiKey) -> None:
     allowed = get_settings().model_copy(update={"import_urls": "any"})
     upload = create_fetched(session, allowed, owner.id, "https://data.example/x", None)
     session.commit()
@@ -96,7 +96,7 @@ def test_a_fetch_whose_task_is_over_has_failed(session: Session, blobs: BlobStor
     assert upload.status == "failed" and upload.error is not None and upload.error["code"] == "fetch_failed"
 
 
-def test_parts_that_cannot_be_removed_are_no_trouble(
+def test_sweep_continues_if_parts_cannot_be_deleted(
     session: Session, blobs: BlobStore, owner: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(prefix: str) -> None:

@@ -62,7 +62,7 @@ def test_three_annotators_who_disagree(tmp_path: Path) -> None:
     ]
 
 
-def test_who_mostly_disagrees_is_named_with_all_their_rows(tmp_path: Path) -> None:
+def test_outlier_annotator_is_named_with_all_rows(tmp_path: Path) -> None:
     rows = []
     for number in range(30):
         for name, label in (("ann", "a"), ("bob", "a"), ("odd", "b")):
@@ -99,7 +99,7 @@ def test_annotators_disagree_counts_repeated_labels_too(tmp_path: Path) -> None:
     assert made.rows("annotators_disagree") == [3, 4, 5]
 
 
-def test_of_two_who_always_differ_neither_is_an_outlier(tmp_path: Path) -> None:
+def test_outliers_of_two_differing_annotators_are_none(tmp_path: Path) -> None:
     rows = [
         pair(f"question {number}", "x", "y", label, annotator=name)
         for number in range(30)

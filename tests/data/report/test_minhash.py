@@ -39,7 +39,7 @@ def test_the_values_behind_the_bands_are_few() -> None:
     assert found == pytest.approx(0.9984, abs=1e-4)
 
 
-def test_a_text_with_one_word_in_forty_changed_shares_a_band() -> None:
+def test_minhash_text_with_1_of_40_words_changed_shares_a_band() -> None:
     changed = f"{TEXT} {TEXT} end", f"{TEXT} {TEXT} fin"
     assert jaccard(*(frozenset(shingles(text)) for text in changed)) > 0.8
     one, other = minhash.bands(minhash.signatures([shingles(text) for text in changed]))

@@ -39,7 +39,7 @@ def test_candidate_pairs_grow_linearly_with_the_bucket(tmp_path: Path) -> None:
     assert (pairs[:, 0] < pairs[:, 1]).all()
 
 
-def test_who_has_found_a_twin_is_not_measured_again() -> None:
+def test_with_twins_measures_no_row_that_already_has_a_twin() -> None:
     measured: list[list[int]] = []
 
     def measure(pairs: RowPairs) -> list[bool]:

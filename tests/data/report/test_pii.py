@@ -52,7 +52,7 @@ def test_iban_by_its_remainder() -> None:
         ("a@b is no address, nor is @home", set()),
     ],
 )
-def test_what_looks_like_somebodys(text: str, expected: set[str]) -> None:
+def test_pii_patterns_give_the_expected_codes(text: str, expected: set[str]) -> None:
     assert codes(text) == expected
 
 
@@ -60,7 +60,7 @@ def test_pii_finding_has_code_and_span() -> None:
     assert list(found("x a@b.de y")) == [("pii_email", 2, 8)]
 
 
-def test_a_card_ends_before_the_number_that_follows_it() -> None:
+def test_pii_card_excludes_a_following_number() -> None:
     assert list(found("pay 4539 1488 0343 6467 12/25")) == [("pii_card", 4, 23)]
 
 

@@ -19,7 +19,7 @@ def test_shares_by_hand() -> None:
     assert (found.low, found.high) == (pytest.approx(0.20766, abs=1e-5), pytest.approx(0.93851, abs=1e-5))
 
 
-def test_where_a_always_wins_sides_mean_nothing() -> None:
+def test_positions_constant_a_without_labels_is_not_measured() -> None:
     assert measured(columns([A, A, TIE])) is None
 
 

@@ -14,7 +14,7 @@ def votes(*said: tuple[int, int, int, int]) -> Votes:
     return found
 
 
-def test_a_circle_of_three_is_found_and_what_hangs_on_it_is_not() -> None:
+def test_cycles_of_three_are_found_without_attached_pairs() -> None:
     # 1 > 2 > 3 > 1, and 3 > 4
     found = votes((10, 1, 2, 1), (11, 2, 3, 1), (12, 1, 3, -1), (13, 3, 4, 1))
     assert rows_in_cycles(found) == {10, 11, 12}
@@ -30,7 +30,7 @@ def test_two_contradicted_pairs_are_no_circle() -> None:
 
 
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20))
-def test_components_are_what_can_reach_each_other(edges: set[tuple[int, int]]) -> None:
+def test_components_are_strongly_connected(edges: set[tuple[int, int]]) -> None:
     graph: dict[int, list[int]] = {}
     for one, other in sorted(edges):
         graph.setdefault(one, []).append(other)

@@ -15,7 +15,7 @@ LONG = (
 )
 
 
-def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
+def test_report_of_clean_rows_has_no_findings(tmp_path: Path) -> None:
     made = report(tmp_path, plain_pairs(40))
     assert made.result["findings"] == []
     summary = made.result["summary"]
@@ -160,7 +160,7 @@ def test_report_record_of_several_rows_is_reported_once(tmp_path: Path) -> None:
     assert [sample["line"] for sample in made.finding("duplicate_rows")["samples"]] == [30]
 
 
-def test_several_processes_and_chunks_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_of_several_processes_and_chunks_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[Row] = []
     for number, row in enumerate(plain_pairs(120)):
         rows += [row | {"annotator": f"person {number % 7}"}, row | {"annotator": "ann", "label": "tie"}]

@@ -36,7 +36,7 @@ def saved(tokenizer: Tokenizer, tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_is_too_long_by_hand(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_too_long_counts_match_hand_calculation(tmp_path: Path, bytes_model: Path) -> None:
     rows = [
         pair("p" * 8, "a" * 5, "b"),  # 8 tokens just fit, and so do 5 with their EOS
         pair("p" * 9, "a", "b"),  # row 2: the prompt
@@ -191,7 +191,7 @@ def test_demonstrations_without_room_for_their_eos_are_nothing(tmp_path: Path, b
     assert "nothing_left" not in report(tmp_path, rows, kind="sft", model=str(bytes_model), **LIMITS).codes
 
 
-def test_what_is_held_out_is_not_left_to_train_on(tmp_path: Path, bytes_model: Path) -> None:
+def test_tokens_nothing_left_ignores_held_out_rows(tmp_path: Path, bytes_model: Path) -> None:
     prompts = sorted((f"q{n}" for n in range(5)), key=text_hash)  # the first is held out, the last trained on
     for held_out, code in ((prompts[0], {"nothing_left"}), (prompts[-1], set())):
         rows = [pair(p, "aa" if p == held_out else "x" * 9, "bb") for p in prompts]

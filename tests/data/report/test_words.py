@@ -30,7 +30,7 @@ def test_normalised_ignores_only_case_and_white_space() -> None:
 
 
 @given(st.text(), st.text(), st.text())
-def test_what_texts_share_at_their_beginning_is_found_whole(common: str, one: str, other: str) -> None:
+def test_shared_beginning_of_texts_is_found_completely(common: str, one: str, other: str) -> None:
     texts = [common + one, common + other, common]
     length = shared_beginning(texts)
     assert length == len(common)

@@ -168,7 +168,7 @@ def test_scores_are_those_of_the_whole_text_at_its_eos(folder: Path, tokenizer: 
         assert score is not None and math.isclose(score, expected, abs_tol=1e-5)
 
 
-def test_what_was_cut_off_is_scored_without_an_end(folder: Path, tokenizer: Tokenizer) -> None:
+def test_annotation_scores_truncated_completion_without_eos(folder: Path, tokenizer: Tokenizer) -> None:
     model = saved(folder / "rm", tokenizer, 5, LlamaForSequenceClassification)
     row = {"prompt": PROMPTS[0], "completions": [" good .", " it was"], "finished": [True, False]}
     (found,) = judge(folder, [row])
@@ -180,7 +180,7 @@ def test_what_was_cut_off_is_scored_without_an_end(folder: Path, tokenizer: Toke
     assert found[0] == pytest.approx(alone[0], abs=tolerance.largest(size=2.0))
 
 
-def test_what_is_too_long_gets_no_score(folder: Path, tokenizer: Tokenizer) -> None:
+def test_annotation_scores_too_long_completion_has_none(folder: Path, tokenizer: Tokenizer) -> None:
     saved(folder / "rm", tokenizer, 5, LlamaForSequenceClassification)
     rows = [
         {"prompt": PROMPTS[0], "completions": [" good .", " good" * CONTEXT]},

@@ -111,7 +111,7 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 
 
 @pytest.mark.slow
-def test_models_in_slices_learn_from_thumbs_as_whole_ones_do(policy: str, tmp_path: Path) -> None:
+def test_fsdp_models_train_on_thumbs_as_whole_ones(policy: str, tmp_path: Path) -> None:
     sharded = spec_of(tmp_path / "sharded", policy, THUMBS | {"runtime": {"sharding": "fsdp", "threads": 1}})
     two, one = tmp_path / "two", tmp_path / "one"
     assert statuses(start(sharded, two)) == [0, 0]

@@ -36,7 +36,7 @@ def sharded(**changes: Any) -> JobSpec:
         ({"ppo": {"online": ONLINE}}, "`ppo.online`"),
     ],
 )
-def test_what_slices_cannot_do_is_refused_by_name(changes: dict[str, Any], named: str) -> None:
+def test_fsdp_unsupported_options_are_refused_by_name(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ValidationError, match="does not go with") as refusal:
         sharded(**changes)
     assert named in str(refusal.value)

@@ -70,7 +70,7 @@ def test_a_rule_fires_when_its_patience_is_over_and_only_once(rule: str, bad: di
         {"loss/value_avg": 6.0},
     ],
 )
-def test_at_the_limit_is_not_beyond_it(harmless: dict[str, float]) -> None:
+def test_rule_value_at_its_limit_is_no_finding(harmless: dict[str, float]) -> None:
     assert watch(monitor(), [{}] * 6 + [harmless] * 40) == []
 
 
@@ -120,7 +120,7 @@ def test_kl_outweighs_reward_fires_where_gains_cancel(
     assert watch(monitor(), [first] + [later] * 20) == expected
 
 
-def test_what_to_do_about_the_penalty_is_a_number() -> None:
+def test_kl_outweighs_reward_suggests_a_number() -> None:
     """The best policy under the penalty is ½(σ/β)² nats away: at β = σ/10, 50 nats."""
     watched = monitor(kl_outweighs_reward={"patience": 1})
     watched.look(1, HEALTHY | spreads(0.0, 0.024, 0.0651))

@@ -42,7 +42,7 @@ def test_present_keeps_weights_if_nested_and_offloads_on_error() -> None:
     assert addresses(model) == at_home and not model.absent_weights.is_present
 
 
-def test_it_computes_what_it_computed_and_brings_everything_once() -> None:
+def test_present_gives_same_outputs_and_copies_weights_once() -> None:
     model, ids = llama(), torch.tensor([[3, 4, 5]])
     expected = model(input_ids=ids).logits
     at_home = addresses(away(model))
@@ -65,7 +65,7 @@ class Copies(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def test_all_weights_are_one_block_and_come_in_one_copy() -> None:
+def test_offload_keeps_all_weights_in_one_block() -> None:
     """Of several types, some of odd sizes: each begins at a multiple of 256 bytes."""
     model = llama().to(torch.bfloat16)
     model.model.norm.float()
@@ -129,6 +129,6 @@ def test_rollout_with_offloaded_frozen_models_gives_same_scores() -> None:
     assert replace(after, seconds={}).responses == before.responses
 
 
-def test_on_a_cpu_it_is_refused_as_idle() -> None:
+def test_offload_frozen_on_cpu_is_refused() -> None:
     with pytest.raises(ValueError, match="`offload_frozen` has no effect"):
         RuntimeSpec(device="cpu", offload_frozen=True)

@@ -131,7 +131,7 @@ def test_tied_embeddings_get_both_gradients() -> None:
 
 
 @pytest.mark.parametrize(("buffer", "numbers"), [(1 << 20, TOKENS * VOCABULARY), (1, 0)])
-def test_what_is_kept_is_no_more_than_the_logits_once(
+def test_output_layer_keeps_at_most_one_copy_of_the_logits(
     monkeypatch: pytest.MonkeyPatch, buffer: int, numbers: int
 ) -> None:
     monkeypatch.setattr(output_layer, "BUFFER_BYTES", buffer)

@@ -90,7 +90,7 @@ def test_packing_trunk_receives_no_padding() -> None:
     assert seen[-1] == (1, 4 + 7 + 6 + 4 + 3, 16)  # of 5 rows × 7 positions
 
 
-def test_neighbours_change_nothing() -> None:
+def test_packing_row_does_not_depend_on_its_neighbours() -> None:
     model, batches = (
         llama(),
         [Batch.from_ids([[9, 8, 7, 5], [6], other], [[1], [7, 1], [1]], 0) for other in ([2], [3, 5])],

@@ -121,7 +121,7 @@ def wide_policy_in(folder: Path) -> Path:
 
 
 @pytest.mark.skipif(INSTALLED, reason="bitsandbytes is installed")
-def test_without_the_library_it_is_refused_by_name() -> None:
+def test_quantization_without_bitsandbytes_is_refused() -> None:
     spec = ModelSpec.model_validate({"path": "x", "lora": {}, "quantization": "4bit"})
     with pytest.raises(ModelError, match=r"`model.quantization` needs bitsandbytes.*pip install"):
         check_quantization(spec)

@@ -21,7 +21,7 @@ def test_logprobs_equal_those_of_each_sequence_alone(model: Model) -> None:
 
 
 @pytest.mark.parametrize(("policy", "critic"), [(llama(), scorer()), (gpt2(), gpt2_scorer())], ids=["llama", "gpt2"])
-def test_what_the_pads_contain_changes_no_bit(policy: Model, critic: Model) -> None:
+def test_pad_contents_change_no_bit_of_logprobs(policy: Model, critic: Model) -> None:
     batches = [Batch.from_ids(PROMPTS, COMPLETIONS, pad_id=pad) for pad in (0, 1, 22)]
     for forward in (
         lambda b: completion_logprobs(policy, b)[0],

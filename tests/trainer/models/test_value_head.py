@@ -55,7 +55,7 @@ def after(spec_options: dict[str, object]) -> tuple[Tensor, Tensor, dict[str, fl
 
 
 @pytest.mark.parametrize("kind", ["separate", "value_head"])
-def test_in_the_warm_up_only_the_critic_learns(kind: str) -> None:
+def test_value_head_in_warm_up_trains_only_the_critic(kind: str) -> None:
     before = cast_for(spec_of(critic={"kind": kind}))
     policy, critic, last = after({"critic": {"kind": kind, "warmup_steps": 1}})
     assert torch.equal(policy, weights_of(before.policy))
@@ -64,7 +64,7 @@ def test_in_the_warm_up_only_the_critic_learns(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["separate", "value_head"])
-def test_after_the_warm_up_everyone_learns(kind: str) -> None:
+def test_value_head_after_warm_up_trains_policy_and_critic(kind: str) -> None:
     spec = spec_of(critic={"kind": kind, "warmup_steps": 1})
     cast = cast_for(spec)
     before = weights_of(cast.policy), weights_of(cast.critic)

@@ -168,7 +168,7 @@ def test_adamw_8bit_batched_tensors_step_as_cut_ones(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("changes", [{"optimizer": "adamw_8bit"}, {}])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_model_learns(changes: dict[str, str], dtype: torch.dtype) -> None:
+def test_adamw_reduces_the_loss_of_a_model(changes: dict[str, str], dtype: torch.dtype) -> None:
     model = llama().to(dtype)
     learner = Learner(model, spec_of(lr_schedule="constant", warmup_ratio=0, **changes), 40)
     ids = torch.randint(2, 23, (4, 12), generator=torch.Generator().manual_seed(0))

@@ -189,7 +189,7 @@ def test_roll_back_target_is_not_the_step_that_triggered_it(tmp_path: Path) -> N
     assert before.read_bytes() == after.read_bytes()
 
 
-def test_nor_one_that_was_left_out_in_part(tmp_path: Path) -> None:
+def test_roll_back_target_is_no_step_with_skipped_minibatches(tmp_path: Path) -> None:
     options: dict[str, Any] = {"rising": True, "huge_at": 4, "ppo": {"log_samples": 0}}
     run(tmp_path / "back", health={"not_finite": {"action": "roll_back"}}, **options)
     (back,) = [event for event in events_of(tmp_path / "back") if isinstance(event, RolledBack)]
@@ -222,7 +222,7 @@ def test_roll_back_without_best_checkpoint_uses_the_newest(tmp_path: Path) -> No
     assert (back.step, back.to_step) == (2, 1)
 
 
-def test_the_best_is_kept_only_where_it_is_wanted(tmp_path: Path) -> None:
+def test_keep_best_off_saves_no_best_checkpoint(tmp_path: Path) -> None:
     run(tmp_path, evaluation={"keep_best": False}, ppo={"steps": 2})
     assert not (tmp_path / "checkpoints" / "ppo-best").exists()
     (summary,) = [event.summary for event in events_of(tmp_path) if isinstance(event, StageFinished)]
@@ -252,7 +252,7 @@ def test_or_its_steps_are_left_out_and_counted(tmp_path: Path) -> None:
     assert "policy/approxkl_avg" not in metrics["ppo", 2] and "policy/approxkl_avg" in metrics["ppo", 3]
 
 
-def test_some_may_be_left_out_before_it_fails(tmp_path: Path) -> None:
+def test_not_finite_limit_allows_skipped_steps(tmp_path: Path) -> None:
     with pytest.raises(Diverged):
         run(tmp_path, huge_at=4, health={"not_finite": {"limit": 1}})
     run(tmp_path / "more", huge_at=4, health={"not_finite": {"limit": 2}})

@@ -132,7 +132,7 @@ def test_beta_to_the_old_policy_halves_and_doubles(kl: float, expected: float) -
     assert adapted_old_kl_beta(3.0, kl, PolicyLossSpec(kind="kl_penalty")) == 3.0
 
 
-def test_no_beta_turns_while_only_the_critic_learns() -> None:
+def test_kl_betas_stay_constant_during_critic_warm_up() -> None:
     spec = PPOSpec.model_validate(
         {
             "kl": {"controller": "adaptive"},

@@ -134,7 +134,7 @@ def test_a_step_left_out_has_the_old_logprobs_all_the_same() -> None:
     )
 
 
-def test_or_the_run_ends_where_none_may_be_left_out() -> None:
+def test_update_not_finite_without_old_logprobs_raises() -> None:
     spec = spec_of(**ONE_STEP)
     cast = cast_for(spec)
     experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)

@@ -97,7 +97,7 @@ OPTIMAL = {**NO_CRITIC, "baseline": "optimal_value"}
     ],
 )
 @pytest.mark.parametrize("loss", [{}, LEAST_SQUARES], ids=["policy gradient", "least squares"])
-def test_what_would_rescale_the_return_but_not_v_is_refused(
+def test_optimal_value_refuses_options_that_rescale_the_return(
     loss: dict[str, object], changes: dict[str, object], reason: str
 ) -> None:
     with pytest.raises(ValidationError, match=reason):

@@ -45,7 +45,7 @@ def test_every_optimizer_step_takes_the_next_texts() -> None:
     assert len(set(losses)) > 4
 
 
-def test_it_is_reported_at_every_step() -> None:
+def test_ptx_loss_is_reported_at_every_step() -> None:
     _, _, updated = iterate(spec_of(ptx={"coef": 0.5}))
     assert len(updated.history) == 4 and all("ptx_loss" in entry for entry in updated.history)
 

@@ -106,7 +106,7 @@ def run(folder: Path, spec: PPOSpec) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_ends_in_the_same_bits(tmp_path: Path, name: str) -> None:
+def test_resumed_ppo_ends_with_the_same_bits(tmp_path: Path, name: str) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     for folder in (whole, broken):
         folder.mkdir()

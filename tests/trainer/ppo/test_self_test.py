@@ -118,9 +118,7 @@ def _rounded_by_shape(layer: nn.Module, inputs: Any, out: torch.Tensor) -> torch
 
 @pytest.mark.parametrize("fault", ["temperature", "positions", "mask"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_fault_of_the_sampler_exceeds_what_rounding_may_move(
-    session: Session, dtype: torch.dtype, fault: str
-) -> None:
+def test_self_test_sampler_fault_exceeds_the_rounding_limit(session: Session, dtype: torch.dtype, fault: str) -> None:
     """A sampler at temperature 0.8, one position off, or without the mask of its left padding, in small types too."""
     policy, reference = (compute_in(gpt2().requires_grad_(), dtype) for _ in range(2))
     plain = policy.forward
@@ -195,7 +193,7 @@ def test_no_random_stream_and_no_weight_is_touched(session: Session) -> None:
     assert all(parameter.grad is None for parameter in actors.policy.parameters())
 
 
-def test_a_run_is_the_same_with_and_without_it(tmp_path: Path) -> None:
+def test_self_test_does_not_change_the_run(tmp_path: Path) -> None:
     runs = {}
     for self_tested in (True, False):
         spec = PPOSpec(steps=2, batch_size=4, minibatches=2, max_new_tokens=5, self_test=self_tested)
@@ -210,7 +208,7 @@ def test_a_run_is_the_same_with_and_without_it(tmp_path: Path) -> None:
     assert all(torch.equal(a, b) for a, b in zip(runs[True][1], runs[False][1], strict=True))
 
 
-def test_a_run_that_fails_it_takes_no_step(session: Session) -> None:
+def test_self_test_failure_ends_the_run_before_a_step(session: Session) -> None:
     actors = llamas(reference=llama(2))
     with pytest.raises(SelfTestFailed):
         train_ppo(session, PPOSpec(), actors, PROMPTS, HeldOut(PROMPTS[:2], None, EvaluationSpec()))

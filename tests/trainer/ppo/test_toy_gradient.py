@@ -89,7 +89,7 @@ NO_CRITIC = [
 
 @pytest.mark.parametrize(("advantage", "loss", "scale"), NO_CRITIC, ids=lambda value: str(value))
 @pytest.mark.parametrize("aggregation", ["token_mean", "sequence_mean", "fixed_length"])
-def test_without_a_critic_it_is_that_of_the_regularised_return(
+def test_gradient_without_critic_is_that_of_regularised_return(
     advantage: dict[str, str], loss: dict[str, object], scale: float, aggregation: str
 ) -> None:
     cast = actors(quarters(0.25))

@@ -90,7 +90,7 @@ def test_the_micro_batch_split_changes_nothing_but_rounding() -> None:
         torch.testing.assert_close(other_weights, weights, **tolerance.gradients())
 
 
-def test_what_the_pads_contain_changes_no_metric_and_no_weight() -> None:
+def test_update_pad_contents_change_no_metric_and_no_weight() -> None:
     outcomes = []
     for pad in (1, 17):
         models, spec = models_of(llama, scorer), spec_of(epochs=2, minibatches=2)

@@ -133,7 +133,7 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
         ({"rewards": [{"type": "model", "path": "some/model"}]}, "not_checked", "#/rewards/0/path", "hub's cache"),
     ],
 )  # fmt: skip
-def test_what_would_go_wrong_is_found(
+def test_check_finds_every_expected_problem(
     tmp_path: Path, changes: dict[str, Any], code: str, where: str, said: str
 ) -> None:
     found = [finding for finding in checked(tmp_path, **changes).findings if finding.code == code]
@@ -218,7 +218,7 @@ def test_check_finds_lost_roles_missing_margins_and_empty_files(tmp_path: Path) 
     assert empty.exit_status() == 3 and "the file is empty" in only(empty, "invalid_row").detail
 
 
-def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
+def test_check_counts_left_out_rows_by_reason(tmp_path: Path) -> None:
     long = " ".join(WORDS * 20)
     pairs = [{"prompt": prompt, "chosen": "good film", "rejected": "bad film"} for prompt in PROMPTS]
     pairs += [{"prompt": "same", "chosen": "film", "rejected": "film"}] * 2

@@ -175,7 +175,7 @@ def test_sampling_peaks_as_counted(config: str, limit: int) -> None:
     assert counted.peak == pytest.approx(bytes_.peak, rel=0.05)
 
 
-def test_the_formula_is_near_what_is_counted() -> None:
+def test_passes_formula_is_close_to_the_count() -> None:
     large = LlamaConfig(**LLAMA.to_dict() | {"num_hidden_layers": 8, "layer_types": None})
     counted = Passes(Blueprint(large, ModelSpec(path="unused"), "cpu"))
     formula = Passes(counted.blueprint)

@@ -65,7 +65,7 @@ def test_asynchronous_rollout_estimate_adds_a_policy_copy(dtype: str, size: int)
         assert more == (0 if phase == "sft" else size * (POLICY - others) + 4 * others), phase
 
 
-def test_it_samples_beside_the_update() -> None:
+def test_asynchronous_rollout_keeps_its_cache_during_the_update() -> None:
     ahead = estimated(spec_of(ppo=PPO | {"rollout": {"asynchronous": True}}), "llama")
     assert ahead["ppo_update"].parts["kv_cache"] == ahead["ppo_rollout"].parts["kv_cache"] > 0
 

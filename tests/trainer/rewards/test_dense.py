@@ -246,7 +246,7 @@ def test_v_star_is_that_of_their_sums_clipped_one_by_one(tmp_path: Path) -> None
     assert found == pytest.approx(expected) and len(set(lengths)) > 1
 
 
-def test_a_run_learns_and_shows_them(tmp_path: Path) -> None:
+def test_dense_rewards_train_a_run_and_are_logged(tmp_path: Path) -> None:
     spec = spec_of(steps=2, eval_every=1, kl={"coef": 0.0}, self_test=False, log_token_tables=4, log_samples=4)
     prompts = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
 

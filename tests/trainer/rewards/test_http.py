@@ -143,7 +143,7 @@ def test_http_reward_without_responses_sends_no_request() -> None:
     assert rewards.score([]).totals == []
 
 
-def test_the_server_saw_text_as_it_is() -> None:
+def test_http_reward_sends_the_text_unchanged() -> None:
     with serving(by_length) as server:
         Remote(server.url).reward.score([answer('naïve "日本" \\ \n\u2028')])
     seen: Server = server

@@ -216,7 +216,9 @@ MODELS: dict[str, Callable[[], Model]] = {
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("batch_size", [None, 1])
-def test_every_text_scores_as_it_does_alone(tmp_path: Path, kind: str, side: str, batch_size: int | None) -> None:
+def test_classifier_reward_score_does_not_depend_on_the_batch(
+    tmp_path: Path, kind: str, side: str, batch_size: int | None
+) -> None:
     torch.manual_seed(3)
     model, its_tokenizer = MODELS[kind](), tokenizer(None if "PAD" in kind else "<|pad|>")
     its_tokenizer.padding_side = side
@@ -239,7 +241,7 @@ def test_classifier_reward_batches_by_length_and_keeps_order(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("label", ["so-so", 1])
-def test_what_is_read_of_a_label(tmp_path: Path, label: str | int) -> None:
+def test_classifier_reward_output_is_logit_or_probability(tmp_path: Path, label: str | int) -> None:
     torch.manual_seed(3)
     model, its_tokenizer = encoder(), tokenizer()
     path = save(tmp_path, model, its_tokenizer)

@@ -95,7 +95,7 @@ def test_large_numbers_are_compared_exactly() -> None:
 
 
 @given(st.integers(-(10**12), 10**12), st.sampled_from(["{:,}", "{}", "{}.00", "{:,}.", "${:,}"]))
-def test_however_a_whole_number_is_written_it_is_that_number(number: int, form: str) -> None:
+def test_numeric_integer_notations_are_equal(number: int, form: str) -> None:
     assert final_number(f"after 3 steps: {form.format(number)}\nDone")[0] == number
     assert final_number(f"#### {form.format(number)}\n1 2 3") == (number, True)
 

@@ -78,7 +78,7 @@ def test_a_label_is_looked_for_without_loading_the_model(tmp_path: Path) -> None
         check(tmp_path, WITH, WITH, rewards=[{"type": "classifier", "path": path, "label": "fine"}])
 
 
-def test_only_what_will_score_is_looked_at(tmp_path: Path) -> None:
+def test_places_checks_only_resources_that_the_stages_use(tmp_path: Path) -> None:
     check(tmp_path, WITH, WITH, rewards=[NUMERIC, {"type": "model"}], evaluation={"judge": NUMERIC})
     check(tmp_path, WITHOUT, WITH, rewards=[NUMERIC], stages=["sft", "evaluation"])
     check(tmp_path, WITHOUT, WITHOUT, rewards=[NUMERIC], stages=["sft"])

@@ -48,7 +48,7 @@ def test_a_pattern_matches_a_part_or_the_whole() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "(" * 900 + ")" * 900 + "*+*"])
-def test_what_is_no_pattern_is_refused_with_the_spec(pattern: str) -> None:
+def test_pattern_reward_invalid_regex_is_refused(pattern: str) -> None:
     with pytest.raises(ValidationError, match="not a regular expression"):
         RegexReward(type="regex", pattern=pattern)
 

@@ -35,7 +35,7 @@ def disturb(model: Any) -> None:
             weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(3)))
 
 
-def test_they_come_from_the_policy_as_it_was_before_the_update() -> None:
+def test_producer_samples_with_the_policy_before_the_update() -> None:
     actors = cast_for(spec_of())
     ahead, now = rollouts(actors), rollouts(actors, asynchronous=False)
     first = now.take(1)
@@ -62,7 +62,7 @@ def test_a_role_on_a_backbone_is_copied_with_it(tmp_path: Path) -> None:
     assert ids(ahead.take(1).responses) == before != ids(now.take(1).responses)
 
 
-def test_what_waits_for_another_iteration_is_not_learnt_from() -> None:
+def test_producer_drops_responses_of_another_iteration() -> None:
     """As after a roll-back, whose steps keep on counting."""
     ahead = rollouts()
     with ahead.sample_ahead(1):
@@ -85,7 +85,7 @@ def test_producer_error_in_update_leaves_no_thread_or_batch() -> None:
     assert ahead.state() == {} and torch.get_num_threads() == threads
 
 
-def test_trouble_in_the_sampling_is_raised() -> None:
+def test_producer_error_in_sampling_is_raised() -> None:
     actors = cast_for(spec_of())
     ahead = rollouts(actors)
     actors.policy.model.embed_tokens = None  # and the copy's
@@ -93,7 +93,7 @@ def test_trouble_in_the_sampling_is_raised() -> None:
         pass
 
 
-def test_without_it_nothing_is_sampled_before_its_time() -> None:
+def test_producer_synchronous_samples_nothing_ahead() -> None:
     now = rollouts(asynchronous=False)
     with now.sample_ahead(1):
         pass

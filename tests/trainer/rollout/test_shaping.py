@@ -64,7 +64,7 @@ def test_reward_whitening_keeps_the_mean() -> None:
     assert not scaled[~mask].any()
 
 
-def test_masked_mean_counts_only_what_counts() -> None:
+def test_masked_mean_counts_only_masked_values() -> None:
     assert float(masked_mean(torch.tensor([1.0, 3.0, torch.nan]), torch.tensor([True, True, False]))) == 2.0
 
 

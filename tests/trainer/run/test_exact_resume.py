@@ -25,7 +25,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_killed_in_every_stage_it_ends_in_the_same_bits(uninterrupted: Path, tmp_path: Path) -> None:
+def test_run_killed_in_every_stage_resumes_to_the_same_bits(uninterrupted: Path, tmp_path: Path) -> None:
     spec = write_spec(tmp_path)
     for stage, step in (("sft", 5), ("sft", 33), ("reward_model", 11), ("ppo", 3), ("ppo", 5)):
         status = signal_when(start(spec, tmp_path), tmp_path, at(stage, step), signal.SIGKILL)
@@ -66,7 +66,7 @@ def test_another_seed_gives_other_weights(uninterrupted: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_masters_and_8_bit_moments_come_back_to_the_bit(tmp_path: Path) -> None:
+def test_masters_and_8_bit_moments_are_restored_exactly(tmp_path: Path) -> None:
     """Killed after a checkpoint of PPO, with weights in bfloat16 whose masters only the optimizer has."""
     small = {"optimizer": "adamw_8bit"}
     changes = {

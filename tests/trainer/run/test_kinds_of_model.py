@@ -57,7 +57,7 @@ def test_a_vocabulary_smaller_than_the_tokenizers_is_refused(first: Path, tmp_pa
         run(tmp_path, ["sft"], model=str(base))
 
 
-def test_only_what_the_stages_need_must_fit(first: Path, tmp_path: Path) -> None:
+def test_context_must_fit_only_the_stages_that_run(first: Path, tmp_path: Path) -> None:
     """A context of 48 is enough for SFT; sampling 64 tokens would need more."""
     base = gpt2_in(tmp_path / "base", first, 0, None, positions=48)
     run(tmp_path / "a", ["sft"], model=str(base), ppo={"max_new_tokens": 64})
@@ -78,7 +78,7 @@ def test_architecture_without_scoring_head_runs_without_critic(tmp_path: Path) -
     run(tmp_path / "c", ["sft", "ppo"], model=model, rewards=[LENGTH], ppo=head)
 
 
-def test_a_template_and_another_pad_come_along_to_every_result(first: Path, tmp_path: Path) -> None:
+def test_template_and_pad_are_saved_with_every_result(first: Path, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(first / "sft")
     tokenizer.chat_template = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
     base = tmp_path / "base"

@@ -14,7 +14,7 @@ MOVING = {"reference": {"update": "ema", "decay": 0.5}, "critic": {"kind": "valu
 
 
 @pytest.mark.parametrize("lora", [None, LORA])
-def test_gone_back_and_crashed_it_ends_with_the_same_bits(
+def test_roll_back_then_crash_resumes_to_the_same_bits(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: dict[str, Any] | None
 ) -> None:
     stages, model = ["ppo", "evaluation"], {"path": str(first / "sft")} | ({"lora": lora} if lora else {})

@@ -79,7 +79,7 @@ def test_kto_raises_held_out_margin_and_policy_score(finished: Path) -> None:
     assert judged["score_after"] > judged["score_before"] + 1
 
 
-def test_crashed_in_either_stage_it_ends_in_the_same_bits(
+def test_thumbs_run_crashed_in_a_stage_resumes_to_same_bits(
     data: dict[str, Any], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for stage, step in (("reward_model", 12), ("kto", 8)):

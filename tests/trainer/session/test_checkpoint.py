@@ -42,7 +42,7 @@ def test_a_save_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [] and checkpoints.newest("ppo") is None
 
 
-def test_what_a_killed_process_left_half_written_is_swept(tmp_path: Path) -> None:
+def test_checkpoint_left_half_written_is_deleted(tmp_path: Path) -> None:
     (tmp_path / ".tmp-ppo-000003").mkdir()
     assert Checkpoints(tmp_path, keep_last=2).newest("ppo") is None
     assert list(tmp_path.iterdir()) == []

@@ -90,7 +90,7 @@ def test_dpo_training_starts_at_ln_2_and_separates_the_pairs(tmp_path: Path) -> 
         )
 
 
-def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
+def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None:
     def go_on(folder: Path, policy: Model, stop: int | None = None) -> None:
         folder.mkdir(exist_ok=True)
         with session_in(folder) as session:

@@ -250,7 +250,7 @@ def test_best_checkpoint_is_evaluated_again_with_separate_draws(tmp_path: Path) 
     assert summary["best_response_length"] == sum(c.tokens for c in fresh.completions) / 5
 
 
-def test_no_draw_by_which_the_best_was_chosen_measures_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_best_checkpoint_draws_differ_from_selection_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On either side: a checkpoint is chosen for beating certain responses of the initial policy, too."""
     drawn: list[list[float]] = []
     uniforms = evaluation.uniforms

@@ -131,7 +131,7 @@ def test_kto_training_starts_at_half_and_separates_the_thumbs(tmp_path: Path) ->
     assert min(ratios[0], ratios[3]) > max(ratios[1], ratios[2], ratios[4])
 
 
-def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
+def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None:
     def go_on(folder: Path, policy: Model, stop: int | None = None) -> None:
         folder.mkdir(exist_ok=True)
         with session_in(folder) as session:

@@ -58,7 +58,7 @@ def test_conversation_template_that_rewrites_keeps_trained_turn() -> None:
     ]
 
 
-def test_what_is_trained_is_what_a_real_template_renders(shared_data: Path) -> None:
+def test_conversation_tokens_equal_those_of_a_real_template(shared_data: Path) -> None:
     """MiniMind's template puts an empty thought before every answer, and a newline after every turn."""
     tokenizer = AutoTokenizer.from_pretrained(shared_data / "tok_minimind")
     codec = Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"))

@@ -115,7 +115,7 @@ def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: t
     assert status(job_id) == ("queued" if kind in (Stopped, ProcessLost) else "failed")
 
 
-def test_no_two_kinds_of_trouble_share_an_exit_status() -> None:
+def test_trainer_errors_have_distinct_exit_statuses() -> None:
     assert len({kind.exit_status for kind in TREE}) == len(TREE) >= 12
 
 
@@ -255,7 +255,7 @@ def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
     assert [event.step for event in events(job_id, "metrics")] == [2, 3, 4, 5]
 
 
-def test_a_trainer_that_is_always_killed_is_given_up(
+def test_attempt_trainer_killed_every_time_fails_the_job(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin die")
@@ -267,7 +267,7 @@ def test_a_trainer_that_is_always_killed_is_given_up(
     assert "run out of memory" in failed.error["message"]
 
 
-def test_what_the_trainer_started_does_not_survive_it(
+def test_attempt_ends_processes_that_the_trainer_started(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("leave_a_child begin finish")
@@ -296,7 +296,7 @@ def few_tries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return get_settings()
 
 
-def test_a_store_that_does_not_take_files_is_named(
+def test_attempt_error_names_a_store_that_refuses_files(
     queue: Queue, few_tries: Settings, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin steps finish")
@@ -336,7 +336,7 @@ def test_a_data_folder_that_cannot_be_written_is_named(
     assert "could not store or fetch files: [Errno" in job(job_id).status_reason
 
 
-def test_the_worker_is_seen_while_it_is_there(settings: Settings) -> None:
+def test_worker_is_listed_while_it_runs(settings: Settings) -> None:
     with WorkerHeartbeat(settings) as heartbeat, session_scope() as session:
         assert session.get_one(Worker, heartbeat.worker_id).job_id is None
     with session_scope() as session:

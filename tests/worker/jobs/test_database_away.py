@@ -90,7 +90,7 @@ def test_database_away_beyond_the_lease_ends_and_retries_the_run(
             again.kill()
 
 
-def test_a_commit_whose_answer_was_lost_is_not_done_twice(
+def test_database_commit_with_lost_response_is_not_repeated(
     queue: Queue, context: WorkerContext, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     lost = 0

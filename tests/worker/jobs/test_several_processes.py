@@ -77,7 +77,7 @@ def test_killed_process_ends_the_others_as_a_killed_trainer(
     assert "killed by SIGKILL" in error["message"]
 
 
-def test_the_trouble_of_any_process_is_that_of_the_run(
+def test_error_of_any_process_is_the_error_of_the_run(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin lose_the_others", "run_out_of_memory")

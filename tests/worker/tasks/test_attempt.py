@@ -77,7 +77,7 @@ def test_handler_unexpected_error_fails_the_task_not_the_worker(do: Do, caplog: 
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_a_kind_that_is_not_known_here(settings: Settings) -> None:
+def test_task_of_unknown_kind_fails(settings: Settings) -> None:
     with session_scope() as session:
         unknown = tasks.enqueue(session, make_key(session).id, "paint", {}).id
     drain_all(settings)
@@ -85,9 +85,7 @@ def test_a_kind_that_is_not_known_here(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), OperationalError("SELECT", {}, Exception("gone"))])
-def test_trouble_of_the_machine_gets_another_try_three_in_all(
-    do: Do, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_task_machine_error_is_tried_three_times(do: Do, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.process.StopRequest.pause", lambda self, seconds: None)
     tries: list[int] = []
 

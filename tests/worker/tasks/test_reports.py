@@ -91,7 +91,7 @@ def test_fixes_drop_rows_and_change_texts(client: TestClient, settings: Settings
     assert not {finding["code"] for finding in report_of(client, path)["result"]["findings"]} & set(codes)
 
 
-def test_answers_that_were_records_of_their_own_keep_their_lines(client: TestClient, settings: Settings) -> None:
+def test_report_answers_from_separate_records_keep_their_lines(client: TestClient, settings: Settings) -> None:
     """Good ones on lines 1 to 3, bad ones on 4 to 6; the file's second line has a prompt of its own."""
     said = [("p", "fine", True), ("alone", "x", True), ("q", "good", True)]
     said += [("p", "poor</s>", False), ("q", "bad</s>", False), ("q", "worse ", False)]
@@ -109,7 +109,7 @@ def test_answers_that_were_records_of_their_own_keep_their_lines(client: TestCli
     assert "special_tokens" not in findings and findings["trailing_whitespace"]["lines"] == [6]
 
 
-def test_who_always_prefers_the_first_of_two_leans_to_it(client: TestClient, settings: Settings) -> None:
+def test_report_annotator_who_prefers_the_first_side_is_found(client: TestClient, settings: Settings) -> None:
     """Where a label says which side won; chosen answers are the first ones by definition."""
     battles = [
         {

@@ -43,7 +43,7 @@ def fetched(url: str, settings: Settings, waits: list[float] | None = None) -> b
 
 
 @pytest.mark.parametrize("says_length", [True, False])
-def test_a_file_comes_whole(web: Files, settings: Settings, says_length: bool) -> None:
+def test_web_source_returns_the_complete_file(web: Files, settings: Settings, says_length: bool) -> None:
     web.files["/a.jsonl"] = File(CONTENT, says_length=says_length)
     with download(WebFile(f"{web.url}/a.jsonl?x=1"), settings) as source:
         assert (source.name, source.size) == ("a.jsonl", len(CONTENT) if says_length else None)
@@ -251,7 +251,7 @@ def test_server_file_folder_swapped_for_a_link_is_refused(
         pass
 
 
-def test_the_platform_s_own_files_are_not_imported(settings: Settings) -> None:
+def test_server_file_of_the_platform_is_refused(settings: Settings) -> None:
     everything = settings.model_copy(update={"import_urls": [f"file://{settings.data_dir.parent}"]})
     blob = settings.blob_dir / "uploads" / "up_other" / "000001"
     blob.parent.mkdir(parents=True)

@@ -114,7 +114,7 @@ def test_import_of_unusable_upload_is_refused_without_a_dataset(client: TestClie
     assert client.get("/v1/datasets").json()["data"] == []
 
 
-def test_a_dataset_that_is_deleted_meanwhile_is_no_trouble(client: TestClient, settings: Settings) -> None:
+def test_import_of_deleted_dataset_leaves_no_task_and_no_rows(client: TestClient, settings: Settings) -> None:
     made = client.post("/v1/datasets", json={"upload": upload(client, jsonl(PAIRS))}).json()
     assert client.delete(f"/v1/datasets/{made['id']}").status_code == 204
     assert drain_all(settings) == 0

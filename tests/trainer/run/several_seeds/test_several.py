@@ -122,7 +122,7 @@ def test_several_seeds_signal_at_end_of_seed_stops_before_next(tmp_path: Path) -
     assert ran == [5]
 
 
-def test_trouble_with_the_data_is_the_jobs(tmp_path: Path) -> None:
+def test_several_seeds_data_error_fails_the_job(tmp_path: Path) -> None:
     def no_data(session: Session) -> dict[str, float]:
         raise DataError("gone.jsonl: No such file")
 

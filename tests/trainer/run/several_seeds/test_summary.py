@@ -59,11 +59,11 @@ def test_the_best_seed_wins_most_and_did_not_fail() -> None:
         ({"entropy_kept": 0.05}, "5% of its first entropy"),
     ],
 )
-def test_what_counts_as_collapsed(summary: dict[str, float], said: str) -> None:
+def test_collapse_names_the_figure_that_shows_it(summary: dict[str, float], said: str) -> None:
     assert said in (collapse(summary, 0.1) or "")
 
 
-def test_what_does_not() -> None:
+def test_collapse_is_none_for_weak_but_intact_figures() -> None:
     unlucky = {
         "win_rate": 0.45,
         "win_rate_high": 0.54,

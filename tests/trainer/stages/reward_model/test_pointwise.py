@@ -128,7 +128,7 @@ def test_pointwise_learns_the_thumbs_and_reports_it_in_the_card(tmp_path: Path) 
     assert model.config.score_bias == pytest.approx(sum(raw) / 2, abs=1e-5)  # as after pairs
 
 
-def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
+def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None:
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()
     trained(tmp_path / "whole")

@@ -92,7 +92,7 @@ def test_report_card_is_an_event_and_a_file_with_the_weights(tmp_path: Path) -> 
     assert last["eval/length_baseline"] == event.card.length_baseline.accuracy == pytest.approx(1 / 6)
 
 
-def test_stopped_half_way_it_ends_in_the_same_bits(tmp_path: Path) -> None:
+def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None:
     spec = RewardModelSpec(
         batch_size=2, epochs=4, learning_rate=1e-2, margin=True, center_coef=0.01, save_every=2,
         normalize="mean_and_std", micro_batch_size=4,
