@@ -1,5 +1,6 @@
-"""The database: one engine per address, and the one place that commits."""
+"""The database: engines, transactions, migrations, and the texts and numbers that it can store."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -13,22 +14,25 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import Session
 
 from core.settings import get_settings
+from data.text import storable
 
+LONGEST_MESSAGE = 2000
+_MIGRATIONS = Path(__file__).parent.parent / "migrations"
 _AFTER_COMMIT = "after_commit"
 
 
 @lru_cache
 def engine_for(url: str) -> Engine:
-    """The process's engine for `url`; its pool outlives single sessions and survives a restart of the server."""
+    """The engine of this process for a database. Its pool reconnects after a restart of the server."""
     in_utc = {"options": "-c timezone=UTC"}
     return create_engine(url, pool_size=10, max_overflow=30, pool_pre_ping=True, connect_args=in_utc)
 
 
 @contextmanager
 def session_scope(database_url: str | None = None) -> Iterator[Session]:
-    """One transaction: committed when the block ends well, rolled back when it raises. Nothing else commits.
+    """A transaction that is committed at the end of the block, and rolled back if the block raises. Nothing else commits.
 
-    A session takes a connection at its first statement, so an unused one costs nothing.
+    The session takes a connection at its first statement, so an unused session costs nothing.
     """
     with Session(engine_for(database_url or get_settings().database_url), expire_on_commit=False) as session:
         yield session
@@ -38,16 +42,12 @@ def session_scope(database_url: str | None = None) -> Iterator[Session]:
 
 
 def after_commit(session: Session, call: Callable[[], object]) -> None:
-    """Have `call` made once the transaction is committed, and never if it is not. It must not raise."""
+    """Call a function once the transaction is committed. The function must not raise."""
     session.info.setdefault(_AFTER_COMMIT, []).append(call)
 
 
-# Brings a database to the newest schema, from any working directory.
-_ROOT = Path(__file__).parent.parent
-
-
 def migrate(database_url: str) -> None:
-    """Run every migration that the database lacks. Two at once take turns."""
+    """Bring the database to the newest schema. Concurrent calls are serialised by a lock in the database."""
     command.upgrade(alembic_config(database_url), "head")
 
 
@@ -59,8 +59,20 @@ def at_head(database_url: str) -> bool:
 
 
 def alembic_config(database_url: str) -> Config:
-    """Alembic's configuration without a file of its own: `[tool.alembic]` in pyproject.toml serves its command line."""
+    """Alembic's configuration, for any working directory. Its command line reads `[tool.alembic]` in pyproject.toml."""
     config = Config()
-    config.set_main_option("script_location", str(_ROOT / "migrations"))
+    config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["database_url"] = database_url
     return config
+
+
+def storable_message(text: str) -> str:
+    """The text without characters that PostgreSQL cannot store. The middle of a text over 2000 characters is left out."""
+    half = LONGEST_MESSAGE // 2
+    short = text if len(text) <= LONGEST_MESSAGE else f"{text[:half]}\n[…]\n{text[-half:]}"
+    return str(storable(short))
+
+
+def storable_numbers(values: dict[str, float]) -> dict[str, float]:
+    """The finite numbers. JSON in PostgreSQL has no infinity and no NaN."""
+    return {storable(name): value for name, value in values.items() if math.isfinite(value)}

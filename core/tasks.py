@@ -12,15 +12,14 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from core.broker import DATA_QUEUE, wake_worker
-from core.datasets import versions
-from core.db import after_commit
+from core.db import after_commit, storable_message
 from core.errors import NotFound
 from core.leasing import LeasedQueue, SweepResult
 from core.models import DatasetVersion, DataTask
 from core.models.base import new_id
+from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
 from core.settings import get_settings
-from core.storable import message
 from data.text import storable
 
 UNFINISHED = (TaskStatus.QUEUED, TaskStatus.RUNNING)
@@ -124,16 +123,24 @@ def cancel(session: Session, task: DataTask) -> None:
 
 def end(session: Session, task: DataTask, status: TaskStatus, error: dict[str, Any] | None = None) -> None:
     """Write the end of a task that the caller has locked. With an error, the version that it makes fails as well."""
-    stored = None if error is None else storable(error) | {"message": message(str(error["message"]))}
+    stored = None if error is None else storable(error) | {"message": storable_message(str(error["message"]))}
     task.status, task.finished_at = status.value, datetime.now(UTC)
     task.worker_id = task.lease_expires_at = None
     task.error = stored if status is TaskStatus.FAILED else None
     if status is TaskStatus.DONE:
         task.progress, task.note = 1.0, ""
     session.flush()
-    version = session.get(DatasetVersion, task.args.get("version")) if stored and task.args.get("version") else None
-    if stored and version is not None:
-        versions.fail(session, version, stored)
+    if stored is not None and (version_id := task.args.get("version")) is not None:
+        _fail_version(session, version_id, stored)
+
+
+def _fail_version(session: Session, version_id: str, error: dict[str, Any]) -> None:
+    """Store the error in a version that is still importing. A version that is ready, blocked or deleted is left alone."""
+    query = select(DatasetVersion).filter_by(id=version_id).with_for_update(of=DatasetVersion)
+    version = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    if version is not None and version.status == VersionStatus.IMPORTING:
+        version.status, version.error = VersionStatus.FAILED.value, error
+        session.flush()
 
 
 def claim(session: Session, worker_id: str) -> TaskClaim | None:
@@ -160,7 +167,7 @@ def renew(session: Session, claim: TaskClaim) -> None:
 def report_progress(session: Session, claim: TaskClaim, progress: float, note: str) -> None:
     """Store the progress, from 0 to 1, and a note for people. Raises TaskCancelled or LeaseLost."""
     task = held(session, claim)
-    task.progress, task.note = min(max(progress, 0.0), 1.0), message(note)[:_LONGEST_NOTE]
+    task.progress, task.note = min(max(progress, 0.0), 1.0), storable_message(note)[:_LONGEST_NOTE]
     session.flush()
 
 

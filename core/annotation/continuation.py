@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from core.access.references import is_checkpoint_id
 from core.annotation import results, rounds
 from core.datasets import versions
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
-from core.jobs.references import is_checkpoint_id
 from core.jobs.submit import submit_job
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from core.models.annotation import RoundStatus

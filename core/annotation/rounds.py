@@ -10,13 +10,13 @@ from core import tasks
 from core.annotation import sources
 from core.annotation.spec import NewRound, RoundChanges
 from core.datasets import versions
+from core.db import storable_message
 from core.errors import InvalidRequest, NotFound, RoundClosed, RoundNotReady
 from core.models import AnnotationPin, AnnotationRound, DataTask
 from core.models.annotation import RoundStatus
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
-from core.storable import message
 from data.text import bad_text
 
 ITEMS_TASK = "annotation_items"
@@ -72,7 +72,7 @@ def settle(session: Session, round_: AnnotationRound) -> None:
         return
     task = session.get(DataTask, round_.task_id)
     error = _LOST if task is None else task.error or _CANCELLED
-    round_.error = {"code": error["code"], "message": message(error["message"])}
+    round_.error = {"code": error["code"], "message": storable_message(error["message"])}
     round_.status = RoundStatus.FAILED if round_.status == RoundStatus.PREPARING else RoundStatus.PAUSED
     unpin(session, round_.id, "items")
     if round_.status == RoundStatus.FAILED:

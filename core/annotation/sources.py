@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.access.allowlist import model_refusal
+from core.access.references import is_checkpoint_id, owned_checkpoint
 from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
 from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
-from core.jobs.references import is_checkpoint_id, owned_checkpoint
 from core.models import Checkpoint, DatasetVersion, Job
 from core.settings import Settings
 from data.kinds import DatasetKind

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.access.allowlist import model_refusal
+from core.access.references import is_checkpoint_id
 from core.errors import DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
-from core.jobs.references import is_checkpoint_id
 from core.models import Checkpoint, DatasetReport, DatasetVersion, DataTask, Job
 from core.models.base import new_id
 from core.models.datasets import VersionStatus

@@ -17,7 +17,6 @@ from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidR
 from core.models import Dataset, DatasetVersion
 from core.models.base import new_id
 from core.models.datasets import VersionStatus
-from core.storable import message
 from data.kinds import DatasetKind
 from data.text import storable
 
@@ -105,15 +104,6 @@ def newest(session: Session, dataset_ids: Sequence[str]) -> dict[str, DatasetVer
     query = query.ext(distinct_on(DatasetVersion.dataset_id))
     query = query.order_by(DatasetVersion.dataset_id, DatasetVersion.number.desc())
     return {version.dataset_id: version for version in session.scalars(query)}
-
-
-def fail(session: Session, version: DatasetVersion, error: dict[str, Any]) -> None:
-    """Say why it could not be made: `{code, message, …}`. Nothing, if it has been settled meanwhile."""
-    session.refresh(version, with_for_update={"of": DatasetVersion})
-    if version.status == VersionStatus.IMPORTING:
-        version.error = storable(error) | {"message": message(str(error["message"]))}
-        version.status = VersionStatus.FAILED.value
-        session.flush()
 
 
 def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from core.db import storable_message, storable_numbers
 from core.jobs.state import change_status
 from core.leasing import LeasedQueue, SweepResult
 from core.models import Checkpoint, Job, JobAttempt
 from core.models.jobs import ACTIVE, JobStatus, Outcome
 from core.settings import get_settings
-from core.storable import message, numbers
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class JobQueue(LeasedQueue[Job]):
         limit = get_settings().max_attempts if self._max_attempts is None else self._max_attempts
         to = _status_after_release(row)
         if to is JobStatus.QUEUED and lost >= limit:
-            text = message(f"{reason} This was attempt {lost} in a row without a new checkpoint.")
+            text = storable_message(f"{reason} This was attempt {lost} in a row without a new checkpoint.")
             error = {"code": "too_many_attempts", "message": text}
             change_status(session, row, JobStatus.FAILED, text, error=error)
             return JobStatus.FAILED
@@ -101,8 +101,8 @@ def finish(
 ) -> None:
     """End the job as succeeded, failed (`error` is `{code, message}`) or cancelled. Raises LeaseLost."""
     job = held(session, job_id, attempt)
-    stored_summary = numbers(summary) if summary is not None else None
-    stored_error = {name: message(value) for name, value in error.items()} if error else None
+    stored_summary = storable_numbers(summary) if summary is not None else None
+    stored_error = {name: storable_message(value) for name, value in error.items()} if error else None
     change_status(session, job, status, reason, error=stored_error, summary=stored_summary)
     _end_attempt(session, job, Outcome.FINISHED)
 

@@ -7,10 +7,10 @@ from typing import Any, TypedDict
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from core.db import storable_numbers
 from core.jobs.attempts import held
 from core.models import AnnotationPin, Checkpoint, CheckpointPin
 from core.models.base import new_id
-from core.storable import numbers
 from trainer.events import CheckpointSaved
 
 
@@ -40,7 +40,7 @@ def record_checkpoint(
         job_id=job_id,
         attempt=attempt,
         **saved.model_dump(include={"stage", "step", "final", "best", "seed", "path"}),
-        metrics=numbers(saved.metrics),
+        metrics=storable_numbers(saved.metrics),
         files=[_plain(file) for file in files],
         bytes=sum(file["bytes"] for file in files),
         blob_prefix=blob_prefix,

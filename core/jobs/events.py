@@ -8,12 +8,12 @@ from sqlalchemy import insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
+from core.db import storable_numbers
 from core.jobs.attempts import held
 from core.jobs.progress import apply_event
 from core.jobs.state import change_status
 from core.models import Job, JobAttempt, JobEvent, JobMetrics
 from core.models.jobs import JobStatus
-from core.storable import numbers
 from data.text import storable
 from trainer.events import Event, Metrics, RunStarted
 
@@ -80,7 +80,7 @@ def _upsert_metrics(session: Session, job: Job, events: Sequence[Metrics]) -> No
             "step": event.step,
             "attempt": job.attempt,
             "at": _when(event),
-            "values": numbers(event.values),
+            "values": storable_numbers(event.values),
         }
         for event in latest.values()
     ]

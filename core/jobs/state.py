@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from core.db import storable_message
 from core.errors import IllegalTransition
 from core.models import CheckpointPin, Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
-from core.storable import message
 
 S = JobStatus
 TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
@@ -43,7 +43,7 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, **colu
         session.execute(delete(CheckpointPin).where(CheckpointPin.job_id == job.id))
     for name, value in columns.items():
         setattr(job, name, value)
-    _write(session, job, start, to, message(reason))
+    _write(session, job, start, to, storable_message(reason))
 
 
 def write_first_status(session: Session, job: Job, reason: str) -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from core.access.references import check_references
 from core.datasets import overlap, versions
 from core.datasets.rows import content_of
 from core.datasets.versions import pin
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
 from core.jobs.events import append_event
-from core.jobs.references import check_names
 from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
@@ -29,7 +29,8 @@ def submit_job(session: Session, owner_id: str, spec: JobSpec, settings: Setting
     """
     resolved = spec.model_dump(mode="json")
     _check_text(resolved)
-    needed = check_names(session, owner_id, spec, settings or get_settings())
+    allowed = settings or get_settings()
+    needed = check_references(session, owner_id, spec, allowed.path_rules, allowed.reward_urls)
     used = _versions(session, owner_id, spec)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)

@@ -9,7 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core import tasks
 from core.blobs import BlobStore, discard
-from core.db import after_commit
+from core.db import after_commit, storable_message
 from core.errors import (
     DiskFull,
     FetchFailed,
@@ -24,7 +24,6 @@ from core.models.base import new_id
 from core.models.datasets import VersionStatus
 from core.models.uploads import UploadStatus
 from core.settings import Settings, get_settings
-from core.storable import message
 from core.uploads.parts import checked_filename, part_bytes_for, upload_prefix
 
 _MOST_PER_SWEEP = 100
@@ -112,7 +111,7 @@ def unfinished(upload_id: str | InstrumentedAttribute[str]) -> ColumnElement[boo
 def fail(session: Session, blobs: BlobStore, upload: Upload, error: PlatformError) -> None:
     """Store the error of a failed download and delete its parts; the caller has locked `upload`."""
     upload.status = UploadStatus.FAILED.value
-    upload.error = {"code": error.code, "message": message(error.detail)}
+    upload.error = {"code": error.code, "message": storable_message(error.detail)}
     session.execute(delete_rows(UploadPart).filter_by(upload_id=upload.id))
     prefix = upload_prefix(upload.id)
     after_commit(session, lambda: discard(blobs, [prefix]))

@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session
 
+from core.access.references import check_paths
 from core.blobs import BlobStore
 from core.child import Child
 from core.errors import InvalidSpec, LeaseLost, NotFound
 from core.jobs import attempts
 from core.jobs.attempts import Claim
-from core.jobs.references import check_paths
 from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
 from trainer.spec import JobSpec
@@ -129,7 +129,7 @@ class _Attempt:
             spec = JobSpec.model_validate(self._claim.spec)
         except ValidationError:
             return  # a spec of an older release: the trainer refuses it and names the fields
-        check_paths(spec, self._worker.settings)
+        check_paths(spec, self._worker.settings.path_rules)
 
     def _prepare(self) -> None:
         inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from core.access.references import is_checkpoint_id
 from core.blobs import BlobStore
 from core.datasets import reports
 from core.datasets.rows import answer_lines_key, lines_key
 from core.db import session_scope
-from core.jobs.references import is_checkpoint_id
 from core.models import DatasetReport, DatasetVersion
 from data.formats import labelled
 from worker.jobs.checkpoints import TRAINER_STATE

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy.orm import Session
 
+from core import tasks
 from core.blobs import blob_store
 from core.datasets import publish, versions
 from core.datasets.importing import BadRows
@@ -10,6 +11,7 @@ from core.datasets.versions import Reference, pin
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.jobs.submit import submit_job
 from core.models import Dataset, DatasetVersion
+from core.models.tasks import TaskStatus
 from core.settings import get_settings
 from data.kinds import DatasetKind
 from tests.core.factories import jsonl, make_job, make_key, make_version
@@ -34,6 +36,12 @@ def again(session: Session, version: DatasetVersion) -> DatasetVersion:
 
 def importing(session: Session, version: DatasetVersion) -> DatasetVersion:
     return versions.new_version(session, session.get_one(Dataset, version.dataset_id), {"type": "upload"}, version)
+
+
+def fail(session: Session, version: DatasetVersion, message: str) -> None:
+    """Fail the task that makes a version."""
+    task = tasks.enqueue(session, owner(version), "import", {"version": version.id})
+    tasks.end(session, task, TaskStatus.FAILED, {"code": "invalid_dataset", "message": message})
 
 
 @pytest.mark.parametrize(
@@ -83,14 +91,13 @@ def test_a_version_that_is_not_there_yet_cannot_be_used(session: Session, versio
 
 
 def test_usable_failed_version_error_states_the_cause(session: Session, version: DatasetVersion) -> None:
-    second = importing(session, version)
-    versions.fail(session, second, {"code": "invalid_dataset", "message": "no rows"})
+    fail(session, importing(session, version), "no rows")
     with pytest.raises(DatasetFailed, match=r"Version 2 .*: no rows"):
         versions.usable(session, owner(version), f"{version.dataset_id}@2")
 
 
 def test_a_version_that_is_settled_does_not_fail(session: Session, version: DatasetVersion) -> None:
-    versions.fail(session, version, {"code": "x", "message": "too late"})
+    fail(session, version, "too late")
     assert (version.status, version.error) == ("ready", None)
 
 
