@@ -1,4 +1,8 @@
-"""Every setting of the platform, and the only place that reads the environment."""
+"""All settings of the platform. Only this module reads the environment.
+
+Each description states what the setting is, its unit, and when to change it. docs/generate writes docs/reference/settings.md
+and .env.example from them.
+"""
 
 import re
 from functools import lru_cache
@@ -33,88 +37,88 @@ Folders = Annotated[list[Path], NoDecode, BeforeValidator(_folders)]
 
 
 class Settings(BaseSettings):
-    """Read from the environment once; `proximal up` fills in the addresses of the embedded servers."""
+    """The settings of the API and the workers. Each process reads them from the environment once."""
 
     model_config = SettingsConfigDict(
         env_prefix="PROXIMAL_", frozen=True, extra="ignore", use_attribute_docstrings=True, populate_by_name=True
     )
 
     database_url: Annotated[str, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))]
-    """PostgreSQL, as `postgresql://user:password@host:5432/name`."""
+    """Address of the PostgreSQL server, as `postgresql://user:password@host:5432/name`. `proximal up` starts a server of its own where this variable is not set."""
     redis_url: Annotated[str, Field(validation_alias=AliasChoices("REDIS_URL", "redis_url"))]
-    """Redis or Valkey, as `redis://host:6379/0`: the queue's broker."""
+    """Address of the Redis or Valkey server, as `redis://host:6379/0`. It carries the messages that wake workers, and stores nothing. `proximal up` starts a server of its own where this variable is not set."""
     data_dir: Path = Path(".proximal")
-    """Folder for what this machine keeps: run folders, the embedded servers' data and, by default, blobs."""
+    """Folder of this machine for run folders, the data of embedded servers, heartbeat files and, by default, blobs. Put it on a disk with room for several checkpoints. With `PROXIMAL_MACHINES` above 1, it must be on storage that all machines share."""
     blob_url: str = ""
-    """Where datasets and checkpoints lie, as `file:///some/folder`. Empty: `blobs` in the data folder."""
+    """Folder of the blobs (datasets, uploads and checkpoints), as `file:///some/folder`. Empty: `blobs` in the data folder. Set it if API and workers run on several machines: all of them must reach the folder."""
 
     lease_seconds: Seconds = 15
-    """How long a worker holds a job without a sign of life before the job is given to another."""
+    """Seconds after the last heartbeat of a worker until its job goes back to the queue. Increase it if workers lose jobs because of short network failures. A lost worker is then noticed later."""
     heartbeat_seconds: Seconds = 3
-    """How often a worker gives a sign of life. Well below the lease."""
+    """Seconds between two heartbeats of a worker. It must be well below `PROXIMAL_LEASE_SECONDS`: a third or less."""
     sweep_seconds: Seconds = 3
-    """How often the sweeper looks for lost workers and for jobs whose message was lost."""
+    """Seconds between two runs of the sweeper, which repairs the effects of lost workers and lost messages and deletes expired data."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
-    """How many workers in a row a job may lose, without a checkpoint in between, before it fails."""
+    """Number of workers that a job may lose in a row, without a new checkpoint, before it fails. Increase it on machines that are often taken away."""
     stop_seconds: Seconds = 60
-    """How long a trainer that was asked to stop may take to finish its step and save, before it is killed."""
+    """Seconds that a trainer has to finish its step and save after a stop request. Then the worker kills it. Increase it for large models. Keep it below the time that your process manager gives the worker, such as `stop_grace_period` in `docker-compose.yml`."""
 
     processes: Annotated[int, Field(ge=1)] | None = None
-    """How many processes a job may ask this worker's machine for. Left out: one for each GPU or, where there is none or the job computes on the CPU, one for each core."""
+    """Most processes of a job on this worker's machine. Left out: the number of GPUs; without a GPU, or for a job on the CPU, the number of cores. Set it to reserve part of a machine for other work."""
     cuda_visible_devices: Annotated[
         str | None, Field(validation_alias=AliasChoices("CUDA_VISIBLE_DEVICES", "cuda_visible_devices"))
     ] = None
-    """The GPUs that this worker's trainers use, as `0,1`. Left out: all."""
+    """GPUs that the trainers of this worker use, as `0,1`. Left out: all GPUs. Set it to run several workers on one machine."""
     machines: Annotated[int, Field(ge=1)] = 1
-    """How many machines work on one job together: this worker's, and those that run `python -m worker join`."""
+    """Number of machines that work on one job together: that of this worker, and those that run `python -m worker join`. Above 1, `PROXIMAL_RENDEZVOUS` is required."""
     rendezvous: str = ""
-    """Where those machines meet, as `host:port`: this worker's machine as the others reach it, and a port that is free there."""
+    """Address where these machines connect to each other, as `host:port`: the name of this worker's machine for the others, and a free port on it."""
 
     max_upload_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**3
-    """Largest upload in parts, and largest file imported from elsewhere."""
+    """Largest upload in parts, and largest file imported from an address, in bytes."""
     max_request_upload_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**2
-    """Largest dataset in one request; a larger one comes in parts (`/v1/uploads`)."""
+    """Largest dataset in one request, in bytes. A larger one must be uploaded in parts (`/v1/uploads`)."""
     upload_part_bytes: Annotated[int, Field(ge=1)] = 16 * 1024**2
-    """Size of an upload's parts; doubled for a file that would have more than 10,000 of them."""
+    """Size of the parts of an upload, in bytes. It is doubled for a file that would have more than 10,000 parts. Decrease it if a reverse proxy limits the size of requests."""
     upload_hours: Annotated[float, Field(gt=0)] = 24
-    """How long an upload is kept after its last part, or after the dataset that was made of it."""
+    """Hours for which an upload is kept after its last part, or after a dataset was made of it."""
     import_urls: Annotated[ImportUrls, NoDecode] = "none"
-    """Where files may be imported from: `none`, `any` (every public https address, bucket and hub dataset), or a list of prefixes separated by spaces, as `https://data.example/ s3://bucket/pairs/ hf://datasets/owner/ file:///srv/data/`. A prefix that ends with `://` is every public address of its kind; one that names a host holds for a private network too."""
+    """Addresses that files may be imported from: `none`, `any` (every public https address, bucket and hub dataset), or prefixes separated by spaces. An example is `https://data.example/ s3://bucket/pairs/ hf://datasets/owner/ file:///srv/data/`. A prefix that ends with `://` allows every public address of its scheme. A prefix that names a host allows that host in a private network too. The data worker sends the requests: with a wide prefix, an owner of an API key can read what only your machines can reach."""
     hub_url: str = "https://huggingface.co"
-    """The hub that dataset ids are looked up at."""
+    """Address of the hub where dataset ids are looked up. Set it to use a mirror."""
     s3_endpoint: str = ""
-    """Address of an S3-compatible store. Empty: Amazon's."""
+    """Address of an S3-compatible store for imports from `s3://` addresses. Empty: Amazon S3."""
     s3_region: str = "us-east-1"
-    """Region of the buckets that are imported from."""
+    """Region of the buckets that files are imported from."""
     s3_access_key_id: str = ""
-    """Key to read buckets with. Empty: only public ones."""
+    """Access key for reading buckets. Empty: only public buckets can be read."""
     s3_secret_access_key: SecretStr | None = None
-    """The secret of that key."""
+    """Secret of `PROXIMAL_S3_ACCESS_KEY_ID`."""
     max_body_bytes: Annotated[int, Field(ge=1)] = 1024**2
-    """Largest request body other than an upload."""
+    """Largest body of any other request, in bytes. Increase it for very long job specs."""
     max_line_bytes: Annotated[int, Field(ge=1)] = 4 * 1024**2
-    """Longest line of a dataset."""
+    """Longest line of an imported file, in bytes."""
     max_expanded_bytes: Annotated[int, Field(ge=1)] = 64 * 1024**3
-    """Largest dataset once it is decompressed."""
+    """Largest imported file after decompression, in bytes."""
     max_compression_ratio: Annotated[float, Field(gt=1)] = 200
-    """How many times larger than its file a compressed dataset may be."""
+    """Largest ratio of the decompressed to the compressed size of an imported file. It protects the disk from decompression bombs. Increase it for very repetitive data."""
     max_columns: Annotated[int, Field(ge=1)] = 1000
-    """Most columns of a dataset, or fields of a record."""
+    """Most columns of an imported table, or fields of a record."""
     max_depth: Annotated[int, Field(ge=1)] = 64
-    """How deeply the values of a record may be nested."""
+    """Deepest nesting of the values of a record, in levels."""
     local_models: Folders = []
-    """Folders of the worker's machine from which a job may read models and files, separated by `:`. Empty or `none`: no folder. The data and blob folders are never allowed. `proximal up` adds the folder `models` beside its data folder."""
+    """Folders of the worker's machine from which a job may read models and files, separated by `:`. Empty or `none`: no folder. The data and blob folders are never allowed. `proximal up` adds the folder `models` beside its data folder. In a container, mount the folders into the worker."""
     reward_urls: Annotated[RewardUrls, NoDecode] = "none"
-    """Addresses that a job may name as its reward or judge: `any`, `none`, or a list of prefixes separated by spaces, as `https://rewards.example:8443/v1 http://10.0.0.7/`. The trainer asks them from the worker's network."""
+    """Addresses that a job may name as its reward or judge: `none`, `any`, or prefixes separated by spaces, as `https://rewards.example:8443/v1 http://10.0.0.7/`. The trainer sends the requests from the worker's network: with `any`, an owner of an API key can reach what only your machines can."""
 
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
-    """How long a browser stays signed in."""
+    """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600
-    """Longest life of one event stream; the browser then reconnects and goes on where it was."""
+    """Seconds after which the API closes an event stream. The browser reconnects and continues at the same event. Keep it below the longest request that a reverse proxy allows."""
     stream_poll_seconds: Seconds = 0.5
-    """How often an event stream looks for news in the database."""
+    """Seconds between two queries of an event stream for new events. Increase it to reduce the load on the database with many open dashboards."""
     dashboard_dir: Path = Path(__file__).parent.parent / "frontend" / "dist"
-    """The built dashboard."""
+    """Folder of the built dashboard."""
 
     @field_validator("database_url")
     @classmethod
@@ -160,13 +164,13 @@ class Settings(BaseSettings):
         return [check_prefix(prefix) for prefix in value.split()]
 
     @model_validator(mode="after")
-    def _machines_have_a_place_to_meet(self) -> "Settings":
+    def _machines_have_a_rendezvous(self) -> "Settings":
         if self.machines > 1 and not _HOST_AND_PORT.fullmatch(self.rendezvous):
             raise ValueError("PROXIMAL_MACHINES needs PROXIMAL_RENDEZVOUS, as host:port")
         return self
 
     @model_validator(mode="after")
-    def _models_lie_apart(self) -> "Settings":
+    def _models_are_outside_own_folders(self) -> "Settings":
         for folder in self.local_models:
             if PathRules(allowed=(folder,), refused=self.own_folders).why_not(folder):
                 raise ValueError(
@@ -177,12 +181,12 @@ class Settings(BaseSettings):
 
     @property
     def own_folders(self) -> tuple[Path, ...]:
-        """The folders of the platform itself, which hold the data of every key."""
+        """The folders of the platform itself. They contain the data of all API keys."""
         return self.data_dir, self.blob_dir
 
     @property
     def path_rules(self) -> PathRules:
-        """Which local paths a job may name."""
+        """The rules for local paths that a job may name."""
         return PathRules(allowed=tuple(self.local_models), refused=self.own_folders)
 
     @property
@@ -192,41 +196,41 @@ class Settings(BaseSettings):
 
 
 class LocalSettings(BaseSettings):
-    """What `proximal up` looks at before it fills in the rest: servers of one's own replace the embedded ones."""
+    """The settings that `proximal up` reads before it starts servers. An address that is set replaces an embedded server."""
 
     model_config = Settings.model_config
 
     database_url: Annotated[str | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))] = None
-    """PostgreSQL of one's own; left out, an embedded one runs in the data folder."""
+    """Address of a PostgreSQL server. None: an embedded server runs in the data folder."""
     redis_url: Annotated[str | None, Field(validation_alias=AliasChoices("REDIS_URL", "redis_url"))] = None
-    """Redis of one's own; left out, an embedded one runs in the data folder."""
+    """Address of a Redis server. None: an embedded server runs in the data folder."""
     data_dir: Path = Path(".proximal")
-    """Folder for what this machine keeps."""
+    """Folder for the data of this machine."""
     local_models: Folders = []
-    """Folders of one's own that jobs may read models from, beside the one that `proximal up` makes."""
+    """Folders from which jobs may read models, in addition to the folder that `proximal up` creates."""
 
 
 class MachineSettings(BaseSettings):
-    """What `python -m worker join` looks at: it needs neither database nor Redis."""
+    """The settings of `python -m worker join`, which needs neither database nor Redis."""
 
     model_config = Settings.model_config
 
     data_dir: Path
-    """The data folder of the worker that it joins, on storage that both see."""
+    """Data folder of the worker that it joins, on shared storage."""
     machine_rank: Annotated[int, Field(ge=1)]
-    """Which of the machines this is; that of the worker is 0."""
+    """Number of this machine, from 1. The worker's machine is 0."""
     stop_seconds: Seconds = 60
-    """As the worker's."""
+    """The setting of the same name of the worker, in seconds."""
 
 
 @lru_cache(maxsize=1)
 def get_settings() -> Settings:
-    """The process's settings. Never called while a module is being imported."""
+    """The settings of this process. Raises SettingsError. No module calls it at import time."""
     return _read(Settings)
 
 
 def get_machine_settings() -> MachineSettings:
-    """Those of a machine that joins a worker's."""
+    """The settings of a machine that joins a worker. Raises SettingsError."""
     return _read(MachineSettings)
 
 
@@ -235,4 +239,4 @@ def _read(kind: type[Kind]) -> Kind:
         return kind()
     except ValidationError as error:
         lines = [f"  {'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
-        raise SettingsError("The settings are not complete:\n" + "\n".join(lines)) from error
+        raise SettingsError("The settings are not valid:\n" + "\n".join(lines)) from error

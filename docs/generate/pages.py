@@ -7,14 +7,15 @@ from commands_page import commands_page
 from events_page import events_page
 from metrics_page import metrics_page
 from rest_page import rest_page
+from settings_page import env_example, settings_page
 from spec_page import spec_page
-from tables import deployment_page, formats_page, readme
+from tables import formats_page, readme
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 SPEC, METRICS, FORMATS = REFERENCE / "spec.md", REFERENCE / "metrics.md", REFERENCE / "formats.md"
 REST, EVENTS, COMMANDS = REFERENCE / "rest.md", REFERENCE / "events.md", REFERENCE / "commands.md"
-DEPLOYMENT = ROOT / "docs" / "how-to" / "deploy.md"
+SETTINGS, ENV_EXAMPLE = REFERENCE / "settings.md", ROOT / ".env.example"
 README = ROOT / "README.md"
 PAGES: dict[Path, Callable[[str], str]] = {
     SPEC: lambda _: spec_page(),
@@ -23,6 +24,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     EVENTS: lambda _: events_page(),
     COMMANDS: lambda _: commands_page(),
     FORMATS: formats_page,
-    DEPLOYMENT: deployment_page,
+    SETTINGS: lambda _: settings_page(),
+    ENV_EXAMPLE: env_example,
     README: readme,
 }

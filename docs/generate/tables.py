@@ -1,25 +1,12 @@
-"""The formats and findings in `docs/reference/formats.md`, the settings in `docs/how-to/deploy.md`, and a number in README.md."""
+"""The formats and findings in `docs/reference/formats.md`, and a number in README.md."""
 
 import json
 import re
-from pathlib import Path
-from typing import Any
 
-from pydantic import AliasChoices
-from pydantic_core import PydanticUndefined
-
-from core.settings import Settings
 from data.findings import CODES
 from data.formats import FORMATS
 from data.formats.base import Format
 from data.preview import example_mapping, example_rows
-
-ROOT = Path(__file__).parents[2]
-
-
-def deployment_page(text: str) -> str:
-    """The page with a fresh table between its marks."""
-    return _between("settings", settings_table(), text)
 
 
 def formats_page(text: str) -> str:
@@ -51,20 +38,3 @@ def _format(one: Format) -> str:
         f"\nwith the mapping\n\n```json\n{shown[2]}\n```\n" if shown[2:] else ""
     )
     return f"### `{one.id}`\n\n**{one.title}** ({kinds}). {one.about}{link}\n\n```json\n{shown[0]}\n```\n\n{becomes}"
-
-
-def settings_table() -> str:
-    lines = ["| variable | default | meaning |", "|---|---|---|"]
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        variable = alias.choices[0] if isinstance(alias, AliasChoices) else f"PROXIMAL_{name.upper()}"
-        lines.append(f"| `{variable}` | {_setting_default(field.default)} | {field.description} |")
-    return "\n".join(lines) + "\n"
-
-
-def _setting_default(value: Any) -> str:
-    if value is PydanticUndefined:
-        return "required"
-    if isinstance(value, Path) and value.is_relative_to(ROOT):
-        return f"`{value.relative_to(ROOT).as_posix()}` beside the code"
-    return f"`{value}`" if value not in ("", []) else "empty"

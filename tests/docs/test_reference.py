@@ -13,7 +13,7 @@ from tests.docs.test_pages import LINK, anchors_in
 from trainer.spec import JobSpec
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ("spec", "metrics", "rest", "events", "commands", "formats")
+GENERATED = ("spec", "metrics", "rest", "events", "commands", "formats", "settings")
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_events_page_has_every_event(pages: ModuleType) -> None:
     assert kinds - set(re.findall(r"^## `(\w+)`$", pages.EVENTS.read_text(), re.MULTILINE)) == set()
 
 
-def test_deployment_page_has_every_setting(pages: ModuleType) -> None:
-    from tables import settings_table
-
-    assert settings_table().count("\n") == len(Settings.model_fields) + 2
+def test_settings_page_has_every_setting(pages: ModuleType) -> None:
+    page = pages.SETTINGS.read_text()
+    variables = re.findall(r"^## `(\w+)`\n\n(?:Default: .+|\*\*Required\.\*\*)\n\n[A-Z].+\.$", page, re.MULTILINE)
+    assert len(variables) == len(Settings.model_fields)
 
 
 def _fields(schema: dict[str, Any]) -> set[str]:
